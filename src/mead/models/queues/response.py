@@ -1,0 +1,48 @@
+"""What a queueing model answers: a response time, or the fact that there is none.
+
+Every model of this package returns ``ResponseTime | Unstable``. An overloaded queue has no response time, and a
+number in its place (infinity, NaN, a negative mean) would travel on into a plan. So it is a value of its own
+that the caller has to look at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+
+class ResponseTime(Protocol):
+    """The stationary response time (waiting and service) of one operator or path."""
+
+    @property
+    def utilization(self) -> float:
+        """Load offered to the busiest server, below 1."""
+
+    @property
+    def mean_s(self) -> float:
+        """Mean response time."""
+
+    def percentile_s(self, percent: float) -> float:
+        """The response time that ``percent`` of the tuples do not exceed."""
+
+
+@dataclass(frozen=True)
+class Unstable:
+    """More work arrives than the servers can do: the queue grows without end.
+
+    >>> Unstable(utilization=1.2).stable
+    False
+    """
+
+    utilization: float
+    stable: bool = False
+
+
+QueueSolution: TypeAlias = ResponseTime | Unstable
+
+
+def check_percent(percent: float) -> float:
+    """``percent`` as the probability of being later than it; 0 and 100 have no finite percentile."""
+    if not 0 < percent < 100:
+        raise ValueError(f"a percentile must lie between 0 and 100, both excluded; got {percent:g}")
+    return 1.0 - percent / 100.0

@@ -1,0 +1,70 @@
+"""What a window of inter-arrival times looks like: rate, variability, correlation, dispersion.
+
+The same four words describe a trace and the MAP fitted to it, so the two can be laid side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.fft import irfft, next_fast_len, rfft
+
+from mead.models.arrays import FloatArray
+
+STEPS_PER_SPAN = 8
+"""Counting intervals overlap: each starts an eighth of its length after the one before."""
+
+
+def scv(iats: FloatArray) -> float:
+    """Squared coefficient of variation; 0 for constant IATs, 1 for Poisson arrivals.
+
+    >>> scv(np.array([1.0, 3.0]))
+    0.25
+    """
+    mean = iats.mean()
+    return float(iats.var() / mean**2) if mean > 0 else 0.0
+
+
+def acf(iats: FloatArray, lags: Iterable[int]) -> FloatArray:
+    """Autocorrelation at the given lags, by the biased estimator; 0 where the IATs are constant.
+
+    One FFT serves all lags, so the cost is n log n and not n times the number of lags.
+
+    >>> acf(np.array([1.0, 2.0] * 500), [1, 2]).round(2).tolist()
+    [-1.0, 1.0]
+    """
+    wanted = np.asarray(list(lags), dtype=np.int64)
+    centred = iats - iats.mean()
+    if wanted.size == 0 or not centred.any():
+        return np.zeros(wanted.size)
+    if wanted.min() < 0 or wanted.max() >= iats.size:
+        raise ValueError(f"lags must lie in [0, {iats.size - 1}]; got {wanted.min()} to {wanted.max()}")
+    length = next_fast_len(iats.size + int(wanted.max()), real=True)
+    spectrum = rfft(centred, length)
+    covariance = irfft(spectrum * spectrum.conj(), length)
+    return np.asarray(covariance[wanted] / covariance[0])
+
+
+def idc(iats: FloatArray, t_s: npt.ArrayLike) -> FloatArray:
+    """Index of dispersion ``Var N(t) / E N(t)`` of the counts in intervals of length t; 1 for Poisson arrivals.
+
+    An interval longer than half the window has too few counts to have a variance: that is an error here.
+
+    >>> idc(np.ones(1000), [10.0]).round(3).tolist()
+    [0.0]
+    """
+    arrivals = np.cumsum(iats)
+    end = float(arrivals[-1])
+    spans = np.atleast_1d(np.asarray(t_s, dtype=np.float64))
+    if spans.size and (spans.min() <= 0 or spans.max() > end / 2):
+        raise ValueError(f"t must lie in (0, {end / 2:g}], half the window; got {spans.min():g} to {spans.max():g}")
+    result = np.empty(spans.size)
+    for i, span in enumerate(spans):
+        step = span / STEPS_PER_SPAN
+        bins = np.bincount((arrivals / step).astype(np.int64))
+        running = np.concatenate([[0], np.cumsum(bins[: int(end / step)])])
+        counts = running[STEPS_PER_SPAN:] - running[:-STEPS_PER_SPAN]
+        result[i] = counts.var() / counts.mean()
+    return result
