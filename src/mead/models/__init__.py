@@ -1,0 +1,1 @@
+"""Pure maths: arrival processes, service times, queues and networks of them. No files, no clock, no Spark."""

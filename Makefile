@@ -1,0 +1,92 @@
+# MEAD for Spark. Everything here needs make and Python 3.11 or newer; the rest is installed into .venv.
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+PYTHON ?= python3
+
+# The solvers work on many small matrices: a second BLAS thread costs more than it brings.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+PIP := $(RUN) -m pip --quiet --quiet
+BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: help demo test lint format bench docs lock clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+demo: $(VENV)/.run ## Generate bursty arrivals, fit them, predict response times (tables, and a plot in out/)
+	@mkdir -p out
+	$(VENV)/bin/mead generate map --rate 330 --idc 200 --duration 300 --seed 1 -o out/arrivals.parquet
+	$(VENV)/bin/mead fit out/arrivals.parquet --window 50000 --plot out/fit.png
+	$(VENV)/bin/mead solve examples/solve-log-analysis.json
+
+test: $(VENV)/.dev ## Run all tests: units, docstring examples, documentation snippets, import rules
+	@$(RUN) -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev ## Check style, types and import directions
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+	@$(RUN) -m mypy
+	@$(VENV)/bin/lint-imports
+
+format: $(VENV)/.dev ## Rewrite the code in the project's format
+	@$(RUN) -m ruff check --fix-only .
+	@$(RUN) -m ruff format .
+
+bench: $(VENV)/.dev ## Run every benchmark, one after the other (BENCHMARKS=benchmarks/bench_queues.py for one)
+	@set -e; for benchmark in $(BENCHMARKS); do echo; echo "== $$benchmark"; $(RUN) $$benchmark; done
+
+docs: $(VENV)/.dev ## Build the documentation into site/
+	@$(RUN) -m typer mead.cli utils docs --name mead --output docs/reference/commands.md
+	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going docs site
+	@echo "Documentation: site/index.html"
+
+lock: ## Choose the exact versions anew (requirements.lock, requirements-dev.lock)
+	@$(PYTHON) -m venv build/lock
+	@build/lock/bin/python -m pip --quiet --quiet install pip-tools
+	@$(COMPILE) --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+
+clean: ## Remove everything that was made here, .venv included
+	@rm -rf $(VENV) build dist out site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip-compile reads the user's own pip configuration; none of it may end up in the files.
+COMPILE = CUSTOM_COMPILE_COMMAND='make lock' build/lock/bin/pip-compile --quiet --upgrade --allow-unsafe \
+	--all-build-deps --strip-extras --annotation-style line \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
+
+# A virtual environment holds absolute paths: one that was copied along with its folder would run the code of the
+# folder it was made in. So it remembers that folder, and is made anew anywhere else.
+ifneq ($(shell cat $(VENV)/.made-in 2>/dev/null),$(CURDIR))
+.PHONY: $(VENV)/.made-in
+endif
+
+$(VENV)/.made-in:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "MEAD needs Python 3.11 or newer. If it has another name here: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "This Python cannot make virtual environments. On Debian and Ubuntu:" >&2; \
+		$(PYTHON) -c 'import sys; print("    sudo apt-get install -y python%d.%d-venv" % sys.version_info[:2])' >&2; \
+		exit 1; }
+	@echo "Making $(VENV) ..."
+	@$(PYTHON) -m venv --clear $(VENV)
+	@echo "$(CURDIR)" > $@
+
+$(VENV)/.run: $(VENV)/.made-in requirements.lock pyproject.toml
+	@echo "Installing what MEAD needs to run ..."
+	@$(PIP) install -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements-dev.lock
+	@echo "Installing what tests, checks, benchmarks and documentation need ..."
+	@$(PIP) install -r requirements-dev.lock
+	@touch $@
