@@ -1,0 +1,44 @@
+"""The documentation builds without a warning and can be read and searched without a network."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LOADED = re.compile(r'<(?:script|img|iframe)[^>]*\ssrc="(?:https?:)?//[^"]*|<link[^>]*\shref="(?:https?:)?//[^"]*')
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    build = ["-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
+    doctrees = ["-d", str(folder / "doctrees"), "docs", str(folder / "html")]
+    run = subprocess.run([sys.executable, *build, *doctrees], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return folder / "html"
+
+
+def test_pages_load_nothing_from_the_network(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert pages
+    for page in pages:
+        outside = LOADED.search(page.read_text())
+        assert not outside, f"{page.name} loads {outside[0]}"
+
+
+def test_search_finds_words_of_the_pages(site: Path) -> None:
+    index = (site / "searchindex.js").read_text()
+    for word in ("bursti", "percentil", "replay"):  # the index holds word stems
+        assert word in index
+
+
+def test_command_reference_is_the_one_of_the_program() -> None:
+    generator = [sys.executable, "-m", "typer", "mead.cli", "utils", "docs", "--name", "mead"]
+    fresh = subprocess.run(generator, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    written = (ROOT / "docs/reference/commands.md").read_text()
+    assert written.strip() == fresh.strip(), "docs/reference/commands.md is out of date: run `make docs`"

@@ -1,0 +1,112 @@
+"""Every command and every line of Python in the README and the documentation does what the page says."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)(?P<target>[^)#\s]+)")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+SHOWN_ONLY = {"text", "yaml", "{toctree}", "{eval-rst}"}
+"""Formats and layout: nothing in them can be run."""
+
+
+@dataclass(frozen=True)
+class Snippet:
+    language: str
+    text: str
+    place: str
+
+
+def snippets(page: Path) -> list[Snippet]:
+    source = page.read_text()
+    return [
+        Snippet(
+            language=fence["language"].strip().split(" ")[0],
+            text="".join(line.removeprefix(fence["indent"]) for line in fence["text"].splitlines(keepends=True)),
+            place=f"{page.relative_to(ROOT)}:{source.count(chr(10), 0, fence.start()) + 1}",
+        )
+        for fence in FENCE.finditer(source)
+    ]
+
+
+def run_session(snippet: Snippet, folder: Path) -> None:
+    """A terminal session: what follows ``$`` is run, and the lines below it must be what it prints."""
+    for step in re.finditer(
+        r"^\$ (?P<command>(?:.*\\\n)*.*)\n(?P<expected>(?:(?!\$ ).*\n)*)", snippet.text, re.MULTILINE
+    ):
+        printed = run_command(step["command"], folder, snippet.place)
+        if step["expected"].strip():
+            matches = doctest.OutputChecker().check_output(step["expected"], printed, FLAGS)
+            assert matches, f"{snippet.place}: `{step['command']}` prints\n{printed}\nnot\n{step['expected']}"
+
+
+def run_command(command: str, folder: Path, place: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))} | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+    }
+    if command.startswith("make "):
+        # What a target does is tested elsewhere; here it has to exist.
+        command, folder = command.replace("make ", "make --dry-run ", 1), ROOT
+    run = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert run.returncode == 0, f"{place}: `{command}` exits with {run.returncode}\n{run.stdout}"
+    return run.stdout
+
+
+def run_python(snippet: Snippet, names: dict[str, object]) -> None:
+    examples = doctest.DocTestParser().get_doctest(snippet.text, names, snippet.place, None, 0)
+    assert examples.examples, f"{snippet.place}: write Python with >>> so that its output can be checked"
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=FLAGS).run(examples, out=report.append, clear_globs=False)
+    assert not report, "".join(report)
+    names.update(examples.globs)
+
+
+def page_name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=page_name)
+def test_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for snippet in snippets(page):
+        match snippet.language:
+            case "console":
+                run_session(snippet, tmp_path)
+            case "pycon":
+                run_python(snippet, names)
+            case "json":
+                json.loads(snippet.text)
+            case language:
+                assert language in SHOWN_ONLY, f"{snippet.place}: mark this block console, pycon, json, yaml or text"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for link in LINK.finditer(page.read_text()):
+        assert (page.parent / link["target"]).exists(), f"{page_name(page)} links to {link['target']}"
