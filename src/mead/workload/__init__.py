@@ -1,0 +1,1 @@
+"""Arrivals: traces read from files, and generators that make them."""

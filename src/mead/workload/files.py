@@ -1,0 +1,123 @@
+"""Reading a trace from a file and writing it to one; the extension names the format.
+
+The same rules hold for every format:
+
+* The column is the one that is asked for; or one with a customary name (``timestamp_us``, ``timestamp_s``,
+  ``timestamp``; ``iat_s``, ``iat_us``, ``iat`` for inter-arrival times); or the only one.
+* The unit is the one that is asked for; or the one at the end of the column's name (``_s``, ``_ms``, ``_us``,
+  ``_ns``); or seconds for text and for floats, and microseconds for the integers of Parquet and ``.npy``.
+* A column ``event_timestamp_us`` or ``event_timestamp_s`` beside the time stamps gives the event times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from uuid import uuid4
+
+import numpy as np
+
+from mead.models.arrays import IntArray
+from mead.workload.formats import npy, parquet, text
+from mead.workload.formats.columns import Choice, Column, Columns
+from mead.workload.trace import TICKS_PER_S, Trace, TraceError, Unit
+
+
+class Writer(Protocol):
+    """Writes a trace to a path."""
+
+    def __call__(self, path: Path, trace: Trace, *, iat: bool) -> None:
+        """As time stamps, or as IATs."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a kind of file is read and written."""
+
+    read: Callable[[Path, Choice], Columns]
+    write: Writer
+
+
+PARQUET, TEXT, NPY = Format(parquet.read, parquet.write), Format(text.read, text.write), Format(npy.read, npy.write)
+
+FORMATS = {".parquet": PARQUET, ".pq": PARQUET, ".csv": TEXT, ".tsv": TEXT, ".txt": TEXT, ".dat": TEXT, ".npy": NPY}
+"""The format by the extension of the file."""
+
+
+def read_trace(
+    path: str | Path, *, iat: bool = False, sort: bool = False, column: str | None = None, unit: Unit | None = None
+) -> Trace:
+    """The arrivals in a file of time stamps, or of inter-arrival times with ``iat``.
+
+    ``sort`` puts time stamps in order that are not. ``column`` is a name, or a number from 1 in a text without a
+    header. Raises TraceError, in one line, for anything that is not at least two arrivals in order of time.
+    """
+    path = Path(path)
+    choice = Choice(column, unit, iat)
+    try:
+        if not path.exists():
+            raise TraceError("there is no such file")
+        columns = _format_of(path).read(path, choice)
+        if iat and sort:
+            raise TraceError("inter-arrival times have no order to repair; leave out --sort, or --iat")
+        return _from_iats(columns.arrivals) if iat else _from_timestamps(columns, sort=sort)
+    except TraceError as error:
+        raise TraceError(f"{path}: {error}") from error
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def write_trace(trace: Trace, path: str | Path, *, iat: bool = False) -> None:
+    """Write time stamps, or inter-arrival times with ``iat``; the file appears whole or not at all.
+
+    Time stamps have the resolution of a microsecond. Parquet gets ``timestamp_us``, text ``timestamp_s`` with six
+    decimals, ``.npy`` integers of microseconds.
+    """
+    path = Path(path)
+    try:
+        chosen = _format_of(path)
+        temporary = path.with_name(f".{path.stem}-{uuid4().hex}{path.suffix}")
+        try:
+            chosen.write(temporary, trace, iat=iat)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except TraceError as error:
+        raise TraceError(f"{path}: {error}") from error
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def _format_of(path: Path) -> Format:
+    try:
+        return FORMATS[path.suffix.lower()]
+    except KeyError:
+        known = ", ".join(FORMATS)
+        raise TraceError(f"unknown kind of file '{path.suffix}'; the name must end in one of {known}") from None
+
+
+def _from_iats(column: Column) -> Trace:
+    return Trace.from_iats_s(column.values / TICKS_PER_S[column.unit])
+
+
+def _from_timestamps(columns: Columns, *, sort: bool) -> Trace:
+    values, unit = columns.arrivals.values, columns.arrivals.unit
+    if values.dtype.kind == "i":
+        trace = Trace.from_ticks(values, unit, sort=sort)
+    else:
+        trace = Trace.from_timestamps_s(values / TICKS_PER_S[unit], sort=sort)
+    if columns.events is None:
+        return trace
+    events = _whole_us(columns.events)
+    return trace.with_event_timestamps_us(events[np.argsort(values, kind="stable")] if sort else events)
+
+
+def _whole_us(column: Column) -> IntArray:
+    """Event times: they need no order, but each must be a number."""
+    finite = np.isfinite(column.values)
+    if not finite.all():
+        raise TraceError(f"row {int((~finite).argmax()) + 1}: the event time is not a finite number")
+    micros = column.values * (1e6 / TICKS_PER_S[column.unit])
+    return np.asarray(np.rint(micros), dtype=np.int64)

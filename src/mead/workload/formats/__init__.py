@@ -1,0 +1,1 @@
+"""File formats of traces, one module each, with a ``read`` and a ``write``."""

@@ -1,0 +1,84 @@
+"""Which column of a file holds the arrivals, and in which unit: the same rules for every format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mead.models.arrays import FloatArray, IntArray
+from mead.workload.trace import TICKS_PER_S, TraceError, Unit
+
+TIMESTAMP_NAMES = ("timestamp_us", "timestamp_s", "timestamp")
+IAT_NAMES = ("iat_s", "iat_us", "iat")
+EVENT_NAMES = ("event_timestamp_us", "event_timestamp_s")
+
+
+@dataclass(frozen=True)
+class Column:
+    """The numbers of one column. Integers are exact; floats have whatever a float has."""
+
+    values: IntArray | FloatArray
+    unit: Unit
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a file says about its arrivals."""
+
+    arrivals: Column
+    events: Column | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user asked for. ``None`` leaves it to the names in the file."""
+
+    column: str | None = None
+    unit: Unit | None = None
+    iat: bool = False
+
+    def arrivals_among(self, names: Sequence[str]) -> int:
+        """The position of the column with the arrivals.
+
+        >>> Choice().arrivals_among(["size", "timestamp_us"])
+        1
+        >>> Choice(column="2").arrivals_among(["", ""])
+        1
+        """
+        if self.column is not None:
+            if self.column in names:
+                return names.index(self.column)
+            if self.column.isdecimal() and not any(names) and 1 <= int(self.column) <= len(names):
+                return int(self.column) - 1
+            raise TraceError(f"there is no column '{self.column}'; {_listed(names)}")
+        for name in IAT_NAMES if self.iat else TIMESTAMP_NAMES:
+            if name in names:
+                return names.index(name)
+        if len(names) == 1:
+            return 0
+        what = "inter-arrival times" if self.iat else "time stamps"
+        raise TraceError(f"which column holds the {what}? {_listed(names)}; name one with --column")
+
+    def events_among(self, names: Sequence[str]) -> int | None:
+        """The position of the column with the event times, if there is one."""
+        return next((names.index(name) for name in EVENT_NAMES if name in names and not self.iat), None)
+
+    def unit_of(self, name: str, default: Unit) -> Unit:
+        """The unit of the arrivals in a column of this name.
+
+        >>> Choice().unit_of("timestamp_us", default="s"), Choice(unit="ms").unit_of("timestamp_us", default="s")
+        ('us', 'ms')
+        """
+        return self.unit or unit_in_name(name, default)
+
+
+def unit_in_name(name: str, default: Unit) -> Unit:
+    """The unit that a column's name ends in."""
+    stem, _, ending = name.rpartition("_")
+    return ending if stem and ending in TICKS_PER_S else default
+
+
+def _listed(names: Sequence[str]) -> str:
+    if not any(names):
+        return f"the file has no header and {len(names)} columns, numbered from 1"
+    return f"the file has {', '.join(names)}"

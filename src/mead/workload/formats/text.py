@@ -1,0 +1,140 @@
+"""CSV and plain text: time stamps or inter-arrival times in seconds, one row each, with or without a header.
+
+Columns may be separated by commas, semicolons, tabs or blanks. Lines before the data that start with ``#`` are
+left out. Rows are counted from 1 at the first row of data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from mead.models.arrays import FloatArray
+from mead.workload.formats.columns import Choice, Column, Columns, unit_in_name
+from mead.workload.trace import Trace, TraceError
+
+HEAD_BYTES = 1 << 16
+"""How much of the file is looked at to find out its layout."""
+
+BLANKS = " "
+"""The separator of columns that are set apart by any number of blanks."""
+
+NO_SEPARATOR = "\x1f"
+"""A character that no text of numbers holds: with it as separator, Arrow reads whole lines."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the file is laid out. Columns without a header have empty names."""
+
+    names: tuple[str, ...]
+    separator: str
+    skipped_lines: int
+
+
+def read(path: Path, choice: Choice) -> Columns:
+    """The columns of a text file."""
+    layout = _layout(path)
+    arrivals, events = choice.arrivals_among(layout.names), choice.events_among(layout.names)
+    numbers = _columns(path, layout, [i for i in (arrivals, events) if i is not None])
+    return Columns(
+        arrivals=Column(numbers[0], choice.unit_of(layout.names[arrivals], default="s")),
+        events=None if events is None else Column(numbers[1], unit_in_name(layout.names[events], default="s")),
+    )
+
+
+def _layout(path: Path) -> Layout:
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if b"\0" in head:
+        raise TraceError("this is not text; for Parquet or NumPy name the file .parquet or .npy")
+    lines = head.decode("utf-8-sig", errors="replace").splitlines()
+    first = next((i for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), None)
+    if first is None:
+        raise TraceError("no arrivals; the file is empty")
+    has_header = not all(_is_number(word) for word in re.split(r"[,;\s]+", lines[first].strip()))
+    data = next((line for line in lines[first + has_header :] if line.strip()), "")
+    if not data:
+        raise TraceError("no arrivals; the file has a header and nothing else")
+    separator = next((s for s in (",", ";", "\t") if s in data), BLANKS if len(data.split()) > 1 else NO_SEPARATOR)
+    width = len(_split(data, separator))
+    names = _split(lines[first], separator) if has_header else [""] * width
+    if len(names) != width:
+        raise TraceError(f"the header names {len(names)} columns and the first row has {width}")
+    return Layout(tuple(names), separator, skipped_lines=first + has_header)
+
+
+def _split(line: str, separator: str) -> list[str]:
+    words = line.split() if separator == BLANKS else line.split(separator)
+    return [word.strip().strip("\"'") for word in words]
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word.strip("\"'") or "0")  # an empty field is a missing number, not a title
+    except ValueError:
+        return False
+    return True
+
+
+def _columns(path: Path, layout: Layout, wanted: Sequence[int]) -> list[FloatArray]:
+    """The wanted columns as floats, which hold whole microseconds exactly until the year 2255."""
+    try:
+        return [_floats(column) for column in _arrow_columns(path, layout, wanted, pa.float64())]
+    except pa.ArrowInvalid as error:
+        try:
+            words = _arrow_columns(path, layout, wanted, pa.string())
+        except pa.ArrowInvalid:  # not a bad number: a row that has more or fewer columns than the others
+            raise TraceError(f"the rows are not all alike ({str(error).splitlines()[0]})") from error
+        raise _first_bad_word(words) from error
+
+
+def _arrow_columns(path: Path, layout: Layout, wanted: Sequence[int], kind: pa.DataType) -> list[pa.ChunkedArray]:
+    blanks = layout.separator == BLANKS
+    names = ["line"] if blanks else [str(i) for i in range(len(layout.names))]
+    table = pa.csv.read_csv(
+        path,
+        read_options=pa.csv.ReadOptions(column_names=names, skip_rows=layout.skipped_lines),
+        parse_options=pa.csv.ParseOptions(delimiter=NO_SEPARATOR if blanks else layout.separator),
+        convert_options=pa.csv.ConvertOptions(
+            include_columns=names if blanks else [str(i) for i in wanted],
+            column_types=dict.fromkeys(names, pa.string() if blanks else kind),
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    )
+    if not blanks:
+        return [table.column(str(i)) for i in wanted]
+    words = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(table.column("line")))
+    return [pc.list_element(words, i).cast(kind) for i in wanted]
+
+
+def _floats(column: pa.ChunkedArray) -> FloatArray:
+    if column.null_count:
+        row = pc.index(pc.is_null(column), value=True).as_py()
+        raise TraceError(f"row {row + 1} has no value; every row needs a number")
+    return np.asarray(column.to_numpy())
+
+
+def _first_bad_word(columns: Sequence[pa.ChunkedArray]) -> TraceError:
+    for column in columns:
+        for row, word in enumerate(column.to_pylist(), start=1):
+            if word is None or not _is_number(word):
+                return TraceError(f"row {row}: '{word or ''}' is not a number; give seconds, with a point for decimals")
+    return TraceError("some row does not hold a number in a form that can be read")
+
+
+def write(path: Path, trace: Trace, *, iat: bool) -> None:
+    """Seconds, under a header that says so. Time stamps have at most six decimals and lose nothing."""
+    columns = {"iat_s": trace.iats_s} if iat else {"timestamp_s": trace.timestamps_us / 1e6}
+    if trace.event_timestamps_us is not None and not iat:
+        columns["event_timestamp_s"] = trace.event_timestamps_us / 1e6
+    options = pa.csv.WriteOptions(delimiter="\t" if path.suffix == ".tsv" else ",", quoting_header="none")
+    pa.csv.write_csv(pa.table({name: pa.array(values) for name, values in columns.items()}), path, options)

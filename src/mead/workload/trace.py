@@ -1,0 +1,183 @@
+"""The arrivals of one stream: what every reader and every generator returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mead.models.arrays import FloatArray, IntArray, frozen
+
+Unit: TypeAlias = Literal["s", "ms", "us", "ns"]
+
+TICKS_PER_S: dict[Unit, int] = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+LARGEST_US = float(2**62)
+"""Time stamps must stay below this many microseconds (about 146,000 years), well clear of int64 overflow."""
+
+
+class TraceError(ValueError):
+    """These are not the arrivals of a stream. The message says what is wrong, where, and what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """At least two arrivals in order of time: n time stamps and the n - 1 inter-arrival times (IATs) between them.
+
+    Both are kept, because neither gives the other back exactly: the time stamps are whole microseconds, exact for
+    however long a trace, and the IATs are seconds, which resolve more than a microsecond where the source did.
+    Make one with ``from_timestamps_us``, ``from_timestamps_s`` or ``from_iats_s``, which check what they are given.
+
+    >>> trace = Trace.from_timestamps_us([5_000_000, 5_500_000, 7_000_000])
+    >>> trace.iats_s.tolist(), trace.duration_s, trace.rate_per_s
+    ([0.5, 1.5], 2.0, 1.0)
+    """
+
+    timestamps_us: IntArray
+    iats_s: FloatArray
+    event_timestamps_us: IntArray | None = None
+    """When each tuple came into being, if it arrived later than that (see ``mead.workload.disorder``)."""
+
+    def __post_init__(self) -> None:
+        for values in (self.timestamps_us, self.iats_s, self.event_timestamps_us):
+            if values is not None:
+                values.setflags(write=False)
+
+    # -- ways to make one ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_timestamps_us(cls, timestamps_us: npt.ArrayLike, *, sort: bool = False) -> Trace:
+        """From whole microseconds, as they stand in a Parquet file."""
+        return cls.from_ticks(timestamps_us, "us", sort=sort)
+
+    @classmethod
+    def from_ticks(cls, timestamps: npt.ArrayLike, unit: Unit, *, sort: bool = False) -> Trace:
+        """From whole numbers of any unit.
+
+        >>> Trace.from_ticks([1, 3], "ms").timestamps_us.tolist()
+        [1000, 3000]
+        """
+        ticks = np.array(timestamps, dtype=np.int64)
+        gaps = _checked_gaps(ticks, unit, sort=sort)
+        us_per_tick = Fraction(TICKS_PER_S["us"], TICKS_PER_S[unit])
+        if us_per_tick > 1:
+            ticks *= us_per_tick.numerator
+        elif us_per_tick < 1:
+            ticks = (ticks + us_per_tick.denominator // 2) // us_per_tick.denominator
+        return cls(ticks, gaps / TICKS_PER_S[unit])
+
+    @classmethod
+    def from_timestamps_s(cls, timestamps_s: npt.ArrayLike, *, sort: bool = False) -> Trace:
+        """From seconds. Values that are whole microseconds but for the rounding of floats are taken as whole.
+
+        So a trace that was written as text with six decimals comes back exactly.
+        """
+        seconds = np.array(timestamps_s, dtype=np.float64)
+        gaps = _checked_gaps(seconds, "s", sort=sort)
+        seconds *= 1e6
+        whole = np.rint(seconds)
+        timestamps_us = whole.astype(np.int64)
+        rounding = 1e-6 + 4 * np.finfo(np.float64).eps * whole[-1]
+        if np.abs(np.subtract(seconds, whole, out=seconds), out=seconds).max() <= rounding:
+            return cls(timestamps_us, np.diff(timestamps_us) / 1e6)
+        return cls(timestamps_us, np.asarray(gaps, dtype=np.float64))
+
+    @classmethod
+    def from_iats_s(cls, iats_s: npt.ArrayLike) -> Trace:
+        """From n inter-arrival times in seconds: n + 1 arrivals, the first at time 0.
+
+        >>> Trace.from_iats_s([0.25, 0.5]).timestamps_us.tolist()
+        [0, 250000, 750000]
+        """
+        iats = frozen(iats_s)
+        if iats.ndim != 1:
+            raise TraceError(f"inter-arrival times must be one row of numbers; got an array of shape {iats.shape}")
+        if iats.size == 0:
+            raise TraceError("no inter-arrival times; a trace needs at least one")
+        _check_finite(iats, "inter-arrival time")
+        if iats.min() < 0:
+            row = int((iats < 0).argmax())
+            raise TraceError(
+                f"row {row + 1}: inter-arrival time {iats[row]:g} s is negative; "
+                "if these are time stamps, leave out --iat"
+            )
+        micros = iats * 1e6
+        _check_range(float(micros.sum()), "the sum of the inter-arrival times")
+        # Whole microseconds add up exactly as integers; what remains of each is small, and so is the error of its sum.
+        whole = np.rint(micros)
+        micros -= whole
+        timestamps_us = np.zeros(iats.size + 1, dtype=np.int64)
+        np.cumsum(whole, dtype=np.int64, out=timestamps_us[1:])
+        timestamps_us[1:] += np.rint(np.cumsum(micros)).astype(np.int64)
+        return cls(timestamps_us, iats)
+
+    def with_event_timestamps_us(self, event_timestamps_us: npt.ArrayLike) -> Trace:
+        """The same arrivals, each with the time its tuple came into being."""
+        events = np.array(event_timestamps_us, dtype=np.int64)
+        if events.shape != self.timestamps_us.shape:
+            raise TraceError(f"{self.timestamps_us.size} arrivals need as many event time stamps; got {events.size}")
+        return replace(self, event_timestamps_us=events)
+
+    # -- what it says -------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """How many arrivals there are."""
+        return int(self.timestamps_us.size)
+
+    @property
+    def times_s(self) -> FloatArray:
+        """Arrival times in seconds since the first arrival."""
+        return np.asarray((self.timestamps_us - self.timestamps_us[0]) / 1e6)
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds from the first arrival to the last."""
+        return float(self.iats_s.sum())
+
+    @property
+    def rate_per_s(self) -> float:
+        """Mean arrivals per second: IATs over their sum."""
+        if self.duration_s == 0:
+            raise TraceError(f"all {len(self)} arrivals have the same time stamp, so there is no rate")
+        return self.iats_s.size / self.duration_s
+
+
+def _checked_gaps(values: IntArray | FloatArray, unit: Unit, *, sort: bool) -> IntArray | FloatArray:
+    """What lies between the time stamps, which are sorted in place if that is asked for."""
+    if values.ndim != 1:
+        raise TraceError(f"time stamps must be one row of numbers; got an array of shape {values.shape}")
+    if values.size < 2:
+        found = "only one arrival" if values.size else "no arrivals"
+        raise TraceError(f"{found}; a trace needs at least two")
+    _check_finite(values, "time stamp")
+    if values.min() < 0:
+        row = int((values < 0).argmax())
+        raise TraceError(
+            f"row {row + 1}: time stamp {values[row]} {unit} is negative; count from the start of the trace"
+        )
+    _check_range(float(values.max()) / TICKS_PER_S[unit] * 1e6, "the last time stamp")
+    if sort:
+        values.sort()
+    gaps = np.diff(values)
+    if gaps.min() < 0:
+        row = int((gaps < 0).argmax()) + 1
+        raise TraceError(
+            f"row {row + 1}: time stamp {values[row]} {unit} is before the one above it ({values[row - 1]} {unit}); "
+            "use --sort to put them in order, or --iat if these are inter-arrival times"
+        )
+    return gaps
+
+
+def _check_finite(values: IntArray | FloatArray, what: str) -> None:
+    # A NaN comes through both, so good values need no array of flags.
+    if not (np.isfinite(values.min()) and np.isfinite(values.max())):
+        row = int((~np.isfinite(values)).argmax())
+        raise TraceError(f"row {row + 1}: {what} is {values[row]}; every row needs a finite number")
+
+
+def _check_range(micros: float, what: str) -> None:
+    if micros >= LARGEST_US:
+        raise TraceError(f"{what} is {micros / 1e6:g} s, too far away; check the unit of the file (--unit)")
