@@ -163,15 +163,22 @@ class MAP:
         times = np.atleast_1d(np.asarray(t_s, dtype=np.float64))
         if times.size and times.min() <= 0:
             raise ValueError(f"the index of dispersion needs t > 0; got {times.min():g}")
-        n = self.states
-        generator = self.D0 + self.D1
         excess = self.D1.sum(axis=1) - self.rate_per_s
-        left = self.time_stationary @ self.D1 - self.rate_per_s * self.time_stationary
-        # Van Loan (1978): the exponential of this block matrix holds the double integral of exp(Qu) excess.
-        block = np.zeros((n + 2, n + 2))
-        block[:n, :n], block[:n, n], block[n, n + 1] = generator, excess, 1.0
-        integrals = np.array([left @ expm(block * t)[:n, n + 1] for t in times])
-        return np.asarray(1.0 + 2.0 * integrals / (self.rate_per_s * times))
+        return np.array([1.0 + 2.0 * self._excess_integral(excess, t) / (self.rate_per_s * t) for t in times])
+
+    def _excess_integral(self, excess: FloatArray, t: float) -> float:
+        """``integral_0^t (t-u) pi D1 exp(Qu) excess du``: how far early arrivals raise the later count."""
+        n, pi, generator = self.states, self.time_stationary, self.D0 + self.D1
+        left = pi @ self.D1 - self.rate_per_s * pi
+        if t * np.abs(generator).max() < 1:
+            # Van Loan (1978): this exponential holds the integral itself, with no difference of near-equal numbers.
+            block = np.zeros((n + 2, n + 2))
+            block[:n, :n], block[:n, n], block[n, n + 1] = generator, excess, 1.0
+            return float(left @ expm(block * t)[:n, n + 1])
+        fundamental = np.outer(np.ones(n), pi) - generator
+        once = np.linalg.solve(fundamental, excess)
+        twice = np.linalg.solve(fundamental, once)
+        return float(left @ (once * t - twice + expm(generator * t) @ twice))
 
     # -- transformations ----------------------------------------------------------------------------------------
 

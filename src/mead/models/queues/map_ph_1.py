@@ -1,11 +1,4 @@
-"""MAP/PH/1, first come first served: the exact response time of one operator under bursty arrivals.
-
-The age of the tuple in service grows at speed 1 and drops at each departure: a fluid queue (Sengupta 1989;
-He 2005). Its return matrix Psi solves a Riccati equation, found here by the doubling algorithm ADDA (Wang, Wang
-and Li 2012). The response time then is matrix-exponential, ``P(R > t) = b exp(Kt) e``.
-
-All of it works on stacks: many queues, or one queue at many utilizations, go through NumPy together.
-"""
+"""MAP/PH/1, first come first served: the exact response time of one operator under bursty arrivals."""
 
 from __future__ import annotations
 
@@ -14,17 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import expm
 
 from mead.models.arrays import FloatArray
 from mead.models.map import MAP
+from mead.models.markov import stationary
 from mead.models.ph import PH
+from mead.models.queues.age_process import AgeProcess, age_process
 from mead.models.queues.response import QueueSolution, Unstable, check_percent
-
-DOUBLING_TOLERANCE = 1e-13
-MAX_DOUBLINGS = 64
-TAYLOR_ORDER = 12
-TAYLOR_REACH = 0.25
-"""``||K h||`` of one Taylor step; the first neglected term is then below 1e-17."""
 
 
 def map_ph_1(arrivals: MAP, service: PH) -> QueueSolution:
@@ -52,159 +42,87 @@ def map_ph_1_many(queues: Sequence[tuple[MAP, PH]]) -> list[QueueSolution]:
     solutions: list[QueueSolution] = [Unstable(u) for u in utilizations]
     stable = [i for i, u in enumerate(utilizations) if u < 1]
     if stable:
-        # Time runs in mean service times, so that no tolerance depends on the user's unit.
-        b, K, e = age_process(
+        ages = age_process(
             np.stack([queues[i][0].D0 * means[i] for i in stable]),
             np.stack([queues[i][0].D1 * means[i] for i in stable]),
             np.stack([queues[i][1].alpha for i in stable]),
             np.stack([queues[i][1].T * means[i] for i in stable]),
         )
         for row, i in enumerate(stable):
-            solutions[i] = MapPh1Response(*queues[i], utilizations[i], means[i], b[row], K[row], e[row])
+            one = AgeProcess(ages.b[row : row + 1], ages.K[row : row + 1], ages.e[row : row + 1])
+            solutions[i] = MapPh1Response(*queues[i], utilizations[i], one)
     return solutions
 
 
 @dataclass(frozen=True, eq=False)
 class MapPh1Response:
-    """A stable MAP/PH/1 queue: its response time ``P(R > t) = b exp(K t / scale_s) e`` and its queue length."""
+    """A stable MAP/PH/1 queue: its response time and its queue length."""
 
     arrivals: MAP = field(repr=False)
     service: PH = field(repr=False)
     utilization: float
-    scale_s: float
-    b: FloatArray = field(repr=False)
-    K: FloatArray = field(repr=False)
-    e: FloatArray = field(repr=False)
+    age: AgeProcess = field(repr=False)
+    """In mean service times."""
 
     @cached_property
     def mean_s(self) -> float:
-        """``b (-K)^-1 e``."""
-        return float(self.b @ np.linalg.solve(-self.K, self.e)) * self.scale_s
+        """Mean response time."""
+        return float(self.age.means()[0]) * self.service.mean_s
 
     def percentile_s(self, percent: float) -> float:
         """The response time that ``percent`` of the tuples do not exceed."""
         return self.percentiles_s([percent])[0]
 
     def percentiles_s(self, percents: Sequence[float]) -> list[float]:
-        """Several percentiles, which share all matrix powers."""
+        """Several percentiles, which share the costly part."""
         late = np.array([check_percent(percent) for percent in percents])
-        times = quantiles(self.b[None], self.K[None], self.e[None], late)
-        return [float(t) * self.scale_s for t in times[0]]
+        return [float(t) * self.service.mean_s for t in self.age.quantiles(late)[0]]
 
     def late_fraction(self, t_s: float) -> float:
-        """``P(R > t)``."""
-        from scipy.linalg import expm
-        return float(self.b @ expm(self.K * (t_s / self.scale_s)) @ self.e)
+        """``P(R > t)``: how many tuples a deadline of ``t_s`` would miss."""
+        age = self.age
+        return float(age.b[0] @ expm(age.K[0] * (t_s / self.service.mean_s)) @ age.e[0])
 
     @property
     def mean_queue_length(self) -> float:
         """Tuples waiting or in service at an arbitrary time, by Little's law."""
         return self.arrivals.rate_per_s * self.mean_s
 
+    def queue_length_tail(self, longest: int) -> FloatArray:
+        """``P(N > k)`` for k = 0 .. longest, tuples waiting or in service at an arbitrary time.
 
-def _solve_columns(matrix, columns):
-    return np.linalg.solve(matrix, columns)
-
-
-def age_process(D0: FloatArray, D1: FloatArray, alpha: FloatArray, S: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """``(b, K, e)`` of stacked queues, in units of time whose mean service is 1; every one must be stable."""
-    queues, n, _ = D0.shape
-    m = alpha.shape[1]
-    exits = -S.sum(axis=2)
-    eye_n, eye_nm = np.eye(n), np.eye(n * m)
-    A = np.einsum("ij,qkl->qikjl", eye_n, -S).reshape(queues, n * m, n * m)
-    B = np.einsum("ij,qk->qikj", eye_n, exits).reshape(queues, n * m, n)
-    C = np.einsum("qij,qk->qijk", D1, alpha).reshape(queues, n, n * m)
-    D = -D0
-    psi = _return_matrix(A, B, C, D, eye_n, eye_nm)
-    K = psi @ C - A
-    e = np.tile(exits, (1, n))
-    flow = np.linalg.solve(D, C)                       # (-D0)^-1 C
-    gamma = _stationary_stack(flow @ psi)
-    beta = (gamma[:, None, :] @ flow)
-    b = np.linalg.solve(-K.transpose(0, 2, 1), beta.transpose(0, 2, 1))[:, :, 0]
-    b /= (b * e).sum(axis=1, keepdims=True)
-    return b, K, e
+        The queue length and phases are a quasi-birth-death process with ``pi_{k+1} = pi_k R`` (Neuts 1981, ch. 3).
+        """
+        first, rate_matrix = _quasi_birth_death(self.arrivals, self.service)
+        beyond = np.linalg.solve(np.eye(rate_matrix.shape[0]) - rate_matrix, np.ones(rate_matrix.shape[0]))
+        tail = np.empty(longest + 1)
+        for k in range(longest + 1):
+            tail[k] = first @ beyond
+            first = first @ rate_matrix
+        return tail
 
 
-def _return_matrix(A, B, C, D, eye_n, eye_nm):
-    """Psi, the minimal solution of ``X C X - X D - A X + B = 0``, by alternating-directional doubling (ADDA)."""
-    up = np.diagonal(A, axis1=1, axis2=2).max(axis=1)[:, None, None]
-    down = np.diagonal(D, axis1=1, axis2=2).max(axis=1)[:, None, None]
-    gap = up + down
-    d_inv = np.linalg.inv(D + up * eye_n)
-    a_inv = np.linalg.inv(A + down * eye_nm)
-    w_inv = np.linalg.inv(A + down * eye_nm - B @ d_inv @ C)
-    v_inv = np.linalg.inv(D + up * eye_n - C @ a_inv @ B)
-    E = eye_n - gap * v_inv
-    F = eye_nm - gap * w_inv
-    G = gap * (d_inv @ C @ w_inv)
-    H = gap * (w_inv @ B @ d_inv)
-    for _ in range(MAX_DOUBLINGS):
-        M = np.linalg.inv(eye_n - G @ H)
-        ME = M @ E
-        FH = F @ H
-        step = FH @ ME
-        H = H + step
-        if np.abs(step).max() < DOUBLING_TOLERANCE:
-            break
-        MGF = M @ (G @ F)
-        G = G + E @ MGF
-        F = F @ F + FH @ MGF
-        E = E @ ME
-        c = np.sqrt(np.abs(F).max(axis=(1, 2), keepdims=True) / np.maximum(np.abs(E).max(axis=(1, 2), keepdims=True), 1e-300))
-        E = E * c
-        F = F / c
-    return H
+def _quasi_birth_death(arrivals: MAP, service: PH) -> tuple[FloatArray, FloatArray]:
+    """``(pi_1, R)`` of the process (queue length, arrival phase, service phase).
 
-
-def _stationary_stack(chains):
-    """Stationary vectors of a stack of stochastic matrices: replace one equation by the normalisation."""
-    n = chains.shape[-1]
-    system = chains.transpose(0, 2, 1) - np.eye(n)
-    system[:, -1, :] = 1.0
-    right = np.zeros((chains.shape[0], n, 1)); right[:, -1] = 1.0
-    return np.linalg.solve(system, right)[:, :, 0]
-
-
-def quantiles(b, K, e, late):
-    """times[q, i] with ``b exp(K t) e = late[i]`` per queue."""
-    queues, size = b.shape
-    h = TAYLOR_REACH / np.abs(K).sum(axis=2).max(axis=1)
-    X = np.eye(size) + 0 * K
-    Kh = K * h[:, None, None]
-    # Paterson-Stockmeyer
-    K2 = Kh @ Kh; K3 = K2 @ Kh; K4 = K2 @ K2
-    from math import factorial
-    I = np.eye(size)
-    c = [1 / factorial(k) for k in range(13)]
-    X = c[8]*I + c[9]*Kh + c[10]*K2 + c[11]*K3 + c[12]*K4
-    X = c[4]*I + c[5]*Kh + c[6]*K2 + c[7]*K3 + K4 @ X
-    X = c[0]*I + c[1]*Kh + c[2]*K2 + c[3]*K3 + K4 @ X
-    powers = [X]
-    low = late.min()
-    while ((b[:, None, :] @ powers[-1])[:, 0] * e).sum(axis=1).max() > low:
-        powers.append(powers[-1] @ powers[-1])
-    # derivative vectors
-    P = late.size
-    v = np.repeat(b[:, None, :], P, axis=1)
-    t = np.zeros((queues, P))
-    for k in range(len(powers) - 1, -1, -1):
-        w = v @ powers[k]
-        tail = (w * e[:, None, :]).sum(axis=2)
-        go = tail > late
-        v = np.where(go[:, :, None], w, v)
-        t += np.where(go, 2.0**k, 0.0)
-    coef = np.empty((13, queues, P))
-    u = e[:, :, None]
-    for k in range(13):
-        coef[k] = (v @ u)[:, :, 0] * c[k]
-        u = Kh @ u
-    x = np.full((queues, P), 0.5)
-    for _ in range(6):
-        f = coef[12]; d = np.zeros_like(f)
-        for k in range(11, -1, -1):
-            d = d * x + f
-            f = f * x + coef[k]
-        x = np.clip(x - (f - late) / d, 0.0, 1.0)
-    return (t + x) * h[:, None]
+    R by logarithmic reduction (Latouche and Ramaswami 1993).
+    """
+    n, m = arrivals.states, service.phases
+    up = np.kron(arrivals.D1, np.eye(m))
+    local = np.kron(arrivals.D0, np.eye(m)) + np.kron(np.eye(n), service.T)
+    down = np.kron(np.eye(n), np.outer(service.exit_rates, service.alpha))
+    high, low = np.linalg.solve(-local, up), np.linalg.solve(-local, down)
+    G, ahead = low.copy(), high.copy()
+    while np.abs(1.0 - G.sum(axis=1)).max() > 1e-13 and np.abs(ahead).max() > 1e-15:
+        inner = np.eye(n * m) - high @ low - low @ high
+        high, low = np.linalg.solve(inner, high @ high), np.linalg.solve(inner, low @ low)
+        G = G + ahead @ low
+        ahead = ahead @ high
+    R = up @ np.linalg.inv(-(local + up @ G))
+    # Level 0 has no service phase: pi_0 D0 + pi_1 (I x s) = 0 and pi_0 (D1 x alpha) + pi_1 (local + R down) = 0.
+    empty = -np.kron(arrivals.D1, service.alpha[None, :]) @ np.linalg.inv(local + R @ down)
+    leave = np.kron(np.eye(n), service.exit_rates[:, None])
+    pi_0 = stationary(arrivals.D0 + empty @ leave)
+    pi_1 = pi_0 @ empty
+    total = pi_0.sum() + pi_1 @ np.linalg.solve(np.eye(n * m) - R, np.ones(n * m))
+    return pi_1 / total, R
