@@ -34,7 +34,7 @@ lint: $(VENV)/.dev ## Check style, types and import directions
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy
-	@$(VENV)/bin/lint-imports
+	@$(VENV)/bin/lint-imports --no-logo
 
 format: $(VENV)/.dev ## Rewrite the code in the project's format
 	@$(RUN) -m ruff check --fix-only .
@@ -45,6 +45,7 @@ bench: $(VENV)/.dev ## Run every benchmark, one after the other (BENCHMARKS=benc
 
 docs: $(VENV)/.dev ## Build the documentation into site/
 	@$(RUN) -m typer mead.cli utils docs --name mead --output docs/reference/commands.md
+	@rm -rf docs/reference/api
 	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going docs site
 	@echo "Documentation: site/index.html"
 
@@ -55,7 +56,7 @@ lock: ## Choose the exact versions anew (requirements.lock, requirements-dev.loc
 	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 clean: ## Remove everything that was made here, .venv included
-	@rm -rf $(VENV) build dist out site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist out site docs/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip-compile reads the user's own pip configuration; none of it may end up in the files.

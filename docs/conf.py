@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from mead import __version__
+from pathlib import Path
+
+import mead
 
 project = "MEAD for Spark"
-release = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
-source_suffix = {".md": "markdown"}
+release = mead.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.apidoc"]
+apidoc_modules = [
+    {
+        "path": str(Path(mead.__file__).parent),
+        "destination": "reference/api",
+        "module_first": True,
+        "separate_modules": True,
+        "max_depth": 1,
+    }
+]
+apidoc_automodule_options = {"members", "undoc-members", "show-inheritance"}
 
 html_theme = "furo"
 html_title = f"MEAD for Spark {release}"
@@ -18,5 +29,4 @@ html_theme_options = {"navigation_with_keys": True}
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
 python_maximum_signature_line_length = 100
