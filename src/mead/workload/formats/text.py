@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -87,16 +88,14 @@ def _is_number(word: str) -> bool:
 def _columns(path: Path, layout: Layout, wanted: Sequence[int]) -> list[FloatArray]:
     """The wanted columns as floats, which hold whole microseconds exactly until the year 2255."""
     try:
-        return [_floats(column) for column in _arrow_columns(path, layout, wanted, pa.float64())]
+        return [_floats(column) for column in _arrow_columns(path, layout, wanted)]
     except pa.ArrowInvalid as error:
-        try:
-            words = _arrow_columns(path, layout, wanted, pa.string())
-        except pa.ArrowInvalid:  # not a bad number: a row that has more or fewer columns than the others
-            raise TraceError(f"the rows are not all alike ({str(error).splitlines()[0]})") from error
-        raise _first_bad_word(words) from error
+        # Arrow reads fast and does not say in which row it stopped, so look for the row only now.
+        complaint = _first_bad_row(path, layout, wanted) or str(error).splitlines()[0]
+        raise TraceError(complaint) from error
 
 
-def _arrow_columns(path: Path, layout: Layout, wanted: Sequence[int], kind: pa.DataType) -> list[pa.ChunkedArray]:
+def _arrow_columns(path: Path, layout: Layout, wanted: Sequence[int]) -> list[pa.ChunkedArray]:
     blanks = layout.separator == BLANKS
     names = ["line"] if blanks else [str(i) for i in range(len(layout.names))]
     table = pa.csv.read_csv(
@@ -105,15 +104,29 @@ def _arrow_columns(path: Path, layout: Layout, wanted: Sequence[int], kind: pa.D
         parse_options=pa.csv.ParseOptions(delimiter=NO_SEPARATOR if blanks else layout.separator),
         convert_options=pa.csv.ConvertOptions(
             include_columns=names if blanks else [str(i) for i in wanted],
-            column_types=dict.fromkeys(names, pa.string() if blanks else kind),
+            column_types=dict.fromkeys(names, pa.string() if blanks else pa.float64()),
             null_values=[""],
-            strings_can_be_null=True,
         ),
     )
     if not blanks:
         return [table.column(str(i)) for i in wanted]
     words = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(table.column("line")))
-    return [pc.list_element(words, i).cast(kind) for i in wanted]
+    if any(length.as_py() != len(layout.names) for length in pc.min_max(pc.list_value_length(words)).values()):
+        raise pa.ArrowInvalid("the rows have different numbers of columns")
+    return [pc.list_element(words, i).cast(pa.float64()) for i in wanted]
+
+
+def _first_bad_row(path: Path, layout: Layout, wanted: Sequence[int]) -> str | None:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        rows = (line for line in islice(file, layout.skipped_lines, None) if line.strip())
+        for number, line in enumerate(rows, start=1):
+            words = _split(line, layout.separator)
+            if len(words) != len(layout.names):
+                return f"row {number} has {len(words)} columns and the first row has {len(layout.names)}"
+            for word in (words[i] for i in wanted):
+                if not _is_number(word):
+                    return f"row {number}: '{word}' is not a number; give digits, with a point for decimals"
+    return None
 
 
 def _floats(column: pa.ChunkedArray) -> FloatArray:
@@ -121,14 +134,6 @@ def _floats(column: pa.ChunkedArray) -> FloatArray:
         row = pc.index(pc.is_null(column), value=True).as_py()
         raise TraceError(f"row {row + 1} has no value; every row needs a number")
     return np.asarray(column.to_numpy())
-
-
-def _first_bad_word(columns: Sequence[pa.ChunkedArray]) -> TraceError:
-    for column in columns:
-        for row, word in enumerate(column.to_pylist(), start=1):
-            if word is None or not _is_number(word):
-                return TraceError(f"row {row}: '{word or ''}' is not a number; give seconds, with a point for decimals")
-    return TraceError("some row does not hold a number in a form that can be read")
 
 
 def write(path: Path, trace: Trace, *, iat: bool) -> None:

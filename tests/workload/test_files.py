@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mead.workload import files
+from mead.workload.files import FORMATS, read_trace, write_trace
+from mead.workload.trace import Trace, TraceError
+
+BELLCORE = Path(__file__).parents[2] / "../shared/data/bc-paug89.parquet"
+
+
+@pytest.fixture
+def trace() -> Trace:
+    start = Trace.from_iats_s(np.random.default_rng(3).standard_exponential(2_000) / 300)
+    # Microseconds since 1970, the largest time stamps that are usual.
+    return Trace.from_timestamps_us(start.timestamps_us + 1_754_000_000_123_457)
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_time_stamps_come_back_exactly_from_every_format(extension: str, trace: Trace, tmp_path: Path) -> None:
+    write_trace(trace, tmp_path / f"t{extension}")
+    back = read_trace(tmp_path / f"t{extension}")
+    assert (back.timestamps_us == trace.timestamps_us).all()
+    assert (back.iats_s == trace.iats_s).all()
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_iats_come_back_exactly_from_every_format(extension: str, tmp_path: Path) -> None:
+    trace = Trace.from_iats_s([0.1, 1 / 3, 1e-9, 0.0, 1e5])
+    write_trace(trace, tmp_path / f"t{extension}", iat=True)
+    assert read_trace(tmp_path / f"t{extension}", iat=True).iats_s.tolist() == trace.iats_s.tolist()
+
+
+@pytest.mark.parametrize("extension", [".parquet", ".csv", ".tsv", ".txt"])
+def test_event_times_come_back_in_the_order_of_the_arrivals(extension: str, tmp_path: Path) -> None:
+    trace = Trace.from_timestamps_us([10, 20, 30]).with_event_timestamps_us([9, 1, 5])
+    write_trace(trace, tmp_path / f"t{extension}")
+    back = read_trace(tmp_path / f"t{extension}")
+    assert back.event_timestamps_us is not None
+    assert back.event_timestamps_us.tolist() == [9, 1, 5]
+
+
+def test_sorting_keeps_every_event_time_with_its_arrival(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("timestamp_us,event_timestamp_us\n30,5\n10,9\n20,1\n")
+    back = read_trace(tmp_path / "t.csv", sort=True)
+    assert back.timestamps_us.tolist() == [10, 20, 30]
+    assert back.event_timestamps_us is not None
+    assert back.event_timestamps_us.tolist() == [9, 1, 5]
+
+
+def test_parquet_has_the_column_of_the_contract(trace: Trace, tmp_path: Path) -> None:
+    write_trace(trace, tmp_path / "t.parquet")
+    schema = pq.read_schema(tmp_path / "t.parquet")
+    assert schema.names == ["timestamp_us"]
+    assert schema.field("timestamp_us").type == pa.int64()
+
+
+def test_text_is_written_in_seconds_with_a_header(tmp_path: Path) -> None:
+    write_trace(Trace.from_timestamps_us([1_500_000, 2_000_001]), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text().split() == ["timestamp_s", "1.5", "2.000001"]
+
+
+def test_a_path_may_be_a_string_and_its_extension_in_capitals(tmp_path: Path) -> None:
+    np.save(tmp_path / "t", np.array([0.0, 1.5]))
+    (tmp_path / "t.npy").rename(tmp_path / "T.NPY")
+    assert read_trace(str(tmp_path / "T.NPY")).duration_s == 1.5
+
+
+def test_iats_and_sorting_exclude_each_other(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("1.0\n0.5\n")
+    with pytest.raises(TraceError, match="have no order to repair; leave out --sort"):
+        read_trace(tmp_path / "t.txt", iat=True, sort=True)
+
+
+def test_the_message_names_the_file_and_the_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("time\n1.0\n3.0\n2.0\n")
+    with pytest.raises(TraceError) as caught:
+        read_trace(path)
+    assert str(caught.value).startswith(
+        f"{path}: row 3: time stamp 2.0 s is before the one above it (3.0 s); use --sort"
+    )
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match=r"nowhere\.csv: there is no such file"):
+        read_trace(tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t"])
+def test_an_unknown_extension_lists_the_known_ones(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("1\n2\n")
+    with pytest.raises(TraceError, match=r"unknown kind of file.*\.parquet, .*\.npy"):
+        read_trace(tmp_path / name)
+    with pytest.raises(TraceError, match="unknown kind of file"):
+        write_trace(Trace.from_iats_s([1.0]), tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.npy"])
+def test_a_folder_is_no_text_file(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(TraceError, match=r"cannot be read \(Is a directory\)"):
+        read_trace(tmp_path / name)
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_an_empty_file_is_refused_in_one_line(extension: str, tmp_path: Path) -> None:
+    (tmp_path / f"t{extension}").write_bytes(b"")
+    with pytest.raises(TraceError) as caught:
+        read_trace(tmp_path / f"t{extension}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_random_bytes_are_refused_in_one_line(extension: str, tmp_path: Path) -> None:
+    (tmp_path / f"t{extension}").write_bytes(np.random.default_rng(1).bytes(5_000))
+    with pytest.raises(TraceError) as caught:
+        read_trace(tmp_path / f"t{extension}")
+    assert "\n" not in str(caught.value)
+
+
+def test_writing_replaces_a_file_and_leaves_nothing_else_behind(trace: Trace, tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_text("something older")
+    write_trace(trace, tmp_path / "t.parquet")
+    assert len(read_trace(tmp_path / "t.parquet")) == len(trace)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_a_write_that_fails_half_way_keeps_the_old_file(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(path: Path, trace: Trace, *, iat: bool) -> None:  # noqa: ARG001 - the signature of a writer
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setitem(files.FORMATS, ".csv", files.Format(files.TEXT.read, full_disk))
+    (tmp_path / "t.csv").write_text("the old file")
+    with pytest.raises(TraceError, match=r"t\.csv: cannot be written \(No space left on device\)"):
+        write_trace(trace, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "the old file"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_writing_into_a_folder_that_is_not_there(trace: Trace, tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="cannot be written"):
+        write_trace(trace, tmp_path / "missing" / "t.npy")
+
+
+def test_npy_has_no_room_for_event_times(tmp_path: Path) -> None:
+    trace = Trace.from_timestamps_us([10, 20]).with_event_timestamps_us([9, 1])
+    with pytest.raises(TraceError, match="write Parquet or CSV"):
+        write_trace(trace, tmp_path / "t.npy")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not BELLCORE.exists(), reason="the Bellcore trace lies beside the project and is not here")
+def test_the_bellcore_trace_is_read_whole() -> None:
+    trace = read_trace(BELLCORE)
+    assert len(trace) == 1_000_000
+    assert trace.rate_per_s == pytest.approx(318.2, abs=0.1)
