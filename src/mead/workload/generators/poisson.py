@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mead.models.sampling import BLOCK
 from mead.workload.generators.kind import Endless, check_positive, option
-from mead.workload.generators.segments import Segment, poisson_segment
+from mead.workload.generators.segments import Segment, block_sizes, poisson_segment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,5 +27,5 @@ class Poisson(Endless):
 
     def segments(self, rng: np.random.Generator) -> Iterator[Segment]:
         """Stretches of about as many arrivals as there are in a block."""
-        while True:
-            yield poisson_segment(self.rate_per_s, BLOCK / self.rate_per_s, rng)
+        for block in block_sizes():
+            yield poisson_segment(self.rate_per_s, block / self.rate_per_s, rng)

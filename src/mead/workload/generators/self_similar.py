@@ -9,9 +9,8 @@ from math import ceil
 import numpy as np
 from scipy.special import zeta
 
-from mead.models.sampling import BLOCK
 from mead.workload.generators.kind import Endless, GeneratorError, check_positive, option
-from mead.workload.generators.segments import Segment
+from mead.workload.generators.segments import Segment, block_sizes
 
 USUAL_SLOT_S = 0.001
 
@@ -69,8 +68,8 @@ class SelfSimilar(Endless):
 
     def segments(self, rng: np.random.Generator) -> Iterator[Segment]:
         """Many slots at a time; within a slot the arrivals are uniform."""
-        slots = ceil(BLOCK / (self.rate_per_s * self.slot_length_s))
-        while True:
+        for block in block_sizes():
+            slots = ceil(block / (self.rate_per_s * self.slot_length_s))
             pareto = rng.pareto(self.shape, slots) + 1
             counts = np.ceil(self.scale * np.floor(pareto)).astype(np.int64)
             slot_of_tuple = np.repeat(np.arange(slots, dtype=np.float64), counts)
