@@ -146,6 +146,15 @@ def test_a_tick_in_time_holds_tuples_back_and_an_overrun_starts_the_next_batch_a
     assert solution.response_s[0].tolist() == [2.25 - 0.5, 3.75 - 1.5, 3.75 - 2.0]
 
 
+@pytest.mark.parametrize("trigger_s", [0.1, 0.3, 1 / 3, 0.7])
+def test_rounding_never_moves_a_batch_to_the_tick_before(trigger_s: float) -> None:
+    # One arrival in the middle of every interval, served at the tick that ends it.
+    iats = np.full(5_000, trigger_s)
+    iats[0] /= 2
+    solution = replayed(replay_batches(iats, BatchServer(trigger_s / 8, trigger_s / 8, trigger_s=trigger_s)))
+    np.testing.assert_allclose(solution.response_s, 0.75 * trigger_s, rtol=1e-6)
+
+
 def test_steady_arrivals_settle_at_the_fixed_point_of_the_batch_length() -> None:
     # L = a + rate L d: with rate 100/s, d = 5 ms and a = 0.1 s the batch length tends to 0.2 s, 20 tuples each.
     solution = replayed(replay_batches(np.full(20_000, 0.01), BatchServer(overhead_s=0.1, demand_s=0.005)))

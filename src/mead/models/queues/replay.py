@@ -181,7 +181,10 @@ def _gated_batches(  # type: ignore[no-untyped-def]  # pragma: no cover - compil
     start, end = -1.0, 0.0
     while first < arrival_s.size:
         if trigger_s > 0:
-            start = max(end, (np.floor(start / trigger_s) + 1) * trigger_s)
+            tick = np.floor(start / trigger_s) + 1
+            if tick * trigger_s <= start:  # 0.3 / 0.1 rounds down
+                tick += 1
+            start = max(end, tick * trigger_s)
             if arrival_s[first] > start:
                 start = np.ceil(arrival_s[first] / trigger_s) * trigger_s
         else:
