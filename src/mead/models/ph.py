@@ -77,7 +77,8 @@ class PH:
             p = 0.5 * (1 + sqrt((scv - 1) / (scv + 1)))
             return cls([p, 1 - p], np.diag([-2 * p / mean_s, -2 * (1 - p) / mean_s]))
         k = ceil(1 / scv)
-        shorter = (k * scv - sqrt(k * (1 + scv) - k * k * scv)) / (1 + scv)
+        # Zero at SCV 1/k, where rounding can make it or the root's argument negative.
+        shorter = max(0.0, (k * scv - sqrt(max(0.0, k * (1 + scv) - k * k * scv))) / (1 + scv))
         rate = (k - shorter) / mean_s
         alpha = np.zeros(k)
         alpha[0] = 1 - shorter

@@ -63,8 +63,10 @@ def idc(iats: FloatArray, t_s: npt.ArrayLike) -> FloatArray:
     result = np.empty(spans.size)
     for i, span in enumerate(spans):
         step = span / STEPS_PER_SPAN
-        bins = np.bincount((arrivals / step).astype(np.int64))
-        running = np.concatenate([[0], np.cumsum(bins[: int(end / step)])])
+        whole = int(end / step)
+        # Counted from the end, where there is an arrival for certain: some interval is never empty.
+        bins = np.bincount(((end - arrivals) / step).astype(np.int64), minlength=whole)
+        running = np.concatenate([[0], np.cumsum(bins[:whole])])
         counts = running[STEPS_PER_SPAN:] - running[:-STEPS_PER_SPAN]
         result[i] = counts.var() / counts.mean()
     return result
