@@ -36,13 +36,12 @@ def acf(iats: FloatArray, lags: Iterable[int]) -> FloatArray:
     [-1.0, 1.0]
     """
     wanted = np.asarray(list(lags), dtype=np.int64)
-    centred = iats - iats.mean()
-    if wanted.size == 0 or not centred.any():
+    if wanted.size == 0 or iats.min() == iats.max():  # the mean of equal numbers may differ from them by rounding
         return np.zeros(wanted.size)
     if wanted.min() < 0 or wanted.max() >= iats.size:
         raise ValueError(f"lags must lie in [0, {iats.size - 1}]; got {wanted.min()} to {wanted.max()}")
     length = next_fast_len(iats.size + int(wanted.max()), real=True)
-    spectrum = rfft(centred, length)
+    spectrum = rfft(iats - iats.mean(), length)
     covariance = irfft(spectrum * spectrum.conj(), length)
     return np.asarray(covariance[wanted] / covariance[0])
 
