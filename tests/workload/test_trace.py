@@ -39,6 +39,10 @@ def test_a_long_trace_of_iats_does_not_drift_by_a_microsecond() -> None:
     assert trace.timestamps_us[-1] == 200_000_000_000
 
 
+def test_fractions_of_microseconds_add_up_too() -> None:
+    assert Trace.from_iats_s([4e-7] * 10).timestamps_us.tolist() == [0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 4]
+
+
 def test_iats_below_a_microsecond_are_not_rounded() -> None:
     iats = np.array([3e-9, 7e-9, 2e-7])
     assert Trace.from_iats_s(iats).iats_s.tolist() == iats.tolist()

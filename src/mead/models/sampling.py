@@ -34,10 +34,8 @@ def alias_table(weights: FloatArray) -> tuple[FloatArray, IntArray]:
             scaled[rich] -= 1 - scaled[poor]
             if scaled[rich] < 1:
                 small.append(large.pop())
-        # What is left over is 1 up to rounding; a weight of zero must never be drawn because of it.
-        for j in small:
-            if weights[row, j] == 0:
-                keep[row, j], other[row, j] = 0.0, int(weights[row].argmax())
+        # What is left over is 1 up to rounding and kept as it is. A weight of zero is never left over: to be without
+        # anyone to take its place, the others would have to fall short by a whole column.
     return keep, other
 
 
@@ -57,14 +55,14 @@ def sample_map(
     iats = np.empty(count)
     while done < count:
         block = min(BLOCK, max(count - done, 256))
-        state, elapsed, done = _walk(
+        state, elapsed, done = walk(
             rng.standard_exponential(block), rng.random(block), mean_sojourn, keep, other, state, elapsed, iats, done
         )
     return iats
 
 
 @njit(cache=True)
-def _walk(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+def walk(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     exponentials, uniforms, mean_sojourn, keep, other, state, elapsed, iats, done
 ):
     """Follow the chain through one block of random numbers, writing an IAT at every arrival."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from mead.models.arrays import FloatArray
 from mead.models.map import MAP
-from mead.models.sampling import BLOCK, _walk, alias_table
+from mead.models.sampling import BLOCK, alias_table, walk
 
 SMALLEST_BLOCK = 1 << 10
 
@@ -71,7 +71,7 @@ def map_segments(arrivals: MAP, start: FloatArray, rng: np.random.Generator) -> 
     state, elapsed_s = int(rng.choice(arrivals.states, p=start)), 0.0
     for block in block_sizes():
         iats_s = np.empty(block)
-        state, elapsed_s, done = _walk(
+        state, elapsed_s, done = walk(
             rng.standard_exponential(block), rng.random(block), mean_sojourn_s, keep, other, state, elapsed_s, iats_s, 0
         )
         times_s = np.cumsum(iats_s[:done])
