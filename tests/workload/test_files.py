@@ -77,6 +77,11 @@ def test_iats_and_sorting_exclude_each_other(tmp_path: Path) -> None:
         read_trace(tmp_path / "t.txt", iat=True, sort=True)
 
 
+def test_an_unknown_unit_lists_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="unknown unit 'min'; it must be one of s, ms, us, ns"):
+        read_trace(tmp_path / "t.csv", unit="min")  # type: ignore[arg-type]
+
+
 def test_the_message_names_the_file_and_the_row(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("time\n1.0\n3.0\n2.0\n")

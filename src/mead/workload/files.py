@@ -57,6 +57,8 @@ def read_trace(
     path = Path(path)
     choice = Choice(column, unit, iat)
     try:
+        if unit is not None and unit not in TICKS_PER_S:
+            raise TraceError(f"unknown unit '{unit}'; it must be one of {', '.join(TICKS_PER_S)}")
         if not path.exists():
             raise TraceError("there is no such file")
         columns = _format_of(path).read(path, choice)

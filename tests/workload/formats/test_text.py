@@ -38,6 +38,8 @@ def path(tmp_path: Path) -> Path:
         "size\ttimestamp_s\n9\t0.5\n8\t1.5\n7\t3.5\n",
         "size   timestamp_s\n9   0.5\n8   1.5\n  7 3.5\n",
         "name,timestamp_s\na,0.5\nb,1.5\n,3.5\n",
+        'line,timestamp_s\n"GET /, 200",0.5\n"GET /, 404",1.5\nPOST,3.5\n',
+        "\ufeff0.5\n1.5\n3.5\n",
     ],
 )
 def test_the_usual_layouts_are_understood(text: str, path: Path) -> None:

@@ -6,6 +6,7 @@ left out. Rows are counted from 1 at the first row of data.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ def _layout(path: Path) -> Layout:
 
 
 def _split(line: str, separator: str) -> list[str]:
-    words = line.split() if separator == BLANKS else line.split(separator)
+    words = line.split() if separator == BLANKS else next(csv.reader([line.strip("\r\n")], delimiter=separator))
     return [word.strip().strip("\"'") for word in words]
 
 
