@@ -43,7 +43,7 @@ class MAP:
     D0: FloatArray
     D1: FloatArray
 
-    def __init__(self, D0: npt.ArrayLike, D1: npt.ArrayLike) -> None:  # noqa: N803 - the names of the literature
+    def __init__(self, D0: npt.ArrayLike, D1: npt.ArrayLike) -> None:
         object.__setattr__(self, "D0", frozen(D0))
         object.__setattr__(self, "D1", frozen(D1))
         _check(self.D0, self.D1)
@@ -72,7 +72,9 @@ class MAP:
         leave_slow = ratio * leave_fast
         if leave_slow > 1:
             least = 1 + 2 * (ratio - 1) ** 2 / (1 + ratio)
-            raise InvalidMAPError(f"with ratio {ratio:g} the index of dispersion cannot be below {least:g}; got {idc:g}")
+            raise InvalidMAPError(
+                f"with ratio {ratio:g} the index of dispersion cannot be below {least:g}; got {idc:g}"
+            )
         fast, slow = rate_per_s * ratio, rate_per_s / ratio
         return cls(
             [[-fast, 0], [0, -slow]],
@@ -114,9 +116,9 @@ class MAP:
 
     def moment(self, order: int) -> float:
         """``E[X^k] = k! theta (-D0)^-k 1`` of the inter-arrival time."""
-        vector = np.ones(self.states)
+        vector: FloatArray = np.ones(self.states)
         for _ in range(order):
-            vector = np.linalg.solve(-self.D0, vector)
+            vector = np.asarray(np.linalg.solve(-self.D0, vector))
         return float(factorial(order) * self.arrival_stationary @ vector)
 
     @property
@@ -217,7 +219,7 @@ def _kronecker_sum(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.kron(a, np.eye(b.shape[0])) + np.kron(np.eye(a.shape[0]), b)
 
 
-def _check(D0: FloatArray, D1: FloatArray) -> None:  # noqa: N803
+def _check(D0: FloatArray, D1: FloatArray) -> None:
     """Raise InvalidMAPError with the first rule that the matrices break."""
     if D0.ndim != 2 or D0.shape[0] != D0.shape[1] or D0.shape != D1.shape or D0.shape[0] == 0:
         raise InvalidMAPError(f"D0 and D1 must be square and of one size; got {D0.shape} and {D1.shape}")
@@ -240,7 +242,9 @@ def _check(D0: FloatArray, D1: FloatArray) -> None:  # noqa: N803
     classes = communicating_classes(D0 + D1)
     if len(classes) > 1:
         listed = ", ".join(str(members) for members in sorted(classes))
-        raise InvalidMAPError(f"D0 + D1 must be irreducible; these groups of states cannot all reach each other: {listed}")
+        raise InvalidMAPError(
+            f"D0 + D1 must be irreducible; these groups of states cannot all reach each other: {listed}"
+        )
 
 
 def _worst(matrix: FloatArray) -> str:

@@ -32,12 +32,27 @@ def stationary(chain: FloatArray) -> FloatArray:
     return np.asarray(pi / pi.sum())
 
 
+def stationary_rows(chains: FloatArray) -> FloatArray:
+    """Stationary row vectors (k, 1, n) of stacked irreducible stochastic matrices (k, n, n), quickly.
+
+    One equation gives way to the normalisation. That is less accurate than ``stationary`` but one call for all.
+
+    >>> stationary_rows(np.array([[[0.9, 0.1], [0.3, 0.7]]])).round(12).tolist()
+    [[[0.75, 0.25]]]
+    """
+    system = chains.transpose(0, 2, 1) - np.eye(chains.shape[1])
+    system[:, -1, :] = 1.0
+    right = np.zeros((chains.shape[0], chains.shape[1], 1))
+    right[:, -1] = 1.0
+    return np.asarray(np.linalg.solve(system, right).transpose(0, 2, 1))
+
+
 def communicating_classes(rates: FloatArray) -> list[list[int]]:
     """States grouped by mutual reachability through positive off-diagonal entries.
 
     >>> communicating_classes(np.array([[-1.0, 1.0], [0.0, 0.0]]))
     [[1], [0]]
     """
-    graph = csr_array((rates > 0) & ~np.eye(rates.shape[0], dtype=bool))
+    graph = csr_array(((rates > 0) & ~np.eye(rates.shape[0], dtype=bool)).astype(np.int64))
     count, label = connected_components(graph, directed=True, connection="strong")
     return [np.flatnonzero(label == c).tolist() for c in range(count)]

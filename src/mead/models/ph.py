@@ -40,7 +40,7 @@ class PH:
     alpha: FloatArray
     T: FloatArray
 
-    def __init__(self, alpha: npt.ArrayLike, T: npt.ArrayLike) -> None:  # noqa: N803 - the name of the literature
+    def __init__(self, alpha: npt.ArrayLike, T: npt.ArrayLike) -> None:
         object.__setattr__(self, "alpha", frozen(alpha))
         object.__setattr__(self, "T", frozen(T))
         _check(self.alpha, self.T)
@@ -56,7 +56,7 @@ class PH:
         if phases < 1 or not mean_s > 0:
             raise InvalidPHError(f"an Erlang distribution needs phases >= 1 and mean > 0; got {phases} and {mean_s:g}")
         rate = phases / mean_s
-        T = np.diag(np.full(phases, -rate)) + np.diag(np.full(phases - 1, rate), 1)  # noqa: N806
+        T = np.diag(np.full(phases, -rate)) + np.diag(np.full(phases - 1, rate), 1)
         return cls(np.eye(phases)[0], T)
 
     @classmethod
@@ -97,9 +97,9 @@ class PH:
 
     def moment(self, order: int) -> float:
         """``E[X^k] = k! alpha (-T)^-k 1``."""
-        vector = np.ones(self.phases)
+        vector: FloatArray = np.ones(self.phases)
         for _ in range(order):
-            vector = np.linalg.solve(-self.T, vector)
+            vector = np.asarray(np.linalg.solve(-self.T, vector))
         return float(factorial(order) * self.alpha @ vector)
 
     @cached_property
@@ -125,7 +125,7 @@ class PH:
         return sample_ph(self.alpha, self.T, shape, rng)
 
 
-def _check(alpha: FloatArray, T: FloatArray) -> None:  # noqa: N803
+def _check(alpha: FloatArray, T: FloatArray) -> None:
     """Raise InvalidPHError with the first rule that is broken."""
     if alpha.ndim != 1 or alpha.size == 0 or T.shape != (alpha.size, alpha.size):
         raise InvalidPHError(f"alpha must be a vector and T square of the same size; got {alpha.shape} and {T.shape}")

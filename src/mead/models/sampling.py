@@ -40,8 +40,8 @@ def alias_table(weights: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def sample_map(
-    D0: FloatArray,  # noqa: N803 - the names of the literature
-    D1: FloatArray,  # noqa: N803
+    D0: FloatArray,
+    D1: FloatArray,
     start: FloatArray,
     count: int,
     rng: np.random.Generator,
@@ -86,7 +86,7 @@ def walk(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     return state, elapsed, done
 
 
-def sample_ph(alpha: FloatArray, T: FloatArray, shape: int | tuple[int, ...], rng: np.random.Generator) -> FloatArray:  # noqa: N803
+def sample_ph(alpha: FloatArray, T: FloatArray, shape: int | tuple[int, ...], rng: np.random.Generator) -> FloatArray:
     """Samples of the phase-type distribution ``(alpha, T)``."""
     count = int(np.prod(shape))
     leave = -T.sum(axis=1)

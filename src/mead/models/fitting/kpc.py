@@ -26,18 +26,12 @@ from mead.models.fitting.kpc_order import WELL_EXPLAINED, choose_order
 from mead.models.fitting.kpc_targets import LEAST_SCV, measured
 from mead.models.fitting.kpc_third_order import fit_third_order
 from mead.models.fitting.result import FittedMAP, WindowFit
-from mead.models.map import MAP
+from mead.models.fitting.window import prepare
 
 CORRELATION_STARTS = 50
 THIRD_ORDER_STARTS = 30
 KEPT_OPTIMA = 10
 """Optima of the first stage that go into the second."""
-
-SHORTEST_S = 1e-100
-"""Third moments of smaller IATs underflow."""
-
-ENOUGH = 200
-"""With fewer IATs any sign of burstiness is noise."""
 
 
 def fit_kpc(
@@ -66,27 +60,11 @@ def fit_kpc(
         raise ValueError(f"best must be at least 1; got {best}")
     if max_states < 2 or (blocks is not None and blocks < 1):
         raise ValueError(f"a KPC model has at least one block of two states; got {max_states} states, {blocks} blocks")
-    usable = iats[np.isfinite(iats) & (iats >= 0)]
-    dropped = iats.size - usable.size
-    notes = [f"{dropped} IATs were negative or not finite and left out"] if dropped else []
-
-    def result(*models: FittedMAP) -> WindowFit:
-        return WindowFit(size=int(iats.size), used=int(usable.size), models=models, note="; ".join(notes))
-
-    if usable.size < 2 or not usable.any():
-        notes.append("no two arrivals are apart in time, so there is nothing to fit")
-        return result()
-    mean_s = float((usable / usable.max()).mean()) * float(usable.max())  # so that no sum overflows
-    if not SHORTEST_S < mean_s < 1 / SHORTEST_S:
-        notes.append(f"a mean IAT of {mean_s:g} s is beyond what can be computed with: check the unit")
-        return result()
-    unit, rate_per_s = usable / mean_s, 1.0 / mean_s  # mean 1 from here on, so that nothing depends on the unit
-    if usable.size < ENOUGH:
-        notes.append(f"{usable.size} IATs are too few to see burstiness (at least {ENOUGH}): a Poisson model")
-        return result(FittedMAP(MAP.poisson(rate_per_s), score=0.0, family="Poisson"))
-    models, remarks = _fit(unit, best, max_states, blocks, rng)
-    notes += remarks
-    return result(*(FittedMAP(m.map.with_rate(rate_per_s), m.score, m.family) for m in models))
+    window = prepare(iats)
+    if isinstance(window, WindowFit):
+        return window
+    models, remarks = _fit(window.unit, best, max_states, blocks, rng)
+    return window.fit(models, *remarks)
 
 
 def _fit(

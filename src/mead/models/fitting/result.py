@@ -15,6 +15,8 @@ class FittedMAP:
     score: float
     family: str
     """Which form the model has, for people who read the result."""
+    parameters: tuple[float, ...] = ()
+    """Where the search ended, so that the next window's can begin there; empty for fitters that start afresh."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
+from mead.models.matrix_exponential import MatrixExponential
 from mead.models.ph import PH
-from mead.models.queues.map_ph_1 import quantiles
 from mead.models.queues.response import check_percent
 
 
@@ -60,5 +60,5 @@ class WaitAndService:
         """Several percentiles, which share all matrix powers."""
         late = np.array([check_percent(percent) for percent in percents])
         alpha, T = self.distribution.alpha, self.distribution.T * self.mean_s
-        times = quantiles(alpha[None], T[None], np.ones((1, alpha.size)), late)[0]
+        times = MatrixExponential(alpha[None], T[None], np.ones((1, alpha.size))).quantiles(late)[0]
         return [float(t) * self.mean_s for t in times]
