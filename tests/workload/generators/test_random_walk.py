@@ -19,8 +19,13 @@ def rates(walk: RandomWalk, phases: int, seed: int = 1) -> list[float]:
 def test_the_walk_starts_at_its_rate_and_reaches_but_never_leaves_its_bounds() -> None:
     walked = rates(RandomWalk(count=2), 5_000)
     assert walked[0] == 5_000.0
-    assert min(walked) == LOWEST
-    assert max(walked) == HIGHEST
+    assert min(walked) == pytest.approx(LOWEST)
+    assert max(walked) == pytest.approx(HIGHEST)
+
+
+def test_the_bounds_follow_another_first_rate() -> None:
+    walked = rates(RandomWalk(rate_per_s=320.0, count=2), 5_000)
+    assert (min(walked), max(walked)) == pytest.approx((320 * 2 / 3, 320 * 12.5))
 
 
 def test_steps_between_the_bounds_are_lognormal() -> None:
@@ -31,8 +36,8 @@ def test_steps_between_the_bounds_are_lognormal() -> None:
 
 def test_a_step_that_would_leave_the_bounds_ends_on_them() -> None:
     walked = rates(RandomWalk(count=2), 2_000)
-    assert any(later == LOWEST < earlier for earlier, later in pairwise(walked))
-    assert any(later == HIGHEST > earlier for earlier, later in pairwise(walked))
+    assert any(later == min(walked) < earlier for earlier, later in pairwise(walked))
+    assert any(later == max(walked) > earlier for earlier, later in pairwise(walked))
 
 
 def test_arrivals_of_a_phase_are_poisson_at_its_rate() -> None:
@@ -54,7 +59,7 @@ def test_the_published_stream_lies_within_what_the_walk_does() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"rate_per_s": 1.0}, "rate_per_s must lie between lowest_per_s and highest_per_s"),
+        ({"rate_per_s": 1.0, "lowest_per_s": 2.0}, "rate_per_s must lie between lowest_per_s and highest_per_s"),
         ({"sigma": 0.0}, "sigma"),
         ({"phase_s": -3.0}, "phase_s"),
         ({"lowest_per_s": 0.0}, "lowest_per_s"),

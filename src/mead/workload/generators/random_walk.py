@@ -11,6 +11,10 @@ from mead.workload.generators.kind import Endless, GeneratorError, check_positiv
 from mead.workload.generators.segments import Segment, poisson_segment
 
 
+LOWEST_OF_FIRST, HIGHEST_OF_FIRST = 200 / 300, 200 / 16
+"""The bounds of RW-DS, 300 and 16 microseconds, over the inter-arrival time of its start, 200 microseconds."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RandomWalk(Endless):
     """Poisson arrivals at a rate that is multiplied by a lognormal factor every few seconds, within bounds.
@@ -27,23 +31,26 @@ class RandomWalk(Endless):
     rate_per_s: float = option("arrivals per second in the first phase", default=5_000.0)
     sigma: float = option("standard deviation of the step of the logarithm of the rate", default=0.4)
     phase_s: float = option("seconds between two steps", default=3.0)
-    lowest_per_s: float = option("the rate never falls below this", default=1e6 / 300)
-    highest_per_s: float = option("the rate never rises above this", default=1e6 / 16)
+    lowest_per_s: float | None = option("the rate never falls below this; 2/3 of the first rate", default=None)
+    highest_per_s: float | None = option("the rate never rises above this; 12.5 times the first rate", default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(
-            rate_per_s=self.rate_per_s,
-            sigma=self.sigma,
-            phase_s=self.phase_s,
-            lowest_per_s=self.lowest_per_s,
-            highest_per_s=self.highest_per_s,
-        )
-        if not self.lowest_per_s <= self.rate_per_s <= self.highest_per_s:
+        check_positive(rate_per_s=self.rate_per_s, sigma=self.sigma, phase_s=self.phase_s)
+        lowest, highest = self.bounds_per_s
+        check_positive(lowest_per_s=lowest, highest_per_s=highest)
+        if not lowest <= self.rate_per_s <= highest:
             raise GeneratorError(
                 f"rate_per_s must lie between lowest_per_s and highest_per_s; "
-                f"got {self.rate_per_s:g} and {self.lowest_per_s:g} to {self.highest_per_s:g}"
+                f"got {self.rate_per_s:g} and {lowest:g} to {highest:g}"
             )
+
+    @property
+    def bounds_per_s(self) -> tuple[float, float]:
+        """The rates between which the walk stays: those asked for, or the published ones in proportion."""
+        lowest = self.rate_per_s * LOWEST_OF_FIRST if self.lowest_per_s is None else self.lowest_per_s
+        highest = self.rate_per_s * HIGHEST_OF_FIRST if self.highest_per_s is None else self.highest_per_s
+        return lowest, highest
 
     def rates_per_s(self, rng: np.random.Generator) -> Iterator[float]:
         """The rate of one phase after the other."""
@@ -51,7 +58,7 @@ class RandomWalk(Endless):
         while True:
             yield rate
             step = np.exp(rng.normal(0.0, self.sigma))
-            rate = float(np.clip(rate / step, self.lowest_per_s, self.highest_per_s))
+            rate = float(np.clip(rate / step, *self.bounds_per_s))
 
     def segments(self, rng: np.random.Generator) -> Iterator[Segment]:
         """One phase after the other."""
