@@ -10,7 +10,6 @@ import numpy as np
 from mead.workload.generators.kind import Endless, GeneratorError, check_positive, option
 from mead.workload.generators.segments import Segment, poisson_segment
 
-
 LOWEST_OF_FIRST, HIGHEST_OF_FIRST = 200 / 300, 200 / 16
 """The bounds of RW-DS, 300 and 16 microseconds, over the inter-arrival time of its start, 200 microseconds."""
 
