@@ -57,7 +57,7 @@ lock: ## Choose the exact versions anew (requirements.lock, requirements-dev.loc
 
 clean: ## Remove everything that was made here, .venv included
 	@rm -rf $(VENV) build dist out site docs/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	@find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip-compile reads the user's own pip configuration; none of it may end up in the files.
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' build/lock/bin/pip-compile --quiet --upgrade --allow-unsafe \
