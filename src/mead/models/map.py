@@ -60,8 +60,8 @@ class MAP:
         """A fast and a slow state, switched after arrivals, with a given limit of the index of dispersion.
 
         The fast state sends ``ratio`` times the mean rate, the slow one ``1/ratio`` of it. Closed form of the
-        generator in De Matteis et al., "Elastic-PPQ" (2018): after each arrival, leave the fast state with
-        probability ``p`` and the slow one with ``ratio * p``.
+        generator in Mencagli, Torquati and Danelutto, "Elastic-PPQ" (2018): after each arrival, leave the fast
+        state with probability ``p`` and the slow one with ``ratio * p``.
         """
         if not (idc > 1 and ratio > 1 and rate_per_s > 0):
             raise InvalidMAPError(

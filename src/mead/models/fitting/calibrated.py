@@ -32,7 +32,7 @@ LEAST_FAMILIES = 2
 TWO_SCALES = 2000
 """With fewer IATs than this only one time scale can be told from noise."""
 
-ITERATIONS_SHAPE, ITERATIONS_QUEUE = 25, 40
+ITERATIONS = 40
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,13 @@ def fit_calibrated(iats: FloatArray, *, best: int = 5, seed: int = 0, previous: 
         anchor = known[str(families[0])]
     else:
         anchor = families[0].start(window.unit.size)
-        anchor = _search(families[0], targets, SHAPE, anchor, anchor, ITERATIONS_SHAPE)
+        anchor, _ = _search(families[0], targets, SHAPE, anchor, anchor)
     models: list[FittedMAP] = []
     point = anchor
     for family in families:
-        point = _search(family, targets, QUEUE, known.get(str(family), point), anchor, ITERATIONS_QUEUE)
-        models.append(_model(family, targets, point))
+        point, score = _search(family, targets, QUEUE, known.get(str(family), point), anchor)
+        D0, D1 = family.matrices(point[None])
+        models.append(FittedMAP(MAP(D0[0], D1[0]).with_rate(1.0), score, str(family), tuple(point.tolist())))
     return window.fit(sorted(models, key=lambda model: model.score)[:best])
 
 
@@ -91,9 +92,10 @@ def _families(size: int, best: int) -> tuple[BurstFamily, ...]:
 
 
 def _search(
-    family: BurstFamily, targets: QueueTargets, weights: Weights, start: FloatArray, anchor: FloatArray, iterations: int
-) -> FloatArray:
-    """The parameters with the least weighted residuals near ``start``, held back towards ``anchor``."""
+    family: BurstFamily, targets: QueueTargets, weights: Weights, start: FloatArray, anchor: FloatArray
+) -> tuple[FloatArray, float]:
+    """The parameters with the least residuals near ``start``, held back towards ``anchor``, and their score."""
+    responses = 2 * targets.utilizations.size if weights.response else 0
 
     def residuals(points: FloatArray) -> FloatArray:
         D0, D1 = family.matrices(points)
@@ -109,14 +111,8 @@ def _search(
                 parts.append(weights.response * _response_residuals(D0, D1, targets))
             return np.concatenate(parts, axis=1)
 
-    point, _ = levenberg_marquardt(residuals, start, (LOWEST, HIGHEST), iterations)
-    return point
-
-
-def _model(family: BurstFamily, targets: QueueTargets, point: FloatArray) -> FittedMAP:
-    D0, D1 = family.matrices(point[None])
-    score = float(np.sqrt((_response_residuals(D0, D1, targets) ** 2).mean()))
-    return FittedMAP(MAP(D0[0], D1[0]).with_rate(1.0), score, str(family), tuple(point.tolist()))
+    point, left = levenberg_marquardt(residuals, start, (LOWEST, HIGHEST), ITERATIONS)
+    return point, float(np.sqrt((left[left.size - responses :] ** 2).mean())) if responses else 0.0
 
 
 def _response_residuals(D0: FloatArray, D1: FloatArray, targets: QueueTargets) -> FloatArray:

@@ -48,6 +48,7 @@ def fit_kpc(
     relative error of the third-order joint moments; it grows if the third moment is off by more than a factor of two.
     ``blocks`` overrides the choice of the order; a model has at most ``2**blocks`` states.
 
+    >>> from mead.models.map import MAP
     >>> bursty = MAP.two_state(rate_per_s=100.0, idc=50.0)
     >>> fit = fit_kpc(bursty.sample(50_000, np.random.default_rng(1)), rng=np.random.default_rng(2), blocks=1)
     >>> fitted = fit.models[0].map

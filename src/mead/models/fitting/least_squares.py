@@ -17,65 +17,63 @@ LONGEST_STEP = 1.5
 FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-7
 TRIES = 8
 SMALL_GAIN = 1e-2
-CALM_STEPS = 1
+"""A step that lowers the sum of squares by less than this part of it is the last."""
 SECANT_STEPS = 2
 """So many steps are taken on one Jacobian, the later ones on its update, before a new one is computed."""
 
 
 def levenberg_marquardt(
     residuals: Residuals, start: FloatArray, bounds: tuple[float, float], iterations: int
-) -> tuple[FloatArray, float]:
-    """A point near a local minimum of the sum of squares, and that sum; never worse than ``start``.
+) -> tuple[FloatArray, FloatArray]:
+    """A point near a local minimum of the sum of squares, and its residuals; never worse than ``start``.
 
     The Jacobian is taken by forward differences, all columns in one call. Between two of them it is kept up to date
     by Broyden's secant rule (1965), which halves the number of calls. A point with a residual that is not finite
     is never accepted.
 
-    >>> point, error = levenberg_marquardt(lambda x: x**2 - 4.0, np.array([1.0, 9.0]), (-14.0, 14.0), 50)
+    >>> point, left = levenberg_marquardt(lambda x: x**2 - 4.0, np.array([1.0, 9.0]), (-14.0, 14.0), 50)
     >>> point.round(4).tolist()
     [2.0, 2.0]
     """
-    point, here = start, residuals(start[None])[0]
-    error = float(here @ here)
-    damping, calm, age = FIRST_DAMPING, 0, SECANT_STEPS
-    jacobian = np.empty((here.size, start.size))
+    point, (here, jacobian) = start, _linearised(residuals, start)
+    damping, age = FIRST_DAMPING, 0
     for _ in range(iterations):
         if age >= SECANT_STEPS:
-            jacobian, age = _differences(residuals, point, here), 0
-        step = _damped_step(residuals, point, here, error, jacobian, bounds, damping)
-        if step is None and age > 0:
-            age = SECANT_STEPS
-            continue
+            (here, jacobian), age = _linearised(residuals, point), 0
+        step = _damped_step(residuals, point, here, jacobian, bounds, damping)
+        if step is None and age == 0:
+            break
         if step is None:
-            break
+            age = SECANT_STEPS  # the update has led astray; try once more with a Jacobian of this very point
+            continue
         there, residual, damping = step
+        gain = 1.0 - float(residual @ residual) / float(here @ here)
         moved = there - point
-        gain = 1.0 - float(residual @ residual) / error
         jacobian = jacobian + np.outer(residual - here - jacobian @ moved, moved) / (moved @ moved)
-        point, here, error, age = there, residual, float(residual @ residual), age + 1
+        point, here, age = there, residual, age + 1
         damping = max(damping / 5.0, LEAST_DAMPING)
-        calm = calm + 1 if gain < SMALL_GAIN else 0
-        if calm >= CALM_STEPS:
+        if gain < SMALL_GAIN:
             break
-    return point, error
+    return point, here
 
 
-def _differences(residuals: Residuals, point: FloatArray, here: FloatArray) -> FloatArray:
-    moved = residuals(point + DIFFERENCE * np.eye(point.size))
-    return np.nan_to_num((moved - here).T / DIFFERENCE, nan=0.0, posinf=0.0, neginf=0.0)
+def _linearised(residuals: Residuals, point: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Residuals and Jacobian at a point, in one call."""
+    around = residuals(np.vstack([point, point + DIFFERENCE * np.eye(point.size)]))
+    slopes = (around[1:] - around[0]).T / DIFFERENCE
+    return around[0], np.nan_to_num(slopes, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def _damped_step(
     residuals: Residuals,
     point: FloatArray,
     here: FloatArray,
-    error: float,
     jacobian: FloatArray,
     bounds: tuple[float, float],
     damping: float,
 ) -> tuple[FloatArray, FloatArray, float] | None:
     """The first better point along growing damping: (point, residuals, damping), or None."""
-    curvature, gradient = jacobian.T @ jacobian, jacobian.T @ here
+    error, curvature, gradient = float(here @ here), jacobian.T @ jacobian, jacobian.T @ here
     for _ in range(TRIES):
         system = curvature + damping * np.diag(np.diag(curvature) + 1e-3)
         step = np.clip(-np.linalg.solve(system, gradient), -LONGEST_STEP, LONGEST_STEP)

@@ -20,7 +20,7 @@ from mead.models.matrix_exponential import MatrixExponential
 
 MAX_DOUBLINGS = 64
 SETTLED = 1e-13
-QUADRATIC = 1e-8
+QUADRATIC = 1e-6
 """Once a step is this small and a thousand times smaller than the one before, the next would be lost in rounding."""
 
 

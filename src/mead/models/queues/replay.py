@@ -104,6 +104,8 @@ def replay(iats_s: FloatArray, services: ServiceTimes, *, servers: int = 1) -> Q
         raise ValueError(
             f"the window has {iats_s.size} arrivals but there are service times for {services.unit.shape[1]}; draw more"
         )
+    if servers == 1:
+        return ReplayResponse(utilization, _one_server(iats_s, services))
     response_s = np.empty((services.unit.shape[0], iats_s.size))
     for row, unit in zip(response_s, services.unit, strict=True):
         _first_come_first_served(iats_s, unit, services.mean_s, np.zeros(servers), row)
@@ -147,6 +149,19 @@ def _rate_per_s(iats_s: FloatArray) -> float:
     if not (iats_s.min() >= 0 and 0 < span_s < np.inf):
         raise ValueError("the IATs of a window must be finite and not negative, and some must be longer than 0 s")
     return iats_s.size / span_s
+
+
+def _one_server(iats_s: FloatArray, services: ServiceTimes) -> FloatArray:
+    """Lindley's recursion in closed form: ``R_i = S_i + C_i - min_{j <= i} C_j`` with ``C_i = sum (S_{k-1} - X_k)``.
+
+    A compiled loop is three times as fast, but loading it costs a short command more than all its replays together.
+    """
+    response_s = services.unit[:, : iats_s.size] * services.mean_s
+    surplus = np.zeros_like(response_s)
+    np.cumsum(response_s[:, :-1] - iats_s[1:], axis=1, out=surplus[:, 1:])
+    response_s += surplus
+    response_s -= np.minimum.accumulate(surplus, axis=1)
+    return response_s
 
 
 @njit(cache=True)
