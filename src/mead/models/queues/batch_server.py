@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from mead.models.arrays import FloatArray
+
 
 @dataclass(frozen=True)
 class BatchServer:
@@ -58,5 +62,13 @@ class BatchServer:
         """
         if self.max_batch is None:
             return rate_per_s * self.per_tuple_s
-        cycle_s = max(self.duration_s(self.max_batch), self.trigger_s or 0.0)
-        return rate_per_s * cycle_s / self.max_batch
+        return rate_per_s * float(self.cycle_s(np.array(self.max_batch))) / self.max_batch
+
+    def batch(self, waiting: FloatArray) -> FloatArray:
+        """How many of the waiting tuples the next batch takes."""
+        return waiting if self.max_batch is None else np.minimum(waiting, self.max_batch)
+
+    def cycle_s(self, waiting: FloatArray) -> FloatArray:
+        """From the start of a batch, with so many tuples waiting, to the earliest start of the next."""
+        running_s = self.overhead_s + self.batch(waiting) * self.per_tuple_s
+        return np.maximum(running_s, self.trigger_s or 0.0)
