@@ -44,7 +44,7 @@ bench: $(VENV)/.dev ## Run every benchmark, one after the other (BENCHMARKS=benc
 	@set -e; for benchmark in $(BENCHMARKS); do echo; echo "== $$benchmark"; $(RUN) $$benchmark; done
 
 docs: $(VENV)/.dev ## Build the documentation into site/
-	@$(RUN) -m typer mead.cli utils docs --name mead --output docs/reference/commands.md
+	@$(RUN) -m typer mead.cli utils docs --name mead --title Commands --output docs/reference/commands.md
 	@rm -rf docs/reference/api
 	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going docs site
 	@echo "Documentation: site/index.html"

@@ -14,10 +14,11 @@ apidoc_modules = [
         "path": str(Path(mead.__file__).parent),
         "destination": "reference/api",
         "module_first": True,
-        "separate_modules": True,
         "max_depth": 1,
     }
 ]
+exclude_patterns = ["reference/api/modules.rst"]  # a table of contents with one entry
+suppress_warnings = ["ref.python"]  # a field called "type" beside the built-in of that name
 apidoc_automodule_options = {"members", "undoc-members", "show-inheritance"}
 
 html_theme = "furo"

@@ -40,7 +40,7 @@ def test_search_finds_words_of_the_pages(site: Path) -> None:
 
 
 def test_command_reference_is_the_one_of_the_program() -> None:
-    generator = [sys.executable, "-m", "typer", "mead.cli", "utils", "docs", "--name", "mead"]
+    generator = [sys.executable, "-m", "typer", "mead.cli", "utils", "docs", "--name", "mead", "--title", "Commands"]
     fresh = subprocess.run(generator, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     written = (ROOT / "docs/reference/commands.md").read_text()
     assert written.strip() == fresh.strip(), "docs/reference/commands.md is out of date: run `make docs`"
