@@ -26,10 +26,10 @@ def gigk(
     """The response time of a GI/G/k queue: DRS eq. 5, or with Whitt's refinement.
 
     Percentiles let a tuple wait with the probability of M/M/k, and then an exponential time of the right mean. Against
-    simulation (120 queues with independent arrivals: 1 to 30 servers, utilization .5 to .9, SCVs of .25 to 4) the
-    mean errs by 3 % in the median and 8 % at the 90th percentile, refined by 1 and 6 %; the p95 by 2 and 9 %, refined
-    by 2 and 12 %. The worst p95 is 33 % too long: one server, half busy, arrivals of SCV 4. Correlated arrivals are
-    beyond this model.
+    simulation (benchmarks/bench_queues.py: 120 queues with independent arrivals, 1 to 30 servers, utilization .5 to
+    .9, SCVs of .25 to 4) the mean errs by 3 % in the median and 7 % at the 90th percentile, refined by 1 and 4 %; the
+    p95 by 2 and 6 %, refined by 1 and 10 %. The worst p95 is 34 % too long: one server, half busy, arrivals of SCV 4.
+    Correlated arrivals are beyond this model.
 
     >>> gigk(5.0, arrival_scv=0.5, mean_service_s=0.1, service_scv=2.0, servers=1).mean_s
     0.225

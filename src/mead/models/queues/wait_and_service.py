@@ -16,6 +16,9 @@ from mead.models.matrix_exponential import MatrixExponential
 from mead.models.ph import PH
 from mead.models.queues.response import check_percent
 
+NEGLIGIBLE_WAIT = 1e-9
+"""Mean wait of those who wait, in service times, that no percentile shows; its phase would only spoil the numbers."""
+
 
 @dataclass(frozen=True, eq=False)
 class WaitAndService:
@@ -43,7 +46,7 @@ class WaitAndService:
     def distribution(self) -> PH:
         """Waiting and service as one phase-type distribution."""
         service = PH.with_moments(self.mean_service_s, self.service_scv)
-        if self.mean_wait_s == 0:
+        if self.mean_wait_s <= NEGLIGIBLE_WAIT * self.wait_probability * self.mean_service_s:
             return service
         phases = 1 + service.phases
         T = np.zeros((phases, phases))
