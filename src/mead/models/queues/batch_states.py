@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from math import ceil, log2
 
 import numpy as np
@@ -27,7 +28,10 @@ STENCIL = 4
 """States that take part in one interpolation: cubic."""
 
 NARROW = 0.25
-"""Relative deviation of the cycle length below which two lengths per octave are too coarse for percentiles."""
+"""Relative deviation of the cycle length below which states have to stand closer than any fixed number per octave."""
+
+TINY = 1e-4
+"""Relative deviation that is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,18 +89,24 @@ class BatchStates:
         return replace(self, multiples=self.multiples + tuple(2 * m for m in last))
 
     def refined(self, mean_s: float, deviation_s: float) -> BatchStates:
-        """More states around the mean if cycles hardly differ in length; the same states otherwise."""
-        relative = deviation_s / mean_s
-        if not 1e-4 < relative < NARROW:
-            return self
-        offsets = [0.0]
-        while offsets[-1] < 0.3:
-            offsets.append(max(relative, 2 * offsets[-1]))
+        """More states where cycles mostly are. The mean can do without them, percentiles cannot."""
+        mean, relative = mean_s / self.anchor_s, deviation_s / mean_s
+        if relative < TINY:
+            return self  # all cycles are alike, as with a trigger that is always kept
+        if relative < NARROW:
+            reach = [relative]
+            while reach[-1] < 0.3:
+                reach.append(2 * reach[-1])
+            wanted = [mean * (1 + offset) for offset in (*reversed([-r for r in reach]), 0.0, *reach)]
+            wanted = [self.spans.nearest(multiple, relative / 4) for multiple in wanted]
+        else:
+            low, high = mean / 4, mean * (1 + 5 * relative)
+            pairs = [(a, b) for a, b in pairwise(self.multiples) if b > low and a < high]
+            wanted = [(a + b) / 2 for a, b in pairs]
         multiples = list(self.multiples)
-        for offset in [-offset for offset in offsets[1:]] + offsets:
-            multiple = self.spans.nearest((1 + offset) * mean_s / self.anchor_s, relative / 4)
+        for multiple in wanted:
             distance = min(abs(multiple - known) for known in multiples)
-            if multiples[0] < multiple < self.multiples[-1] and distance > 0.3 * relative * multiple:
+            if multiples[0] < multiple < self.multiples[-1] and distance > min(0.3 * relative, 0.05) * multiple:
                 multiples.append(multiple)
         return replace(self, multiples=tuple(sorted(multiples)))
 

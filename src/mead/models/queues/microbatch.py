@@ -9,6 +9,11 @@ this collocation has the exact mean for Poisson arrivals, where all that counts 
 Two simplifications. A trigger's ticks are counted from the start of the batch before, also when that one ran over.
 And with a maximum batch, percentiles let the last batch of a backlog be filled at the mean rate; the mean, which
 comes from Little's law, does not need that.
+
+Against simulation (benchmarks/bench_queues.py: Poisson, two states with an index of dispersion of 10 to 1000, fits of
+8 and 16 states to Bellcore; utilization .3 to .95) the median error is 0.1 % in the mean and 0.3 % in the p95. The
+largest, 4 and 6 %, are twice the noise of the simulation there. With a trigger, the mean is up to 3 % too long and
+the p95 2 %. With a maximum batch the errors are 0.3 and 0.5 %, but a p99 in a long backlog may be off by 5 %.
 """
 
 from __future__ import annotations
@@ -65,9 +70,8 @@ def _solved(arrivals: MAP, server: BatchServer, shelf: dict[float, CountLaws]) -
             break
         states = states.extended()
         chain = BatchChain.stationary(states, idling)
-    refined = states.refined(chain.mean_cycle_s, chain.deviation_cycle_s)
-    if refined is not states:
-        chain = BatchChain.stationary(refined, idling)
+    if server.trigger_s is not None:
+        chain = chain.refined()  # the trigger bends the law of motion just where most cycles are
     return MicroBatchResponse(arrivals, server, utilization, chain)
 
 
@@ -97,7 +101,7 @@ class MicroBatchResponse:
 
     def batch_percentile(self, percent: float) -> float:
         """The size that ``percent`` of the batches do not exceed."""
-        waiting, mass = self.chain.starts
+        waiting, mass = self._finer.starts
         order = np.argsort(waiting)
         reached = np.cumsum(mass.sum(axis=1)[order])
         index = int(np.searchsorted(np.maximum.accumulate(reached), 1.0 - check_percent(percent)))
@@ -116,8 +120,12 @@ class MicroBatchResponse:
         return float(self._table.late_fraction(np.array([t_s]))[0])
 
     @cached_property
+    def _finer(self) -> BatchChain:
+        return self.chain.refined() if self.server.trigger_s is None else self.chain
+
+    @cached_property
     def _table(self) -> ResponseTable:
-        chain = self.chain
+        chain = self._finer
         return ResponseTable.of(chain.states, chain.idling, self.arrivals.rate_per_s, chain.starts, chain.empty)
 
 
@@ -176,15 +184,13 @@ class BatchChain:
             top_share=float(shares[-2:].sum() / shares.sum()),
         )
 
-    @property
-    def mean_cycle_s(self) -> float:
-        """Mean of the state."""
-        return float(self.weight.sum(axis=1) @ self.states.at_s)
-
-    @property
-    def deviation_cycle_s(self) -> float:
-        """Standard deviation of the state."""
-        return sqrt(max(0.0, float(self.weight.sum(axis=1) @ (self.states.at_s - self.mean_cycle_s) ** 2)))
+    def refined(self) -> BatchChain:
+        """The same chain on more states, for what depends on the shape of the distribution."""
+        at, weight = self.states.at_s, self.weight.sum(axis=1)
+        mean_s = float(weight @ at)
+        deviation_s = sqrt(max(0.0, float(weight @ (at - mean_s) ** 2)))
+        states = self.states.refined(mean_s, deviation_s)
+        return self if states is self.states else BatchChain.stationary(states, self.idling)
 
     @cached_property
     def empty(self) -> FloatArray:

@@ -127,7 +127,11 @@ def _late_arrivals(law: CountLaw, left: float, server: BatchServer, rate_per_s: 
             end = np.clip(((before + 1) * most - left) / arrived, part.begin, part.end)
             # A batch that is not full yet goes on filling while the ones before it run.
             size = np.clip(left + arrived - before * (most - full_cycle_s * rate_per_s), 1.0, most)
-            longest_s = (1 - begin) * law.span_s + before * full_cycle_s + server.overhead_s + size * server.per_tuple_s
-            within_s = np.clip(longest_s[:, None] - times, 0.0, ((end - begin) * law.span_s)[:, None])
-            late += part.expected.T @ within_s / ((part.end - part.begin) * law.span_s)
+            own_s = server.overhead_s + size * server.per_tuple_s
+            longest_s, shortest_s = (before * full_cycle_s + own_s + (1 - f) * law.span_s for f in (begin, end))
+            # Only between these columns does it matter when in the cycle a tuple came.
+            columns = slice(*np.searchsorted(times, [shortest_s.min(), longest_s.max()]))
+            within_s = np.clip(longest_s[:, None] - times[columns], 0.0, (longest_s - shortest_s)[:, None])
+            late[:, columns] += part.expected.T @ within_s / ((part.end - part.begin) * law.span_s)
+            late[:, : columns.start] += (part.expected.T @ (end - begin) / (part.end - part.begin))[:, None]
     return late
