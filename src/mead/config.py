@@ -1,0 +1,225 @@
+"""The files that people write: every key typed, with unit, default and meaning, in one place.
+
+Keys that are not known are refused, so that a misspelt one is never silently ignored. What a file says is checked here
+for its shape and its ranges; whether matrices are a MAP or edges a graph is for the models to say.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+LARGEST = 1e12
+"""Times and rates lie between this and its inverse, in seconds and 1/s; anything else is a mistaken unit."""
+
+LARGEST_RATE = 1e50
+"""Entries of matrices are zero or lie between this and its inverse: a fit may need very small ones."""
+
+MOST_PHASES = 128
+"""An Erlang distribution of more phases is a constant for all that a queue can tell."""
+
+MOST_SERVERS = 100_000
+
+SHOWN_CHARACTERS = 40
+"""How much of a wrong value an error message repeats."""
+
+
+class ConfigError(ValueError):
+    """A file does not say what it must. The message is one line that begins with the path of the key."""
+
+
+def _rectangular(rows: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...], ...]:
+    if len({len(row) for row in rows}) != 1:
+        raise ValueError("the rows of a matrix must all have the same length, and there must be at least one")
+    if any(rate and not 1 / LARGEST_RATE < abs(rate) < LARGEST_RATE for row in rows for rate in row):
+        raise ValueError(f"rates must be 0 or lie between {1 / LARGEST_RATE:g} and {LARGEST_RATE:g}")
+    return rows
+
+
+def _of_usual_size(value: float) -> float:
+    if not 1 / LARGEST <= value <= LARGEST:
+        raise ValueError(f"must lie between {1 / LARGEST:g} and {LARGEST:g}, check the unit; got {value:g}")
+    return value
+
+
+def _with_selectivity(edge: object) -> object:
+    if not isinstance(edge, list):
+        return edge
+    return (*edge, 1.0) if len(edge) == 2 else tuple(edge)
+
+
+Matrix = Annotated[tuple[tuple[float, ...], ...], AfterValidator(_rectangular)]
+Positive = Annotated[float, Field(gt=0), AfterValidator(_of_usual_size)]
+Percent = Annotated[float, Field(gt=0, lt=100)]
+EdgeKey = Annotated[tuple[str, str, Positive], BeforeValidator(_with_selectivity)]
+
+
+class Keys(BaseModel):
+    """What all parts of a file share: numbers are numbers, keys are known ones, values do not change."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @property
+    def given(self) -> set[str]:
+        """The keys that have a value; null is none."""
+        return {name for name, value in self if value is not None}
+
+
+class ArrivalKeys(Keys):
+    """What arrives at every operator without a predecessor."""
+
+    D0: Matrix | None = Field(default=None, description="rates of a MAP without an arrival, 1/s")
+    D1: Matrix | None = Field(default=None, description="rates of a MAP with an arrival, 1/s")
+    rate_per_s: Positive | None = Field(default=None, description="mean arrivals per second")
+    scv: Annotated[float, Field(ge=0, le=1e6)] | None = Field(
+        default=None,
+        description="squared coefficient of variation of independent inter-arrival times; 1 for Poisson arrivals",
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        given = self.given
+        if given not in ({"D0", "D1"}, {"rate_per_s", "scv"}):
+            what = f"got {' and '.join(sorted(given))}" if given else "got neither"
+            raise ValueError(f"give D0 and D1, or rate_per_s and scv; {what}")
+        return self
+
+
+class ServiceKeys(Keys):
+    """The distribution of a service time: Erlang by its phases, or phase-type by ``alpha`` and ``T``."""
+
+    type: Literal["erlang"] | None = Field(default=None, description="the sum of equal exponential phases")
+    phases: Annotated[int, Field(ge=1, le=MOST_PHASES)] | None = Field(
+        default=None, description="of the Erlang; default 2"
+    )
+    alpha: tuple[float, ...] | None = Field(
+        default=None, description="initial distribution of a phase-type distribution"
+    )
+    T: Matrix | None = Field(default=None, description="sub-generator of a phase-type distribution, 1/s")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        given = self.given
+        if "type" not in given and given != {"alpha", "T"}:
+            raise ValueError('give {"type": "erlang", "phases": k}, or alpha and T')
+        if "type" in given and given & {"alpha", "T"}:
+            raise ValueError("an Erlang distribution is given by its phases, without alpha and T")
+        return self
+
+
+class OperatorKeys(Keys):
+    """One processing step."""
+
+    name: str = Field(description="unique in the case")
+    mean_service_s: Positive | None = Field(
+        None,
+        description="CPU seconds per tuple at full share; alpha and T are scaled to it, or give the mean without it",
+    )
+    service: ServiceKeys = Field(
+        default=ServiceKeys(type="erlang", phases=2), description="shape of the service time; default Erlang-2"
+    )
+    servers: Annotated[int, Field(ge=1, le=MOST_SERVERS)] = Field(
+        default=1, description="parallel servers with one queue"
+    )
+    share: Positive = Field(default=1.0, description="CPU cores; the service time is mean_service_s / share")
+
+    @model_validator(mode="after")
+    def _mean_is_known(self) -> Self:
+        if self.mean_service_s is None and self.service.alpha is None:
+            raise ValueError("mean_service_s is missing: the CPU seconds that one tuple costs")
+        return self
+
+
+class SolveCase(Keys):
+    """One queue or a network of queues, for ``mead solve``."""
+
+    arrival: ArrivalKeys
+    operators: Annotated[tuple[OperatorKeys, ...], Field(min_length=1)]
+    edges: tuple[EdgeKey, ...] = Field(default=(), description="[from, to, selectivity]; without the third element 1")
+    model: Literal["map", "mg1", "kingman", "mmk", "gigk"] = "map"
+    percentiles: tuple[Percent, ...] = Field(default=(50.0, 95.0, 99.0), description="each between 0 and 100")
+
+
+class MatricesFile(Keys):
+    """A MAP by its two matrices, for ``mead generate map --matrices``."""
+
+    D0: Matrix
+    D1: Matrix
+
+
+class _FitDocument(BaseModel):
+    """The part of what ``mead fit --json`` prints that holds the matrices; other keys are not looked at."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    class _Window(BaseModel):
+        class _Model(BaseModel):
+            D0: Matrix
+            D1: Matrix
+
+        maps: Annotated[tuple[_Model, ...], Field(min_length=1)]
+
+    windows: Annotated[tuple[_Window, ...], Field(min_length=1)]
+
+
+Parsed = TypeVar("Parsed", bound=BaseModel)
+
+
+def parsed(kind: type[Parsed], text: bytes) -> Parsed:
+    """A file of JSON as its typed value, or a ConfigError that names the first key that is wrong.
+
+    >>> parsed(OperatorKeys, b'{"name": "parser", "mean_service_s": -1}')
+    Traceback (most recent call last):
+        ...
+    mead.config.ConfigError: mean_service_s: must be > 0; got -1
+    """
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ConfigError(f"{_key_path(first['loc'])}{_complaint(first)}") from error
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a file, or a ConfigError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot be read ({error.strerror or error})") from error
+
+
+def matrices_in(text: bytes) -> MatricesFile:
+    """D0 and D1 at the top of a JSON document, or those of the best model in what ``mead fit --json`` printed."""
+    if b'"windows"' not in text:
+        return parsed(MatricesFile, text)
+    best = parsed(_FitDocument, text).windows[0].maps[0]
+    return MatricesFile(D0=best.D0, D1=best.D1)
+
+
+def _key_path(location: tuple[int | str, ...]) -> str:
+    path = ""
+    for key in location:
+        path += f"[{key}]" if isinstance(key, int) else f".{key}" if key.isidentifier() else f"[{key!r}]"
+    return f"{path.removeprefix('.')}: " if path else ""
+
+
+def _complaint(error: Any) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "missing":
+        return "is missing"
+    if kind == "extra_forbidden":
+        return "there is no such key"
+    if kind == "json_invalid":
+        return f"not JSON: {context['error']}"
+    if kind == "value_error":
+        return str(context["error"])
+    limit = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}.get(kind)
+    if limit:
+        bound = next(iter(context.values()))
+        rule = f"must be {limit} {bound:g}"
+    else:
+        rule = error["msg"].replace("Input should", "must", 1)
+    shown = repr(error["input"])
+    return f"{rule}; got {shown if len(shown) <= SHOWN_CHARACTERS else shown[:SHOWN_CHARACTERS] + '...'}"
