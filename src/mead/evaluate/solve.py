@@ -1,0 +1,132 @@
+"""From a case in a file to response times of operators and paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from mead.config import ArrivalKeys, ConfigError, OperatorKeys, SolveCase
+from mead.models.map import MAP
+from mead.models.network.graph import Edge, Network, Operator
+from mead.models.network.solve import solve_network
+from mead.models.ph import PH
+from mead.models.queues.response import QueueSolution, Unstable
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The numbers of one operator or path. An overloaded one has no response times."""
+
+    utilization: float
+    times_s: tuple[float, ...]
+    """The mean, then the percentiles."""
+
+    @property
+    def stable(self) -> bool:
+        """Whether there is a response time at all."""
+        return bool(self.times_s)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What ``mead solve`` found out, by operator name and by path such as ``parser>matcher``."""
+
+    rate_per_s: float
+    percents: tuple[float, ...]
+    operators: Mapping[str, Figures]
+    paths: Mapping[str, Figures]
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of the reference page."""
+        return {
+            "operators": {name: self._entry(figures) for name, figures in self.operators.items()},
+            "paths": {name: self._entry(figures) for name, figures in self.paths.items()},
+        }
+
+    def _entry(self, figures: Figures) -> dict[str, Any]:
+        state = {"stable": figures.stable, "utilization": figures.utilization}
+        if not figures.stable:
+            return state
+        labels = [f"{percent:.12g}" for percent in self.percents]
+        return state | {
+            "mean_response_s": figures.times_s[0],
+            "percentiles_s": dict(zip(labels, figures.times_s[1:], strict=True)),
+        }
+
+
+def solve_case(case: SolveCase) -> Answer:
+    """Solve a case. What the models refuse is a ConfigError that names the key.
+
+    >>> mm1 = {"name": "a", "mean_service_s": 1.0, "service": {"type": "erlang", "phases": 1}}
+    >>> case = SolveCase(arrival={"rate_per_s": 0.5, "scv": 1.0}, operators=(mm1,), percentiles=(95.0,))
+    >>> [round(time_s, 6) for time_s in solve_case(case).operators["a"].times_s]
+    [2.0, 5.991465]
+    """
+    with _blamed_on("arrival"):
+        arrivals = arrivals_of(case.arrival)
+    operators = []
+    for index, keys in enumerate(case.operators):
+        with _blamed_on(f"operators[{index}].service"):
+            service = service_of(keys)
+        with _blamed_on(f"operators[{index}]"):
+            operators.append(Operator(keys.name, service, keys.servers))
+    with _blamed_on("operators"):
+        Network(operators)
+    with _blamed_on("edges"):
+        network = Network(operators, [Edge(*edge) for edge in case.edges])
+    with _blamed_on("model"):
+        solution = solve_network(network, arrivals, case.model)
+        return Answer(
+            rate_per_s=arrivals.rate_per_s,
+            percents=case.percentiles,
+            operators={name: _figures(queue, case.percentiles) for name, queue in solution.operators.items()},
+            paths={name: _figures(queue, case.percentiles) for name, queue in solution.paths.items()},
+        )
+
+
+def arrivals_of(keys: ArrivalKeys) -> MAP:
+    """The MAP that is given, or a renewal process with the rate and SCV that are given."""
+    if keys.D0 is not None and keys.D1 is not None:
+        return MAP(keys.D0, keys.D1)
+    if keys.rate_per_s is None or keys.scv is None:
+        raise AssertionError("the file was checked to have one of the two forms")
+    iat = PH.with_moments(1 / keys.rate_per_s, keys.scv)
+    return MAP(iat.T, np.outer(iat.exit_rates, iat.alpha))
+
+
+def service_of(keys: OperatorKeys) -> PH:
+    """The service time of one tuple at the operator's share."""
+    if keys.service.alpha is not None and keys.service.T is not None:
+        shape = PH(keys.service.alpha, keys.service.T)
+    else:
+        shape = PH.erlang(keys.service.phases or 2, 1.0)
+    mean_s = shape.mean_s if keys.mean_service_s is None else keys.mean_service_s
+    return shape.scaled(mean_s / shape.mean_s / keys.share)
+
+
+@contextmanager
+def _blamed_on(key: str) -> Iterator[None]:
+    """What a model refuses is the fault of this key. So is what no computer can compute with."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except (np.linalg.LinAlgError, OverflowError, ZeroDivisionError) as error:
+        raise ConfigError(f"{key}: the numbers are too far apart to compute with; check the units") from error
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise ConfigError(f"{key}: {error}") from error
+
+
+def _figures(solution: QueueSolution, percents: tuple[float, ...]) -> Figures:
+    if isinstance(solution, Unstable):
+        return Figures(solution.utilization, ())
+    times_s = (solution.mean_s, *(solution.percentile_s(percent) for percent in percents))
+    if not all(isfinite(value) for value in (solution.utilization, *times_s)):
+        raise OverflowError
+    return Figures(solution.utilization, times_s)
