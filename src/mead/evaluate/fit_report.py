@@ -1,0 +1,236 @@
+"""A fitted window beside its best model: the four statistics, and the response times that both lead to.
+
+What a fit is judged by is the queue that it predicts. So the report replays the window through an Erlang-2 server at a
+few utilizations, solves the queue of the best model there, and adds what M/G/1 and Kingman's formula would have said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, floor, log10
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from mead.models.arrays import FloatArray
+from mead.models.fitting.result import FittedMAP, WindowFit
+from mead.models.fitting.targets import LONGEST_SPAN, REFERENCE_SERVICE
+from mead.models.fitting.window import Window, prepare
+from mead.models.fitting.windows import Fitter, fit_windows
+from mead.models.map import MAP
+from mead.models.queues.kingman import kingman
+from mead.models.queues.map_ph_1 import map_ph_1_at_utilizations
+from mead.models.queues.mg1 import m_ph_1
+from mead.models.queues.replay import ServiceTimes, replay_at_utilizations
+from mead.models.queues.response import QueueSolution, ResponseTime
+from mead.models.statistics import acf, idc, scv
+from mead.workload.trace import Trace
+
+UTILIZATIONS = (0.3, 0.5, 0.7, 0.8, 0.9)
+
+LONGEST_LAG = 10_000
+SHORTEST_SPAN_IATS = 10
+"""In shorter intervals the index of dispersion says nothing that the SCV does not."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A stream in four words, at lags in IATs and spans in seconds. None where it has no such value."""
+
+    rate_per_s: float | None
+    scv: float | None
+    acf: Mapping[int, float]
+    idc: Mapping[float, float]
+    idc_limit: float | None = None
+    """Of a model only: no window is long enough to show it."""
+
+    @classmethod
+    def of_iats(cls, iats_s: FloatArray, lags: Sequence[int], spans_s: Sequence[float]) -> Statistics:
+        """The statistics of a recorded stretch."""
+        if not iats_s.any():
+            return cls(None, None, {}, {})
+        return cls(
+            rate_per_s=iats_s.size / float(iats_s.sum()),
+            scv=scv(iats_s),
+            acf=dict(zip(lags, acf(iats_s, lags).tolist(), strict=True)),
+            idc=dict(zip(spans_s, idc(iats_s, spans_s).tolist(), strict=True)),
+        )
+
+    @classmethod
+    def of_map(cls, model: MAP, lags: Sequence[int], spans_s: Sequence[float]) -> Statistics:
+        """The same of a model."""
+        return cls(
+            rate_per_s=model.rate_per_s,
+            scv=model.scv,
+            acf=dict(zip(lags, model.acf(lags).tolist(), strict=True)),
+            idc=dict(zip(spans_s, model.idc(spans_s).tolist(), strict=True)),
+            idc_limit=model.idc_limit,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Lags and spans become the keys of objects."""
+        document = {
+            "rate_per_s": self.rate_per_s,
+            "scv": self.scv,
+            "acf": {str(lag): value for lag, value in self.acf.items()},
+            "idc": {f"{span_s:g}": value for span_s, value in self.idc.items()},
+        }
+        return document if self.idc_limit is None else document | {"idc_limit": self.idc_limit}
+
+
+class MeanAndP95(NamedTuple):
+    """A response time in two numbers."""
+
+    mean_s: float
+    p95_s: float
+
+    @classmethod
+    def of(cls, solution: QueueSolution) -> MeanAndP95:
+        """The numbers of a queue that is stable, as every one is whose utilization is below 1."""
+        response = cast(ResponseTime, solution)
+        return cls(response.mean_s, response.percentile_s(95))
+
+
+@dataclass(frozen=True)
+class ResponseAt:
+    """The response time at one utilization, as it was and as three models predict it."""
+
+    utilization: float
+    mean_service_s: float
+    replayed: MeanAndP95
+    fitted: MeanAndP95
+    mg1: MeanAndP95
+    kingman: MeanAndP95
+
+    def as_json(self) -> dict[str, Any]:
+        """Mean and 95th percentile of each."""
+        answers = {"replayed": self.replayed, "fitted": self.fitted, "mg1": self.mg1, "kingman": self.kingman}
+        return {"utilization": self.utilization, "mean_service_s": self.mean_service_s} | {
+            name: answer._asdict() for name, answer in answers.items()
+        }
+
+
+@dataclass(frozen=True)
+class WindowReport:
+    """One window with its models, and what there is to say about them."""
+
+    fit: WindowFit
+    seconds: float
+    """Wall time of the fit."""
+    iats_s: FloatArray = field(repr=False)
+    used_iats_s: FloatArray = field(repr=False)
+    """The stretch that the models describe: all of the window, unless a silence or a jump of the rate cuts it."""
+    trace: Statistics
+    used: Statistics
+    fitted: Statistics | None
+    responses: tuple[ResponseAt, ...]
+
+    @property
+    def best(self) -> FittedMAP | None:
+        """The best model, if there is any."""
+        return self.fit.models[0] if self.fit.models else None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the models describe only a part of the window."""
+        return self.used_iats_s.size < self.iats_s.size
+
+    def as_json(self) -> dict[str, Any]:
+        """One entry of ``windows`` in the document of the reference page."""
+        return {
+            "size": self.fit.size,
+            "used": self.fit.used,
+            "span_s": float(self.iats_s.sum()),
+            "seconds": self.seconds,
+            "note": self.fit.note,
+            "maps": [
+                {
+                    "D0": model.map.D0.tolist(),
+                    "D1": model.map.D1.tolist(),
+                    "states": model.map.states,
+                    "score": model.score,
+                    "family": model.family,
+                }
+                for model in self.fit.models
+            ],
+            "trace": self.trace.as_json(),
+            "trace_used": self.used.as_json() if self.is_cut else None,
+            "fitted": None if self.fitted is None else self.fitted.as_json(),
+            "response": [response.as_json() for response in self.responses],
+        }
+
+
+def report_fits(
+    trace: Trace, sizes: Sequence[int], *, fitter: Fitter, best: int, seed: int, clock: Callable[[], float]
+) -> Iterator[WindowReport]:
+    """Fit every window of a trace and report on it, one after the other. ``clock`` gives seconds."""
+    for size in sizes:
+        start_s = clock()
+        (fit,) = fit_windows(trace.iats_s, [size], fitter=fitter, best=best, seed=seed)
+        yield _report(fit, trace.iats_s[-size:], clock() - start_s, seed)
+
+
+def _report(fit: WindowFit, iats_s: FloatArray, seconds: float, seed: int) -> WindowReport:
+    prepared = prepare(iats_s)
+    used = prepared.unit / prepared.rate_per_s if isinstance(prepared, Window) else iats_s
+    lags, spans_s = lags_of(used), spans_of(used)
+    model = fit.models[0].map if fit.models else None
+    return WindowReport(
+        fit=fit,
+        seconds=seconds,
+        iats_s=iats_s,
+        used_iats_s=used,
+        # Each at its own lags and spans: in a window with a long silence the short ones would be empty beyond number.
+        trace=Statistics.of_iats(iats_s, lags_of(iats_s), spans_of(iats_s)),
+        used=Statistics.of_iats(used, lags, spans_s),
+        fitted=None if model is None else Statistics.of_map(model, lags, spans_s),
+        responses=() if model is None else responses_at(used, model, UTILIZATIONS, seed),
+    )
+
+
+def lags_of(iats_s: FloatArray) -> list[int]:
+    """Round lags up to a tenth of the window, at least lag 1 if there is one."""
+    longest = min(max(iats_s.size // 10, 1), iats_s.size - 1, LONGEST_LAG)
+    return [int(lag) for lag in round_numbers(1, longest)]
+
+
+def spans_of(iats_s: FloatArray) -> list[float]:
+    """Round numbers of seconds in which enough tuples arrive, and which go into the window often enough."""
+    total_s = float(iats_s.sum())
+    return round_numbers(SHORTEST_SPAN_IATS * total_s / max(iats_s.size, 1), LONGEST_SPAN * total_s)
+
+
+def round_numbers(low: float, high: float) -> list[float]:
+    """1, 2, 5, 10, 20, 50 and so on, as far as they lie between two positive numbers.
+
+    >>> round_numbers(0.04, 1.2)
+    [0.05, 0.1, 0.2, 0.5, 1.0]
+    """
+    if not 0 < low <= high:
+        return []
+    decades = range(floor(log10(low)), ceil(log10(high)) + 1)
+    return [n for decade in decades for n in (float(f"{digit}e{decade}") for digit in (1, 2, 5)) if low <= n <= high]
+
+
+def responses_at(iats_s: FloatArray, model: MAP, utilizations: Sequence[float], seed: int) -> tuple[ResponseAt, ...]:
+    """The window replayed, its model and two simpler ones, behind an Erlang-2 server sped up to each utilization."""
+    # Not the service times that the model was calibrated with: those would flatter it.
+    rng = np.random.default_rng([seed, 1])
+    replayed = replay_at_utilizations(iats_s, ServiceTimes.drawn(REFERENCE_SERVICE, iats_s.size, rng), utilizations)
+    fitted = map_ph_1_at_utilizations(model, REFERENCE_SERVICE, utilizations)
+    rate, arrival_scv = iats_s.size / float(iats_s.sum()), scv(iats_s)
+    answers = []
+    for utilization, truth, prediction in zip(utilizations, replayed, fitted, strict=True):
+        service = REFERENCE_SERVICE.scaled(utilization / rate / REFERENCE_SERVICE.mean_s)
+        answers.append(
+            ResponseAt(
+                utilization=utilization,
+                mean_service_s=service.mean_s,
+                replayed=MeanAndP95.of(truth),
+                fitted=MeanAndP95.of(prediction),
+                mg1=MeanAndP95.of(m_ph_1(rate, service)),
+                kingman=MeanAndP95.of(kingman(rate, arrival_scv, service.mean_s, service.scv)),
+            )
+        )
+    return tuple(answers)
