@@ -1,0 +1,50 @@
+"""The program ``mead``: parse, call, print, one module per command.
+
+What a command needs is imported when it runs, so that ``mead --help`` is there at once.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import mead
+from mead.cli import fit, generate, solve
+from mead.cli.terminal import OneLineErrors
+
+app = typer.Typer(
+    name="mead",
+    cls=OneLineErrors,
+    rich_markup_mode="markdown",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(generate.app, name="generate")
+app.command(cls=fit.SeveralWindows)(fit.fit)
+app.command()(solve.solve)
+
+
+def main() -> None:
+    """The entry point of the program."""
+    app()
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer passes it so
+    if wanted:
+        typer.echo(f"mead {mead.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def program(
+    ctx: typer.Context,
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Response times of streaming pipelines under bursty arrivals."""
+    del version  # dealt with before any command
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())

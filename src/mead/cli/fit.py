@@ -1,0 +1,96 @@
+"""``mead fit``: Markovian arrival processes for the last inter-arrival times of a trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from typer.core import TyperCommand
+
+from mead.cli.terminal import AsJson, Seed, check_writable, print_json
+
+PLOT_ENDINGS = (".png", ".pdf", ".svg")
+
+
+class SeveralWindows(TyperCommand):
+    """Lets one ``--window`` take several numbers: ``--window 50000 25000``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat the option before every further number."""
+        spelt: list[str] = []
+        sizes: int | None = None
+        for word in args:
+            sizes = 0 if word == "--window" else sizes + 1 if sizes is not None and word.isdecimal() else None
+            spelt += ["--window", word] if sizes is not None and sizes > 1 else [word]
+        return super().parse_args(ctx, spelt)
+
+
+def fit(
+    ctx: typer.Context,
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Arrivals: Parquet, CSV, text or .npy.")],
+    *,
+    window: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=1, metavar="N ...", help="Fit the last N inter-arrival times, for each N.  [default: 50000 25000]"
+        ),
+    ] = None,
+    best: Annotated[int, typer.Option(min=1, metavar="N", help="How many models to keep per window.")] = 5,
+    fitter: Annotated[
+        Literal["calibrated", "kpc"],
+        typer.Option(help="By the queue that a model predicts, or by moments and correlation."),
+    ] = "calibrated",
+    iat: Annotated[bool, typer.Option("--iat", help="The file holds inter-arrival times, not time stamps.")] = False,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The column to read: a name, or a number from 1.")
+    ] = None,
+    unit: Annotated[
+        Literal["s", "ms", "us", "ns"] | None, typer.Option(help="Unit of the numbers, where no name tells it.")
+    ] = None,
+    sort: Annotated[bool, typer.Option("--sort", help="Put time stamps in order that are not.")] = False,
+    seed: Seed = 0,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw windows and models to this file: .png, .pdf or .svg.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit Markovian arrival processes to the last inter-arrival times of a trace.
+
+    Shows each window beside its best models, and the response times that both lead to.
+
+    Example: `mead fit arrivals.parquet --window 50000 25000 --plot fit.png`
+    """
+    from time import perf_counter
+
+    from mead.evaluate.fit_report import report_fits
+    from mead.models.fitting.windows import DEFAULT_WINDOWS
+    from mead.workload.files import read_trace
+    from mead.workload.trace import TraceError
+
+    if plot is not None:
+        check_writable(ctx, plot, PLOT_ENDINGS)
+    try:
+        arrivals = read_trace(trace, iat=iat, sort=sort, column=column, unit=unit)
+    except TraceError as error:
+        ctx.fail(str(error))
+    sizes = window or DEFAULT_WINDOWS
+    reports = list(report_fits(arrivals, sizes, fitter=fitter, best=best, seed=seed, clock=perf_counter))
+    if plot is not None:
+        from mead.evaluate.fit_plot import plot_fits
+
+        plot_fits(reports, plot, seed=seed)
+    if as_json:
+        print_json({"windows": [report.as_json() for report in reports]})
+        return
+
+    from rich.console import Console
+
+    from mead.evaluate.tables import fit_tables
+
+    console = Console()
+    for part in (part for report in reports for part in fit_tables(report)):
+        console.print(part)
+        console.print()
+    if plot is not None:
+        console.print(f"Plot: {plot}", highlight=False, markup=False)

@@ -1,0 +1,168 @@
+"""``mead generate``: one sub-command per kind of arrivals, made from the registry of generators."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from mead.cli.terminal import AsJson, Seed, check_writable, print_json
+
+if TYPE_CHECKING:
+    from mead.workload.generators.kind import Generator
+    from mead.workload.generators.registry import Kind, Parameter
+
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="The trace to write; its ending names the format.")
+]
+MeanDelay = Annotated[
+    float,
+    typer.Option(
+        min=0, metavar="SECONDS", help="Delay each tuple on its own, by this on average and at most twice this."
+    ),
+]
+AsIats = Annotated[bool, typer.Option("--iat", help="Write inter-arrival times, not time stamps.")]
+Matrices = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="JSON with D0 and D1, or with what `mead fit --json` has printed.")
+]
+
+
+class Kinds(TyperGroup):
+    """The kinds as commands. They are made when they are asked for, since the registry is slow to import."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all kinds."""
+        del ctx
+        from mead.workload.generators.registry import KINDS
+
+        return list(KINDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand:
+        """The command of one kind."""
+        from mead.workload.generators.registry import KINDS
+
+        if cmd_name not in KINDS:
+            ctx.fail(f"there is no kind of arrivals {cmd_name!r}; the kinds are {', '.join(KINDS)}")
+        return _command_of(KINDS[cmd_name])
+
+
+app = typer.Typer(cls=Kinds, rich_markup_mode="markdown", subcommand_metavar="KIND -o TRACE [OPTIONS]")
+
+
+@app.callback(invoke_without_command=True)
+def generate(ctx: typer.Context) -> None:
+    """Write a trace of generated arrivals.
+
+    `mead generate KIND --help` lists the options of a kind. Examples:
+
+    - `mead generate poisson --rate 330 --duration 60 -o smooth.parquet`
+    - `mead generate map --rate 330 --idc 200 --duration 300 -o bursty.parquet`
+    - `mead generate map --matrices fit.json --count 100000 -o again.csv`
+    - `mead generate steps --rates 100,400,200 --step 20 -o steps.npy`
+    - `mead generate poisson --rate 330 --count 9999 --mean-delay 0.2 -o late.csv`
+    """
+    if ctx.invoked_subcommand is None:
+        from mead.workload.generators.registry import KINDS
+
+        ctx.fail(f"which kind of arrivals? One of {', '.join(KINDS)}")
+
+
+def _command_of(kind: Kind) -> TyperCommand:
+    """A command whose options are those of the generator, with its help texts, and those of every kind."""
+
+    def run(
+        ctx: typer.Context,
+        *,
+        output: Output,
+        seed: Seed = 0,
+        mean_delay: MeanDelay = 0.0,
+        iat: AsIats = False,
+        as_json: AsJson = False,
+        **own: Any,
+    ) -> None:
+        _write(ctx, _built(ctx, kind, own), output, seed=seed, mean_delay=mean_delay, iat=iat, as_json=as_json)
+
+    signature = inspect.signature(run, eval_str=True)
+    common = [option for option in signature.parameters.values() if option.kind is not inspect.Parameter.VAR_KEYWORD]
+    own = [_option_of(parameter) for parameter in kind.parameters]
+    if any(option.name == "D0" for option in own):
+        own.append(inspect.Parameter("matrices", inspect.Parameter.KEYWORD_ONLY, annotation=Matrices, default=None))
+    # Typer reads the options of a command from the signature of its function.
+    cast(Any, run).__signature__ = signature.replace(parameters=[common[0], *own, *common[1:]])
+    single = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+    single.command(kind.name, help=kind.summary)(run)
+    return cast(TyperCommand, typer.main.get_command(single))
+
+
+def _option_of(parameter: Parameter) -> inspect.Parameter:
+    """An option of a generator. It stays a text until the registry parses it, which knows lists and matrices too."""
+    default = "" if parameter.required or parameter.default is None else f"  [default: {_shown(parameter.default)}]"
+    metavar = {float: "NUMBER", int: "N"}.get(
+        parameter.type, "NUMBER,..." if "tuple" in str(parameter.type) else "ROWS"
+    )
+    option = typer.Option(parameter.flag, metavar=metavar, help=parameter.help + default)
+    return inspect.Parameter(
+        parameter.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[str, option] if parameter.required else Annotated[str | None, option],
+        default=inspect.Parameter.empty if parameter.required else None,
+    )
+
+
+def _shown(default: Any) -> str:
+    return ",".join(f"{value:g}" for value in default) if isinstance(default, tuple) else f"{default:g}"
+
+
+def _built(ctx: typer.Context, kind: Kind, texts: dict[str, Any]) -> Generator:
+    """The generator with the options that were given."""
+    from mead.config import ConfigError, matrices_in, read_file
+    from mead.workload.generators.kind import GeneratorError
+
+    matrices: Path | None = texts.pop("matrices", None)
+    try:
+        options = {name: None if text is None else kind.parameter(name).parse(text) for name, text in texts.items()}
+        if matrices is not None:
+            given = matrices_in(read_file(matrices))
+            options |= {"D0": given.D0, "D1": given.D1}
+        return kind.build(**options)
+    except ConfigError as error:
+        ctx.fail(f"{matrices}: {error}")
+    except GeneratorError as error:
+        ctx.fail(str(error))
+
+
+def _write(
+    ctx: typer.Context,
+    generator: Generator,
+    output: Path,
+    *,
+    seed: int,
+    mean_delay: float,
+    iat: bool,
+    as_json: bool,
+) -> None:
+    import numpy as np
+
+    from mead.workload.disorder import delayed
+    from mead.workload.files import FORMATS, write_trace
+    from mead.workload.generators.kind import GeneratorError
+    from mead.workload.trace import TraceError
+
+    check_writable(ctx, output, tuple(FORMATS))
+    rng = np.random.default_rng(seed)
+    try:
+        trace = generator.generate(rng)
+        if mean_delay > 0:
+            trace = delayed(trace, mean_delay, rng)
+        write_trace(trace, output, iat=iat)
+    except (GeneratorError, TraceError) as error:
+        ctx.fail(str(error))
+    if as_json:
+        print_json(
+            {"path": str(output), "events": len(trace), "span_s": trace.duration_s, "rate_per_s": trace.rate_per_s}
+        )
+        return
+    typer.echo(f"{output}: {len(trace):,} arrivals in {trace.duration_s:,.3f} s, {trace.rate_per_s:,.1f}/s")

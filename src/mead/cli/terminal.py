@@ -1,0 +1,46 @@
+"""What all commands share: one-line complaints, JSON on standard output, a few options."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same answer.")]
+
+
+class OneLineErrors(TyperGroup):
+    """A program whose every complaint, about options or about input, is one line that begins with the command."""
+
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
+        """Run and exit. Typer itself would draw a box of several lines around a complaint."""
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(*args, **extra)
+        except TyperException as error:
+            context = getattr(error, "ctx", None)
+            command = context.command_path if context else self.name
+            typer.echo(f"{command}: {' '.join(error.format_message().split())}", err=True)
+            sys.exit(2)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """The one document of a command. It is strict JSON: NaN and infinity would be a bug, and are refused."""
+    typer.echo(json.dumps(document, allow_nan=False))
+
+
+def check_writable(ctx: typer.Context, path: Path, endings: tuple[str, ...]) -> None:
+    """Complain about a path before the work and not after it."""
+    if path.suffix.lower() not in endings:
+        ctx.fail(f"{path}: the name must end in one of {', '.join(endings)}")
+    if not path.parent.is_dir():
+        ctx.fail(f"{path}: there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        ctx.fail(f"{path}: is a folder; name a file")
