@@ -156,11 +156,14 @@ def _one_server(iats_s: FloatArray, services: ServiceTimes) -> FloatArray:
 
     A compiled loop is three times as fast, but loading it costs a short command more than all its replays together.
     """
-    response_s = services.unit[:, : iats_s.size] * services.mean_s
-    surplus = np.zeros_like(response_s)
-    np.cumsum(response_s[:, :-1] - iats_s[1:], axis=1, out=surplus[:, 1:])
-    response_s += surplus
-    response_s -= np.minimum.accumulate(surplus, axis=1)
+    response_s = np.empty((services.unit.shape[0], iats_s.size))
+    surplus, lowest = np.zeros(iats_s.size), np.empty(iats_s.size)
+    for row, unit in zip(response_s, services.unit, strict=True):  # one row at a time stays in the cache
+        np.multiply(unit[: iats_s.size], services.mean_s, out=row)
+        np.cumsum(row[:-1] - iats_s[1:], out=surplus[1:])
+        np.minimum.accumulate(surplus, out=lowest)
+        row += surplus
+        row -= lowest
     return response_s
 
 
