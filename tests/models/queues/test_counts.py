@@ -52,6 +52,21 @@ def test_a_map_has_the_dispersion_that_its_own_formula_gives(span_s: float) -> N
     assert variance / mean == pytest.approx(float(BURSTY.idc(span_s)[0]), rel=1e-6)
 
 
+@pytest.mark.parametrize("idc", [10.0, 1000.0])
+@pytest.mark.parametrize("multiple", [1.0, 1.5, 1.625, 24.0, 4096.0])
+def test_neither_trimming_nor_wider_cells_move_the_mean(idc: float, multiple: float) -> None:
+    # A server close to saturation magnifies an error of the mean by orders of magnitude.
+    law = CountLaws(MAP.two_state(300.0, idc), 0.1).law(multiple)
+    np.testing.assert_allclose(law.tuples @ law.mass.sum(axis=2), law.mean, rtol=1e-8)
+
+
+def test_rare_and_very_fast_bursts_do_not_blur_ordinary_counts() -> None:
+    # Two tuples per second; every 80 s on average 60 more at once, so that 1500 in one span are not impossible.
+    law = CountLaws(MAP([[-2.0125, 0.0125], [10.0, -610.0]], [[2.0, 0.0], [0.0, 600.0]]), 8.0).law(1)
+    assert law.tuples[-1] > 1000
+    assert law.width <= law.rate_per_s * law.span_s / 4
+
+
 @pytest.mark.parametrize("span_s", [0.05, 1.0, 40.0])
 def test_the_generating_function_is_a_matrix_exponential(span_s: float) -> None:
     law = CountLaws(BURSTY, span_s).law(1)

@@ -124,6 +124,18 @@ def test_triggers_and_limits_agree_with_simulation(arrivals: MAP, server: BatchS
     assert model.percentiles_s([50, 95]) == pytest.approx(truth.percentiles_s([50, 95]), rel=0.06)
 
 
+@pytest.mark.parametrize("max_batch", [None, 120])
+def test_rare_clumps_far_larger_than_a_batch_agree_with_simulation(max_batch: int | None) -> None:
+    # Two tuples per second; every 80 s on average 60 more at once, which is half a batch, and sometimes five batches.
+    clumps = MAP([[-2.0125, 0.0125], [10.0, -610.0]], [[2.0, 0.0], [0.0, 600.0]])
+    server = BatchServer(overhead_s=8.0, demand_s=0.09, max_batch=max_batch)
+    model, truth = solved(clumps, server), simulated(clumps, server)
+    assert model.mean_s == pytest.approx(truth.mean_s, rel=0.02)
+    assert model.percentiles_s([25, 50]) == pytest.approx(truth.percentiles_s([25, 50]), rel=0.03)
+    # Tuples of one clump arrive together, the model of a limited batch spreads them.
+    assert model.percentile_s(95) == pytest.approx(truth.percentile_s(95), rel=0.05 if max_batch is None else 0.12)
+
+
 # -- invariants -------------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ arrive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, log2
 
 import numpy as np
@@ -19,8 +19,12 @@ from scipy.linalg import expm
 from mead.models.arrays import FloatArray
 from mead.models.map import MAP
 
-MAX_CELLS = 64
-"""Cells per law. Twice as many change the results of the batch server in the fourth digit."""
+CELLS = 64
+"""Cells per law as a rule. Twice as many change the results of the batch server in the fourth digit."""
+
+WIDEST_CELL, MOST_CELLS = 1 / 6, 512
+"""No cell stands for more than this part of the mean count, unless that takes too many cells: short bursts of a very
+high rate stretch a law far beyond its mean."""
 
 NEGLIGIBLE = 1e-11
 """Probability that may be cut off at each end of a law."""
@@ -46,6 +50,8 @@ class CountLaw:
     """The law of the number of arrivals in ``span_s`` seconds."""
 
     span_s: float
+    rate_per_s: float
+    """Mean rate of the arrivals."""
     width: int
     """Tuples per cell; a power of two."""
     first: int
@@ -141,6 +147,7 @@ def joined(earlier: CountLaw, later: CountLaw) -> CountLaw:
     split = earlier.span_s / span_s
     law = CountLaw(
         span_s=span_s,
+        rate_per_s=earlier.rate_per_s,
         width=earlier.width,
         first=first,
         mass=mass,
@@ -152,7 +159,8 @@ def joined(earlier: CountLaw, later: CountLaw) -> CountLaw:
         ),
     )
     law = _trimmed(law)
-    while law.mass.shape[0] > MAX_CELLS:
+    widest = WIDEST_CELL * law.rate_per_s * law.span_s
+    while law.mass.shape[0] > (CELLS if 2 * law.width <= widest else MOST_CELLS):
         law = _coarser(law)
     return law
 
@@ -176,18 +184,19 @@ def _short(arrivals: MAP, span_s: float, fastest: float) -> CountLaw:
     bordered[:n, :n], bordered[:n, n], bordered[n, n + 1] = arrivals.D0 + arrivals.D1, arrivals.D1.sum(axis=1), 1.0
     tuples = np.arange(UNIFORMIZATION_TERMS, dtype=np.float64)
     part = ArrivalPart(0.0, 1.0, tuples, tuples[:, None] * mass.sum(axis=2))
-    return _trimmed(CountLaw(span_s, 1, 0, mass, expm(arrivals.D0 * span_s), expm(bordered * span_s), (part,)))
+    none, integrals = expm(arrivals.D0 * span_s), expm(bordered * span_s)
+    return _trimmed(CountLaw(span_s, arrivals.rate_per_s, 1, 0, mass, none, integrals, (part,)))
 
 
 def _trimmed(law: CountLaw) -> CountLaw:
     """Without the cells at both ends that hardly any phase reaches."""
-    reach = law.mass.sum(axis=2)
+    reach = np.abs(law.mass).sum(axis=2)  # shared-out cells may be slightly negative, and count all the same
     below = np.cumsum(reach, axis=0).max(axis=1) > NEGLIGIBLE
     above = np.cumsum(reach[::-1], axis=0)[::-1].max(axis=1) > NEGLIGIBLE
     begin, end = int(below.argmax()), reach.shape[0] - int(above[::-1].argmax())
     kept = law.mass[begin:end]
     # Whatever is cut off would be lost again at every doubling; so each row is brought back to 1.
-    return _with_mass(law, law.width, law.first + begin, kept / kept.sum(axis=(0, 2))[:, None])
+    return replace(law, first=law.first + begin, mass=kept / kept.sum(axis=(0, 2))[:, None])
 
 
 def _coarser(law: CountLaw) -> CountLaw:
@@ -210,8 +219,4 @@ def _coarser(law: CountLaw) -> CountLaw:
         even[2] -= 3 * even[0]
         even[3] += even[0]
         even, first = even[1:], 0
-    return _with_mass(law, 2 * law.width, first, even)
-
-
-def _with_mass(law: CountLaw, width: int, first: int, mass: FloatArray) -> CountLaw:
-    return CountLaw(law.span_s, width, first, mass, law.none, law.integrals, law.parts)
+    return replace(law, width=2 * law.width, first=first, mass=even)

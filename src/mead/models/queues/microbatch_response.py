@@ -15,8 +15,12 @@ from mead.models.queues.counts import CountLaw
 POINTS_PER_OCTAVE = 12
 """Lengths of a cycle at which the distribution is summed up."""
 
-SCALED_TIMES = np.concatenate([np.linspace(0.0, 2.5, 161), np.geomspace(2.5, 2000.0, 80)[1:]])
-"""Response times beyond the overhead, in units of ``clear_s``. Most tuples answer within 2: one cycle, one batch."""
+SCALED_TIMES = np.concatenate([np.linspace(0.0, 2.5, 161), np.geomspace(2.5, 1e6, 160)[1:]])
+"""Response times beyond the overhead, in units of ``clear_s``. Most are within 2, one cycle and one batch; but a burst
+that begins in a very short cycle makes for a batch that is many times as long."""
+
+MAX_STEPS = 24
+"""Batches before its own that are told apart; if there can be more, several of them make one step."""
 
 SEARCH_POINTS = 65
 """Times tried at once when a percentile is looked for."""
@@ -83,9 +87,9 @@ class ResponseTable:
 
     def percentile_s(self, late: float) -> float:
         """The shortest time that no more than ``late`` of the tuples exceed."""
-        low, high = self.overhead_s, self.overhead_s + float(SCALED_TIMES[-1] * self.cycle_s[-1])
+        low, high = self.overhead_s, self.overhead_s + float(SCALED_TIMES[-1] * self.cycle_s.max())
         times = np.concatenate([[low], low + np.geomspace(1e-6, 1.0, SEARCH_POINTS) * (high - low)])
-        for _ in range(4):
+        for _ in range(6):
             # The weights of the states are not all positive; whatever ripples that leaves are smoothed out.
             fractions = np.minimum.accumulate(self.late_fraction(times))
             index = max(1, int(np.searchsorted(-fractions, -late)))
@@ -122,16 +126,24 @@ def _late_arrivals(law: CountLaw, left: float, server: BatchServer, rate_per_s: 
         arrived = np.maximum(part.tuples, 0.5)
         most = float(server.max_batch or left + arrived[-1] + 1)
         full_cycle_s = float(server.cycle_s(np.array(most)))
-        for before in range(int(left / most), int((left + arrived[-1]) / most) + 1):
-            begin = np.clip((before * most - left) / arrived, part.begin, part.end)
-            end = np.clip(((before + 1) * most - left) / arrived, part.begin, part.end)
+        first, last = int(left / most), int((left + arrived[-1]) / most)
+        step = ceil((last - first + 1) / MAX_STEPS)
+        for before in range(first, last + 1, step):
+            begin, end = (
+                np.clip((batches * most - left) / arrived, part.begin, part.end) for batches in (before, before + step)
+            )
             # A batch that is not full yet goes on filling while the ones before it run.
             size = np.clip(left + arrived - before * (most - full_cycle_s * rate_per_s), 1.0, most)
             own_s = server.overhead_s + size * server.per_tuple_s
-            longest_s, shortest_s = (before * full_cycle_s + own_s + (1 - f) * law.span_s for f in (begin, end))
+            at_begin_s = (1 - begin) * law.span_s + before * full_cycle_s + own_s
+            reached = np.clip(np.ceil((left + end * arrived) / most) - 1, before, before + step - 1)
+            at_end_s = (1 - end) * law.span_s + reached * full_cycle_s + own_s
+            longest_s, shortest_s = np.maximum(at_begin_s, at_end_s), np.minimum(at_begin_s, at_end_s)
             # Only between these columns does it matter when in the cycle a tuple came.
             columns = slice(*np.searchsorted(times, [shortest_s.min(), longest_s.max()]))
-            within_s = np.clip(longest_s[:, None] - times[columns], 0.0, (longest_s - shortest_s)[:, None])
-            late[:, columns] += part.expected.T @ within_s / ((part.end - part.begin) * law.span_s)
-            late[:, : columns.start] += (part.expected.T @ (end - begin) / (part.end - part.begin))[:, None]
+            spread_s = np.maximum(longest_s - shortest_s, 1e-9 * law.span_s)
+            fraction = np.clip((longest_s[:, None] - times[columns]) / spread_s[:, None], 0.0, 1.0)
+            expected = part.expected.T * ((end - begin) / (part.end - part.begin))
+            late[:, columns] += expected @ fraction
+            late[:, : columns.start] += expected.sum(axis=1, keepdims=True)
     return late
