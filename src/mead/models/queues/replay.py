@@ -162,8 +162,8 @@ def _one_server(iats_s: FloatArray, services: ServiceTimes) -> FloatArray:
         np.multiply(unit[: iats_s.size], services.mean_s, out=row)
         np.cumsum(row[:-1] - iats_s[1:], out=surplus[1:])
         np.minimum.accumulate(surplus, out=lowest)
-        row += surplus
-        row -= lowest
+        np.add(row, surplus, out=row)
+        np.subtract(row, lowest, out=row)
     return response_s
 
 
