@@ -12,8 +12,9 @@ import numpy as np
 
 from mead.config import ArrivalKeys, ConfigError, OperatorKeys, SolveCase
 from mead.models.map import MAP
-from mead.models.network.graph import Edge, Network, Operator
-from mead.models.network.solve import solve_network
+from mead.models.network.decomposition import MODELS, Arrivals, decomposed, independent_path
+from mead.models.network.graph import PATH_SEPARATOR, Edge, Network, Operator
+from mead.models.network.solve import MAP_MODEL, NetworkSolution, solve_network
 from mead.models.ph import PH
 from mead.models.queues.response import QueueSolution, Unstable
 
@@ -80,13 +81,23 @@ def solve_case(case: SolveCase) -> Answer:
     with _blamed_on("edges"):
         network = Network(operators, [Edge(*edge) for edge in case.edges])
     with _blamed_on("model"):
-        solution = solve_network(network, arrivals, case.model)
+        solution = _solution(network, arrivals, case)
         return Answer(
             rate_per_s=arrivals.rate_per_s,
             percents=case.percentiles,
             operators={name: _figures(queue, case.percentiles) for name, queue in solution.operators.items()},
             paths={name: _figures(queue, case.percentiles) for name, queue in solution.paths.items()},
         )
+
+
+def _solution(network: Network, arrivals: MAP, case: SolveCase) -> NetworkSolution:
+    if case.model == MAP_MODEL or case.arrival.scv is None:
+        return solve_network(network, arrivals, case.model)
+    # A MAP cannot be more regular than its phases allow. The models that know rate and SCV get the SCV as it is given.
+    source = Arrivals(arrivals.rate_per_s, case.arrival.scv)
+    operators = decomposed(network, source, MODELS[case.model])
+    paths = {PATH_SEPARATOR.join(path): independent_path([operators[name] for name in path]) for path in network.paths}
+    return NetworkSolution(operators, paths)
 
 
 def arrivals_of(keys: ArrivalKeys) -> MAP:
