@@ -218,7 +218,7 @@ def responses_at(iats_s: FloatArray, model: MAP, utilizations: Sequence[float], 
     # Not the service times that the model was calibrated with: those would flatter it.
     rng = np.random.default_rng([seed, 1])
     replayed = replay_at_utilizations(iats_s, ServiceTimes.drawn(REFERENCE_SERVICE, iats_s.size, rng), utilizations)
-    fitted = map_ph_1_at_utilizations(model, REFERENCE_SERVICE, utilizations)
+    fitted = map_ph_1_at_utilizations(model, REFERENCE_SERVICE, utilizations, percents=[95])
     rate, arrival_scv = iats_s.size / float(iats_s.sum()), scv(iats_s)
     answers = []
     for utilization, truth, prediction in zip(utilizations, replayed, fitted, strict=True):

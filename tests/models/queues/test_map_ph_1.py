@@ -76,6 +76,17 @@ def test_stable_and_unstable_queues_share_one_call() -> None:
     assert isinstance(unstable, Unstable)
 
 
+def test_percentiles_of_many_queues_at_once_are_those_of_each() -> None:
+    arrivals, service = MAP.two_state(1.0, idc=20.0), PH.erlang(2, 1.0)
+    together = map_ph_1_at_utilizations(arrivals, service, (0.3, 1.2, 0.9), percents=(50, 99))
+    alone = map_ph_1_at_utilizations(arrivals, service, (0.3, 1.2, 0.9))
+    for a, b in ((together[0], alone[0]), (together[2], alone[2])):
+        assert isinstance(a, MapPh1Response)
+        assert isinstance(b, MapPh1Response)
+        assert [a.percentile_s(50), a.percentile_s(99)] == pytest.approx(b.percentiles_s([50, 99]), rel=1e-10)
+    assert isinstance(together[1], Unstable)
+
+
 @pytest.mark.parametrize("unit", [1e-9, 1e-3, 1e9])
 def test_the_unit_of_time_does_not_matter(unit: float) -> None:
     arrivals, service = MAP.two_state(0.7, idc=100.0), PH.erlang(2, 1.0)

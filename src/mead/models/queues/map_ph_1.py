@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -30,14 +30,19 @@ def map_ph_1(arrivals: MAP, service: PH) -> QueueSolution:
     return map_ph_1_many([(arrivals, service)])[0]
 
 
-def map_ph_1_at_utilizations(arrivals: MAP, service: PH, utilizations: Sequence[float]) -> list[QueueSolution]:
+def map_ph_1_at_utilizations(
+    arrivals: MAP, service: PH, utilizations: Sequence[float], *, percents: Sequence[float] = ()
+) -> list[QueueSolution]:
     """The same arrivals, with the service sped up or slowed down to each utilization, in one call."""
     work = arrivals.rate_per_s * service.mean_s
-    return map_ph_1_many([(arrivals, service.scaled(u / work)) for u in utilizations])
+    return map_ph_1_many([(arrivals, service.scaled(u / work)) for u in utilizations], percents=percents)
 
 
-def map_ph_1_many(queues: Sequence[tuple[MAP, PH]]) -> list[QueueSolution]:
-    """Many queues in one call. Their MAPs must have one number of states, their services one number of phases."""
+def map_ph_1_many(queues: Sequence[tuple[MAP, PH]], *, percents: Sequence[float] = ()) -> list[QueueSolution]:
+    """Many queues in one call. Their MAPs must have one number of states, their services one number of phases.
+
+    Percentiles that are named here are computed for all queues together; others are when they are asked for.
+    """
     means = [service.mean_s for _, service in queues]
     utilizations = [arrivals.rate_per_s * mean for (arrivals, _), mean in zip(queues, means, strict=True)]
     solutions: list[QueueSolution] = [Unstable(u) for u in utilizations]
@@ -49,9 +54,11 @@ def map_ph_1_many(queues: Sequence[tuple[MAP, PH]]) -> list[QueueSolution]:
             np.stack([queues[i][1].alpha for i in stable]),
             np.stack([queues[i][1].T * means[i] for i in stable]),
         )
+        times = solved.quantiles(np.array([check_percent(p) for p in percents])) if percents else None
         for row, i in enumerate(stable):
             one = MatrixExponential(solved.b[row : row + 1], solved.K[row : row + 1], solved.e[row : row + 1])
-            solutions[i] = MapPh1Response(*queues[i], utilizations[i], one)
+            ready = {} if times is None else dict(zip(percents, (times[row] * means[i]).tolist(), strict=True))
+            solutions[i] = MapPh1Response(*queues[i], utilizations[i], one, ready)
     return solutions
 
 
@@ -64,6 +71,8 @@ class MapPh1Response:
     utilization: float
     response: MatrixExponential = field(repr=False)
     """In mean service times."""
+    ready_s: Mapping[float, float] = field(default_factory=dict, repr=False)
+    """Percentiles that were computed together with those of other queues."""
 
     @cached_property
     def mean_s(self) -> float:
@@ -72,7 +81,7 @@ class MapPh1Response:
 
     def percentile_s(self, percent: float) -> float:
         """The response time that ``percent`` of the tuples do not exceed."""
-        return self.percentiles_s([percent])[0]
+        return self.ready_s[percent] if percent in self.ready_s else self.percentiles_s([percent])[0]
 
     def percentiles_s(self, percents: Sequence[float]) -> list[float]:
         """Several percentiles, which share the costly part."""
