@@ -75,7 +75,8 @@ def test_selectivity_of_an_edge_is_optional() -> None:
         ({"edges": [["parser", "matcher", -1]]}, "edges[0][2]: must be > 0; got -1"),
         ({"edges": ["parser>matcher"]}, "edges[0]: must be a valid array; got 'parser>matcher'"),
         ({"model": "mm1"}, "model: must be 'map', 'mg1', 'kingman', 'mmk' or 'gigk'; got 'mm1'"),
-        ({"percentiles": [95, 100]}, "percentiles[1]: must be < 100; got 100"),
+        ({"percentiles": [95, 100]}, "percentiles[1]: must be <= 99.99999999; got 100"),
+        ({"percentiles": [0]}, "percentiles[0]: must be >= 1; got 0"),
         ({"perc entiles": [95]}, "['perc entiles']: there is no such key"),
     ],
 )

@@ -14,13 +14,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 LARGEST = 1e12
 """Times and rates lie between this and its inverse, in seconds and 1/s; anything else is a mistaken unit."""
 
-LARGEST_RATE = 1e50
+LARGEST_RATE = 1e30
 """Entries of matrices are zero or lie between this and its inverse: a fit may need very small ones."""
 
 MOST_PHASES = 128
 """An Erlang distribution of more phases is a constant for all that a queue can tell."""
 
 MOST_SERVERS = 100_000
+
+LEAST_PERCENT, MOST_PERCENT = 1.0, 99.99999999
+"""Within these percentiles the models have digits to show. Beyond them rounding decides."""
 
 SHOWN_CHARACTERS = 40
 """How much of a wrong value an error message repeats."""
@@ -52,7 +55,7 @@ def _with_selectivity(edge: object) -> object:
 
 Matrix = Annotated[tuple[tuple[float, ...], ...], AfterValidator(_rectangular)]
 Positive = Annotated[float, Field(gt=0), AfterValidator(_of_usual_size)]
-Percent = Annotated[float, Field(gt=0, lt=100)]
+Percent = Annotated[float, Field(ge=LEAST_PERCENT, le=MOST_PERCENT)]
 EdgeKey = Annotated[tuple[str, str, Positive], BeforeValidator(_with_selectivity)]
 
 
@@ -139,7 +142,7 @@ class SolveCase(Keys):
     operators: Annotated[tuple[OperatorKeys, ...], Field(min_length=1)]
     edges: tuple[EdgeKey, ...] = Field(default=(), description="[from, to, selectivity]; without the third element 1")
     model: Literal["map", "mg1", "kingman", "mmk", "gigk"] = "map"
-    percentiles: tuple[Percent, ...] = Field(default=(50.0, 95.0, 99.0), description="each between 0 and 100")
+    percentiles: tuple[Percent, ...] = Field(default=(50.0, 95.0, 99.0), description="each from 1 to 99.99999999")
 
 
 class MatricesFile(Keys):
@@ -218,7 +221,7 @@ def _complaint(error: Any) -> str:
     limit = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}.get(kind)
     if limit:
         bound = next(iter(context.values()))
-        rule = f"must be {limit} {bound:g}"
+        rule = f"must be {limit} {bound:.12g}"
     else:
         rule = error["msg"].replace("Input should", "must", 1)
     shown = repr(error["input"])

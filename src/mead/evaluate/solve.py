@@ -138,6 +138,6 @@ def _figures(solution: QueueSolution, percents: tuple[float, ...]) -> Figures:
     if isinstance(solution, Unstable):
         return Figures(solution.utilization, ())
     times_s = (solution.mean_s, *(solution.percentile_s(percent) for percent in percents))
-    if not all(isfinite(value) for value in (solution.utilization, *times_s)):
-        raise OverflowError
+    if not all(isfinite(value) and value >= 0 for value in (solution.utilization, *times_s)):
+        raise OverflowError  # nothing but rounding is left of a number like that
     return Figures(solution.utilization, times_s)
