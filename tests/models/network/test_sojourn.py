@@ -12,7 +12,8 @@ from mead.models.network.stations import Source
 from mead.models.network.streams import Stream
 from mead.models.ph import PH
 
-PERCENTS = (1.0, 50.0, 90.0, 95.0, 99.0, 99.99)
+PERCENTS = (0.001, 1.0, 50.0, 90.0, 95.0, 99.0, 99.99)
+FARTHEST = 99.9999999999
 
 
 def erlang(phases: int, mean_s: float) -> Sojourn:
@@ -25,7 +26,12 @@ def test_equal_exponential_times_add_up_to_an_erlang(percent: float) -> None:
     assert three.percentile_s(percent) == pytest.approx(2.0 * gamma.ppf(percent / 100, 3), rel=1e-3)
 
 
-@pytest.mark.parametrize("percent", PERCENTS)
+def test_the_far_tail_goes_on_as_it_began() -> None:
+    three = Response(0.0, (erlang(1, 2.0),) * 3)
+    assert three.percentile_s(FARTHEST) == pytest.approx(2.0 * gamma.isf(1 - FARTHEST / 100, 3), rel=0.005)
+
+
+@pytest.mark.parametrize("percent", PERCENTS[1:])
 def test_a_time_of_next_to_nothing_changes_next_to_nothing(percent: float) -> None:
     alone, together = Response(0.0, (erlang(2, 1.0),)), Response(0.0, (erlang(2, 1.0), erlang(2, 1e-6)))
     assert together.percentile_s(percent) == pytest.approx(alone.percentile_s(percent), rel=1e-4)
