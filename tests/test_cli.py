@@ -131,7 +131,8 @@ def test_fit_answers_for_every_window_in_order(bursty: Path) -> None:
         assert 1 <= len(window["maps"]) <= 2
         assert window["seconds"] > 0
         best = MAP(window["maps"][0]["D0"], window["maps"][0]["D1"])
-        assert best.rate_per_s == pytest.approx(window["trace"]["rate_per_s"], rel=1e-3)
+        fitted_to = window["trace_used"] or window["trace"]  # a jump of the rate cuts the shorter window
+        assert best.rate_per_s == pytest.approx(fitted_to["rate_per_s"], rel=1e-3)
 
 
 def test_one_window_option_takes_several_sizes(bursty: Path) -> None:
