@@ -56,7 +56,7 @@ Prediction: TypeAlias = FloatArray
 """Mean (row 0) and p95 (row 1) at the judged utilizations, in mean IATs."""
 Predictor: TypeAlias = Callable[[FloatArray], Prediction]
 
-console = Console(width=150)
+console = Console(width=170)
 
 
 def numbers(solutions: list[QueueSolution]) -> Prediction:
