@@ -145,3 +145,14 @@ def test_a_faster_server_never_answers_later(idc: float, phases: int, utilizatio
 def test_percentiles_that_do_not_exist_are_refused(percent: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 100"):
         solved(MAP.poisson(0.5), PH.exponential(1.0)).percentile_s(percent)
+
+
+@pytest.mark.parametrize("idle", [1e-2, 1e-3, 1e-4, 2e-5])
+def test_close_to_saturation_the_mean_is_still_that_of_pollaczek_and_khinchine(idle: float) -> None:
+    queue = solved(MAP.poisson(1 - idle), PH.erlang(2, 1.0))
+    assert queue.mean_s == pytest.approx(1.0 + 0.75 * (1 - idle) / idle, rel=1e-5)
+
+
+@pytest.mark.parametrize("idle", [1e-6, 1e-8, 1e-10, 1e-14, 0.0])
+def test_what_rounding_would_decide_is_overload(idle: float) -> None:
+    assert isinstance(map_ph_1(MAP.two_state(1 - idle, idc=50.0), PH.erlang(2, 1.0)), Unstable)

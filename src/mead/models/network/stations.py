@@ -16,13 +16,11 @@ from mead.models.network.sojourn import Part, Queue, Sojourn
 from mead.models.network.streams import Stream, batch_service, diluted, time_in_batch
 from mead.models.ph import PH
 from mead.models.queues.age_process import age_process
+from mead.models.queues.response import overloaded
 
 MOST_BATCH_PHASES = 8
 MOST_BATCH_STATES = 64
 """The service of a batch is nearly constant. It gets at most so many phases, alone and times the source's states."""
-
-SATURATED = 1 - 1e-9
-"""From here on an operator is overloaded: closer to 1, rounding decides and not the queue."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +37,7 @@ class Station:
     @property
     def overloaded(self) -> bool:
         """Whether more arrives than can be served."""
-        return self.utilization >= SATURATED
+        return overloaded(self.utilization)
 
     def at(self, utilization: float) -> Station:
         """The same station, slower or faster."""

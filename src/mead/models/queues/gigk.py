@@ -10,7 +10,7 @@ from math import exp, sqrt
 
 from mead.models.queues.kingman import check_scvs
 from mead.models.queues.mmk import check_node, erlang_c
-from mead.models.queues.response import QueueSolution, Unstable
+from mead.models.queues.response import QueueSolution, Unstable, overloaded
 from mead.models.queues.wait_and_service import WaitAndService
 
 
@@ -40,7 +40,7 @@ def gigk(
     check_scvs(arrival_scv, service_scv)
     load = rate_per_s * mean_service_s
     utilization = load / servers
-    if utilization >= 1:
+    if overloaded(utilization):
         return Unstable(utilization)
     wait_probability = erlang_c(load, servers)
     mean_wait_s = (arrival_scv + service_scv) / 2 * wait_probability * mean_service_s / (servers - load)

@@ -7,7 +7,7 @@ under bursty arrivals by an order of magnitude and more.
 from __future__ import annotations
 
 from mead.models.queues.mmk import check_node
-from mead.models.queues.response import QueueSolution, Unstable
+from mead.models.queues.response import QueueSolution, Unstable, overloaded
 from mead.models.queues.wait_and_service import WaitAndService
 
 
@@ -27,7 +27,7 @@ def kingman(rate_per_s: float, arrival_scv: float, mean_service_s: float, servic
     check_node(rate_per_s, mean_service_s, servers=1)
     check_scvs(arrival_scv, service_scv)
     utilization = rate_per_s * mean_service_s
-    if utilization >= 1:
+    if overloaded(utilization):
         return Unstable(utilization)
     mean_wait_s = utilization / (1 - utilization) * (arrival_scv + service_scv) / 2 * mean_service_s
     return WaitAndService(utilization, utilization, mean_wait_s, mean_service_s, service_scv)

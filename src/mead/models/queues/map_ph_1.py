@@ -15,7 +15,7 @@ from mead.models.markov import stationary
 from mead.models.matrix_exponential import MatrixExponential
 from mead.models.ph import PH
 from mead.models.queues.age_process import age_process
-from mead.models.queues.response import QueueSolution, Unstable, check_percent
+from mead.models.queues.response import QueueSolution, Unstable, check_percent, overloaded
 
 
 def map_ph_1(arrivals: MAP, service: PH) -> QueueSolution:
@@ -46,7 +46,7 @@ def map_ph_1_many(queues: Sequence[tuple[MAP, PH]], *, percents: Sequence[float]
     means = [service.mean_s for _, service in queues]
     utilizations = [arrivals.rate_per_s * mean for (arrivals, _), mean in zip(queues, means, strict=True)]
     solutions: list[QueueSolution] = [Unstable(u) for u in utilizations]
-    stable = [i for i, u in enumerate(utilizations) if u < 1]
+    stable = [i for i, u in enumerate(utilizations) if not overloaded(u)]
     if stable:
         solved = age_process(
             np.stack([queues[i][0].D0 * means[i] for i in stable]),

@@ -32,7 +32,7 @@ from mead.models.queues.batch_server import BatchServer
 from mead.models.queues.batch_states import BatchStates, Idling
 from mead.models.queues.counts import CountLaws
 from mead.models.queues.microbatch_response import ResponseTable
-from mead.models.queues.response import Unstable, check_percent
+from mead.models.queues.response import Unstable, check_percent, overloaded
 
 NEGLIGIBLE_TOP = 1e-6
 """Share of all waiting that may come from the two longest cycles; if it is more, longer ones are added."""
@@ -61,7 +61,7 @@ def micro_batch_many(arrivals: MAP, servers: Sequence[BatchServer]) -> list[Micr
 
 def _solved(arrivals: MAP, server: BatchServer, shelf: dict[float, CountLaws]) -> MicroBatchResponse | Unstable:
     utilization = server.utilization(arrivals.rate_per_s)
-    if not utilization < 1:
+    if overloaded(utilization):
         return Unstable(utilization)
     idling = Idling.of(arrivals, server)
     states = BatchStates.spanning(arrivals, server, shelf)

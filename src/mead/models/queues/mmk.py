@@ -6,7 +6,7 @@ so the probability to wait comes from the Erlang-B recursion, which is the same 
 
 from __future__ import annotations
 
-from mead.models.queues.response import QueueSolution, Unstable
+from mead.models.queues.response import QueueSolution, Unstable, overloaded
 from mead.models.queues.wait_and_service import WaitAndService
 
 
@@ -47,7 +47,7 @@ def mmk(rate_per_s: float, mean_service_s: float, servers: int) -> QueueSolution
     check_node(rate_per_s, mean_service_s, servers)
     load = rate_per_s * mean_service_s
     utilization = load / servers
-    if utilization >= 1:
+    if overloaded(utilization):
         return Unstable(utilization)
     wait_probability = erlang_c(load, servers)
     mean_wait_s = wait_probability * mean_service_s / (servers - load)

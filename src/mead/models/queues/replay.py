@@ -18,7 +18,7 @@ from numba import njit
 from mead.models.arrays import FloatArray
 from mead.models.ph import PH
 from mead.models.queues.batch_server import BatchServer
-from mead.models.queues.response import QueueSolution, Unstable, check_percent
+from mead.models.queues.response import QueueSolution, Unstable, check_percent, overloaded
 
 DEFAULT_SEQUENCES = 8
 """One sequence of service times is noise of 3-10 % in the mean response; the mean of eight is close to none."""
@@ -98,7 +98,7 @@ def replay(iats_s: FloatArray, services: ServiceTimes, *, servers: int = 1) -> Q
     if servers < 1:
         raise ValueError(f"there must be at least one server; got {servers}")
     utilization = _rate_per_s(iats_s) * services.mean_s / servers
-    if not utilization < 1:
+    if overloaded(utilization):
         return Unstable(utilization)
     if services.unit.shape[1] < iats_s.size:
         raise ValueError(
@@ -128,7 +128,7 @@ def replay_batches(iats_s: FloatArray, server: BatchServer) -> QueueSolution:
     (0.75, 1.0)
     """
     utilization = server.utilization(_rate_per_s(iats_s))
-    if not utilization < 1:
+    if overloaded(utilization):
         return Unstable(utilization)
     response_s = np.empty((1, iats_s.size))
     batches = _gated_batches(

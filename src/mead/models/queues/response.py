@@ -40,6 +40,19 @@ class Unstable:
 
 QueueSolution: TypeAlias = ResponseTime | Unstable
 
+SATURATED = 1 - 1e-5
+"""From this utilization on a queue counts as overloaded. Closer to 1 the answer is rounding times a huge number, and
+nobody could keep a server that busy and no busier."""
+
+
+def overloaded(utilization: float) -> bool:
+    """Whether a queue has no response time; so has one whose utilization is not a number.
+
+    >>> [overloaded(u) for u in (0.999, 1 - 1e-9, 1.0, float("nan"))]
+    [False, True, True, True]
+    """
+    return not utilization < SATURATED
+
 
 def check_percent(percent: float) -> float:
     """``percent`` as the probability of being later than it; 0 and 100 have no finite percentile."""
