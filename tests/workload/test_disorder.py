@@ -41,7 +41,7 @@ def test_no_delay_leaves_the_arrivals_as_they_are() -> None:
     assert late.timestamps_us.tolist() == events_of(late).tolist() == trace.timestamps_us.tolist()
 
 
-@pytest.mark.parametrize("mean_delay_s", [-0.1, np.nan, np.inf])
+@pytest.mark.parametrize("mean_delay_s", [-0.1, np.nan, np.inf, 1e300])
 def test_a_delay_that_is_none_is_refused(mean_delay_s: float) -> None:
     with pytest.raises(TraceError, match="mean delay"):
         delayed(arrivals(10), mean_delay_s, np.random.default_rng(2))

@@ -157,12 +157,11 @@ def _write(
         trace = generator.generate(rng)
         if mean_delay > 0:
             trace = delayed(trace, mean_delay, rng)
+        span_s, rate_per_s = trace.duration_s, trace.rate_per_s  # before anything is written: there may be no rate
         write_trace(trace, output, iat=iat)
     except (GeneratorError, TraceError) as error:
         ctx.fail(str(error))
     if as_json:
-        print_json(
-            {"path": str(output), "events": len(trace), "span_s": trace.duration_s, "rate_per_s": trace.rate_per_s}
-        )
+        print_json({"path": str(output), "events": len(trace), "span_s": span_s, "rate_per_s": rate_per_s})
         return
-    typer.echo(f"{output}: {len(trace):,} arrivals in {trace.duration_s:,.3f} s, {trace.rate_per_s:,.1f}/s")
+    typer.echo(f"{output}: {len(trace):,} arrivals in {span_s:,.3f} s, {rate_per_s:,.1f}/s")

@@ -6,6 +6,9 @@ import numpy as np
 
 from mead.workload.trace import Trace, TraceError
 
+LONGEST_MEAN_S = 1e9
+"""Delays of more than 30 years are a mistaken unit."""
+
 
 def delayed(trace: Trace, mean_delay_s: float, rng: np.random.Generator) -> Trace:
     """The same tuples after independent delays, uniform from 0 to twice the mean.
@@ -17,8 +20,8 @@ def delayed(trace: Trace, mean_delay_s: float, rng: np.random.Generator) -> Trac
     >>> bool((late.timestamps_us >= late.event_timestamps_us).all())
     True
     """
-    if not (np.isfinite(mean_delay_s) and mean_delay_s >= 0):
-        raise TraceError(f"the mean delay must be a finite number of seconds, not below 0; got {mean_delay_s:g}")
+    if not 0 <= mean_delay_s <= LONGEST_MEAN_S:
+        raise TraceError(f"the mean delay must lie between 0 and {LONGEST_MEAN_S:g} s; got {mean_delay_s:g}")
     delays_us = np.rint(rng.random(len(trace)) * (2e6 * mean_delay_s)).astype(np.int64)
     arrivals_us = trace.timestamps_us + delays_us
     order = np.argsort(arrivals_us, kind="stable")

@@ -95,7 +95,7 @@ def test_a_large_index_of_dispersion_uses_the_published_ratio() -> None:
         ({"D0": [[-1.0]], "D1": [[1.0]], "idc": 3.0}, "either rate_per_s and idc, or both matrices"),
         ({"rate_per_s": 5.0, "idc": 1.0}, "index of dispersion > 1"),
         ({"rate_per_s": 5.0, "idc": 0.5}, "index of dispersion > 1"),
-        ({"rate_per_s": -5.0, "idc": 10.0}, "rate > 0"),
+        ({"rate_per_s": -5.0, "idc": 10.0}, "rate_per_s must be a finite number above 0"),
         ({"rate_per_s": 5.0, "idc": 2.0, "ratio": 4.0}, "cannot be below 4.6"),
         ({"D0": [[-1.0]], "D1": [[2.0]]}, "rows of D0 . D1 must sum to zero"),
     ],

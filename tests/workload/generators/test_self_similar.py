@@ -70,6 +70,18 @@ def test_a_hurst_parameter_outside_its_range_is_refused(hurst: float) -> None:
         SelfSimilar(rate_per_s=1_000.0, hurst=hurst, count=10)
 
 
+def test_a_slot_too_short_for_the_rate_is_refused_with_one_that_would_do() -> None:
+    # Every slot holds at least one tuple: slots of 1 ms would turn 100/s into more than 1,000/s.
+    with pytest.raises(GeneratorError, match=r"slot_s is too short for this rate.* 0\.1 s would do, got 0\.001 s"):
+        SelfSimilar(rate_per_s=100.0, hurst=0.8, slot_s=0.001, count=10)
+    assert SelfSimilar(rate_per_s=100.0, hurst=0.8, slot_s=0.1, count=10).mean_rate_per_s == pytest.approx(88, rel=0.1)
+
+
+def test_a_slot_of_more_tuples_than_fit_into_memory_is_refused() -> None:
+    with pytest.raises(GeneratorError, match=r"1e\+22 arrivals.* make slot_s shorter"):
+        SelfSimilar(rate_per_s=1e12, hurst=0.7, slot_s=1e10, count=10)
+
+
 def test_slots_and_rates_must_be_positive() -> None:
     with pytest.raises(GeneratorError, match="slot_s"):
         SelfSimilar(rate_per_s=1_000.0, hurst=0.7, slot_s=0.0, count=10)

@@ -29,16 +29,35 @@ class Generator(Protocol):
         """Arrivals; the same ones for the same state of ``rng``."""
 
 
+LARGEST = 1e12
+"""Times and rates lie between this and its inverse, in seconds and 1/s; anything else is a mistaken unit."""
+
+MOST_ARRIVALS = 1e9
+"""A trace is made in memory, which takes some 50 bytes per arrival; more than this would fill any machine."""
+
+
 def option(help_text: str, *, default: Any = MISSING) -> Any:
     """A dataclass field with a help text; without a default it must be given."""
     return field(default=default, metadata={"help": help_text})
 
 
 def check_positive(**options: float) -> None:
-    """Refuse zero, negative numbers, infinity and NaN."""
+    """Refuse zero, negative numbers, infinity and NaN, and what no stream can have."""
     for name, value in options.items():
         if not (isfinite(value) and value > 0):
             raise GeneratorError(f"{name} must be a finite number above 0; got {value:g}")
+        if not 1 / LARGEST <= value <= LARGEST:
+            raise GeneratorError(
+                f"{name} must lie between {1 / LARGEST:g} and {LARGEST:g}, check the unit; got {value:g}"
+            )
+
+
+def check_expected(arrivals: float, advice: str) -> None:
+    """Refuse to make more arrivals than fit into memory."""
+    if not arrivals <= MOST_ARRIVALS:
+        raise GeneratorError(
+            f"these would be {arrivals:,.4g} arrivals, and a trace can have {MOST_ARRIVALS:,.4g}; {advice}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,18 +75,30 @@ class Endless(ABC):
         if self.count is not None and self.count < 2:
             raise GeneratorError(f"count must be at least 2, the fewest arrivals a trace can have; got {self.count}")
 
+    @property
+    @abstractmethod
+    def mean_rate_per_s(self) -> float:
+        """Arrivals per second to be expected."""
+
     @abstractmethod
     def segments(self, rng: np.random.Generator) -> Iterator[Segment]:
         """The stream piece by piece, without an end."""
 
     def generate(self, rng: np.random.Generator) -> Trace:
         """The arrivals of the first seconds, or the first so many arrivals."""
+        expected = self.duration_s * self.mean_rate_per_s if self.duration_s is not None else self.count or 0
+        check_expected(expected, "ask for a shorter duration or a smaller count")
         return trace_of(joined(self.segments(rng), duration_s=self.duration_s, count=self.count))
 
 
 def trace_of(arrivals: Segment) -> Trace:
-    """The trace of a piece of stream. Too few arrivals to be one are the fault of the options."""
+    """The trace of a piece of stream. Arrivals that are none are the fault of the options."""
     try:
-        return Trace.from_timestamps_s(arrivals.times_s)
+        trace = Trace.from_timestamps_s(arrivals.times_s)
     except TraceError as error:
-        raise GeneratorError(f"{error}; {arrivals.duration_s:g} s are too short at this rate") from error
+        few = arrivals.times_s.size < 2
+        advice = f"{arrivals.duration_s:g} s are too short at this rate" if few else "the rate is too low"
+        raise GeneratorError(f"{error}; {advice}") from error
+    if trace.timestamps_us[0] == trace.timestamps_us[-1]:
+        raise GeneratorError(f"all {len(trace)} arrivals fall into the same microsecond; the rate is too high")
+    return trace

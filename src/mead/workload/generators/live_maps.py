@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mead.workload.generators.bursts import Bursts
-from mead.workload.generators.kind import check_positive, option, trace_of
+from mead.workload.generators.kind import check_expected, check_positive, option, trace_of
 from mead.workload.generators.segments import joined, map_segments
 from mead.workload.trace import Trace
 
@@ -31,6 +31,7 @@ class LiveMapsStandIn:
 
     def __post_init__(self) -> None:
         check_positive(duration_s=self.duration_s)
+        check_expected(self.duration_s * SLOW_BURSTS.map.rate_per_s, "ask for a shorter duration")
 
     def generate(self, rng: np.random.Generator) -> Trace:
         """Arrivals from a stationary start."""

@@ -10,7 +10,7 @@ from math import sqrt
 import numpy as np
 
 from mead.models.map import MAP, InvalidMAPError
-from mead.workload.generators.kind import Endless, GeneratorError, option
+from mead.workload.generators.kind import Endless, GeneratorError, check_positive, option
 from mead.workload.generators.segments import Segment, map_segments
 
 USUAL_RATIO = 4.0
@@ -38,9 +38,17 @@ class Markovian(Endless):
     def __post_init__(self) -> None:
         super().__post_init__()
         try:
+            if self.rate_per_s is not None:
+                check_positive(rate_per_s=self.rate_per_s)
             self.map  # noqa: B018 - a wrong MAP must be refused here and not when arrivals are drawn
         except InvalidMAPError as error:
             raise GeneratorError(str(error)) from error
+        check_positive(rate_per_s=self.mean_rate_per_s)
+
+    @property
+    def mean_rate_per_s(self) -> float:
+        """The rate of the process."""
+        return self.map.rate_per_s
 
     @cached_property
     def map(self) -> MAP:

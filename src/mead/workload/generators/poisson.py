@@ -25,6 +25,11 @@ class Poisson(Endless):
         super().__post_init__()
         check_positive(rate_per_s=self.rate_per_s)
 
+    @property
+    def mean_rate_per_s(self) -> float:
+        """The one rate."""
+        return self.rate_per_s
+
     def segments(self, rng: np.random.Generator) -> Iterator[Segment]:
         """Stretches of about as many arrivals as there are in a block."""
         for block in block_sizes():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mead.workload.generators.kind import Endless, GeneratorError, check_positive, option
+from mead.workload.generators.kind import Endless, GeneratorError, check_expected, check_positive, option
 from mead.workload.generators.segments import Segment, poisson_segment
 
 LOWEST_OF_FIRST, HIGHEST_OF_FIRST = 200 / 300, 200 / 16
@@ -43,6 +43,12 @@ class RandomWalk(Endless):
                 f"rate_per_s must lie between lowest_per_s and highest_per_s; "
                 f"got {self.rate_per_s:g} and {lowest:g} to {highest:g}"
             )
+        check_expected(highest * self.phase_s, "make phase_s shorter")
+
+    @property
+    def mean_rate_per_s(self) -> float:
+        """That of the start: where the walk goes is not known before."""
+        return self.rate_per_s
 
     @property
     def bounds_per_s(self) -> tuple[float, float]:

@@ -51,8 +51,8 @@ class Parameter:
                 return self.type(text)
             if get_origin(self.type) is tuple:
                 return tuple(float(word) for word in text.split(","))
-            return json.loads(text)
-        except ValueError as error:
+            return _rows(json.loads(text))
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise GeneratorError(f"{self.flag} cannot be read from '{text}'; {self.help}") from error
 
 
@@ -119,6 +119,15 @@ KINDS = {
     )
 }
 """The kinds of arrivals that ``mead generate`` knows."""
+
+
+def _rows(value: Any) -> list[list[float]]:
+    """A matrix that has been read from JSON. Raises an error for anything that is not rows of numbers."""
+    if not isinstance(value, list) or any(not isinstance(row, list) for row in value):
+        raise TypeError("a matrix is a list of rows")
+    if any(isinstance(rate, bool | str) for row in value for rate in row) or len({len(row) for row in value}) != 1:
+        raise ValueError("the rows hold numbers and are equally long")
+    return [[float(rate) for rate in row] for row in value]
 
 
 def _without_none(hint: Any) -> Any:

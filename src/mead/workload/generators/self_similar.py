@@ -9,13 +9,16 @@ from math import ceil
 import numpy as np
 from scipy.special import zeta
 
-from mead.workload.generators.kind import Endless, GeneratorError, check_positive, option
+from mead.workload.generators.kind import Endless, GeneratorError, check_expected, check_positive, option
 from mead.workload.generators.segments import Segment, block_sizes
 
 USUAL_SLOT_S = 0.001
 
 TUPLES_PER_SLOT = 10.0
 """Below 10,000/s the slots are made longer to hold this many: no slot is ever empty, which must not raise the rate."""
+
+ROUNDING = 1e-9
+"""Relative; a slot that was computed from the rate is long enough."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +43,12 @@ class SelfSimilar(Endless):
         super().__post_init__()
         check_positive(rate_per_s=self.rate_per_s)
         check_positive(slot_s=self.slot_length_s)
+        check_expected(self.rate_per_s * self.slot_length_s, "make slot_s shorter")
+        if self.slot_s is not None and self.rate_per_s * self.slot_s < TUPLES_PER_SLOT * (1 - ROUNDING):
+            raise GeneratorError(
+                f"slot_s is too short for this rate: no slot stays empty, so each must hold {TUPLES_PER_SLOT:g} tuples "
+                f"on average; {TUPLES_PER_SLOT / self.rate_per_s:g} s would do, got {self.slot_s:g} s"
+            )
         if not 0.5 < self.hurst < 1:
             raise GeneratorError(f"hurst must lie between 0.5 and 1, both excluded; got {self.hurst:g}")
 

@@ -7,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from mead.workload.generators.kind import GeneratorError, check_positive, option, trace_of
+from mead.workload.generators.kind import GeneratorError, check_expected, check_positive, option, trace_of
 from mead.workload.generators.segments import joined, poisson_segment
 from mead.workload.trace import Trace
 
@@ -36,6 +36,7 @@ class Steps:
         for rate in self.rates_per_s:
             if not (isfinite(rate) and rate >= 0):
                 raise GeneratorError(f"rates_per_s must be finite numbers, 0 for silence; got {rate:g}")
+        check_expected(sum(self.rates_per_s) * self.step_s, "ask for lower rates or shorter steps")
 
     def generate(self, rng: np.random.Generator) -> Trace:
         """Arrivals for as many steps as there are rates."""

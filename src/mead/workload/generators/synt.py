@@ -8,7 +8,7 @@ import numpy as np
 
 from mead.models.map import MAP
 from mead.workload.generators.bursts import Bursts
-from mead.workload.generators.kind import check_positive, option, trace_of
+from mead.workload.generators.kind import check_expected, check_positive, option, trace_of
 from mead.workload.generators.segments import joined, map_segments
 from mead.workload.trace import Trace
 
@@ -40,6 +40,7 @@ class Synt:
 
     def __post_init__(self) -> None:
         check_positive(duration_s=self.duration_s)
+        check_expected(self.duration_s * max(phase.rate_per_s for phase in PHASES), "ask for a shorter duration")
 
     def generate(self, rng: np.random.Generator) -> Trace:
         """All phases, each from a stationary start: the change is abrupt."""
