@@ -201,6 +201,10 @@ def test_too_little_data_is_an_answer(tmp_path: Path) -> None:
         ("1.0\nlater\n2.0\n", "row 2: 'later' is not a number"),
         ("1.0\n-2.0\n", "row 2: time stamp -2.0 s is negative"),
         ("1.0\n\x00\x01\n", "this is not text"),
+        (
+            "1700000000000\n1700000000250\n",
+            "the last time stamp is 1.7e+12 s, too far away; check the unit of the file (--unit)",
+        ),
     ],
 )
 def test_fit_names_what_is_wrong_with_a_trace(text: str | None, said: str, tmp_path: Path) -> None:
@@ -216,6 +220,18 @@ def test_fit_checks_the_plot_before_the_work(bursty: Path, tmp_path: Path) -> No
     assert "there is no folder" in complaint("fit", bursty, "--plot", tmp_path / "none/fit.png")
     (tmp_path / "folder.png").mkdir()
     assert "is a folder" in complaint("fit", bursty, "--plot", tmp_path / "folder.png")
+    if Path("/proc").is_dir():  # a folder in which nobody can make a file, not even root
+        assert complaint("fit", "no-such.npy", "--plot", "/proc/fit.png").startswith(
+            "mead fit: /proc/fit.png: cannot be written"
+        )
+
+
+def test_a_plot_that_fails_after_all_is_a_complaint(bursty: Path, tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    (tmp_path / "fit.png").symlink_to("/dev/full")
+    words: list[Word] = ["fit", bursty, "--window", "300", "--plot", tmp_path / "fit.png"]
+    assert complaint(*words).endswith("fit.png: cannot be written (No space left on device)")
 
 
 def test_fit_draws_and_still_prints_json(bursty: Path, tmp_path: Path) -> None:
@@ -424,6 +440,22 @@ def test_generate_writes_iats_that_fit_can_read(tmp_path: Path) -> None:
         (["map", "--matrices", "none.json", "--count", "9"], "none.json: cannot be read"),
         (["self-similar", "--rate", "500", "--hurst", "0.4", "--count", "9"], "hurst must lie between 0.5 and 1"),
         (["steps", "--rates", "1,two"], "--rates cannot be read from '1,two'"),
+        (["map", "--d0", '{"a": 1}', "--d1", "[[1]]", "--count", "9"], "--d0 cannot be read from '{\"a\": 1}'"),
+        (["map", "--d0", '"a"', "--d1", "[[1]]", "--count", "9"], "--d0 cannot be read from '\"a\"'"),
+        (["map", "--d0", "[[-1]]", "--d1", "[[true]]", "--count", "9"], "--d1 cannot be read from '[[true]]'"),
+        (["map", "--d0", "[[-1, 0], [0]]", "--d1", "[[1]]", "--count", "9"], "--d0 cannot be read"),
+        (["map", "--d0", "[[-1]]", "--d1", f"[[{10**400}]]", "--count", "9"], "--d1 cannot be read"),
+        (["poisson", "--rate", "1e12", "--count", "5"], "all 5 arrivals fall into the same microsecond"),
+        (
+            ["poisson", "--rate", "1e9", "--duration", "1e9"],
+            "these would be 1e+18 arrivals, and a trace can have 1e+09",
+        ),
+        (["poisson", "--rate", "5", "--count", "1000000000000000"], "these would be 1e+15 arrivals"),
+        (["steps", "--rates", "1e20"], "these would be 3e+21 arrivals"),
+        (["synt", "--duration", "1e9"], "these would be "),
+        (["live-maps", "--duration", "1e9"], "these would be 3.22e+11 arrivals"),
+        (["random-walk", "--phase", "1e9", "--count", "9"], "these would be 6.25e+13 arrivals"),
+        (["poisson", "--rate", "5", "--count", "9", "--mean-delay", "1e300"], "the mean delay must lie between 0 and"),
     ],
 )
 def test_generate_names_the_wrong_option(words: list[str], said: str, tmp_path: Path) -> None:
@@ -464,6 +496,21 @@ def test_process_ends_with_2_and_one_line(words: list[str]) -> None:
     assert process.stdout == b""
     assert process.stderr.startswith(b"mead ")
     assert process.stderr.count(b"\n") == 1
+
+
+def test_process_says_when_its_output_has_no_room() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    for words in (["--json"], []):
+        with Path("/dev/full").open("wb") as full:
+            process = subprocess.run(
+                [PROGRAM, "solve", ROOT / "examples/solve-mmk.json", *words],
+                check=False,
+                stdout=full,
+                stderr=subprocess.PIPE,
+            )
+        assert process.returncode == 2
+        assert process.stderr == b"mead: standard output: No space left on device\n"
 
 
 def test_process_survives_a_reader_that_leaves() -> None:

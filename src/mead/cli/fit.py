@@ -79,7 +79,10 @@ def fit(
     if plot is not None:
         from mead.evaluate.fit_plot import plot_fits
 
-        plot_fits(reports, plot, seed=seed)
+        try:
+            plot_fits(reports, plot, seed=seed)
+        except OSError as error:
+            ctx.fail(f"{plot}: cannot be written ({error.strerror or error})")
     if as_json:
         print_json({"windows": [report.as_json() for report in reports]})
         return

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -23,12 +26,26 @@ class OneLineErrors(TyperGroup):
         extra["standalone_mode"] = False
         try:
             code = super().main(*args, **extra)
+            sys.stdout.flush()
         except TyperException as error:
             context = getattr(error, "ctx", None)
             command = context.command_path if context else self.name
             typer.echo(f"{command}: {' '.join(error.format_message().split())}", err=True)
             sys.exit(2)
+        except OSError as error:  # commands deal with the files that they are given; what remains is their output
+            typer.echo(f"{self.name}: {error.filename or 'standard output'}: {error.strerror or error}", err=True)
+            _drop_output()
+            sys.exit(2)
+        except MemoryError:
+            typer.echo(f"{self.name}: there is not enough memory for this; ask for less at a time", err=True)
+            sys.exit(2)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _drop_output() -> None:
+    """Let what is still in the buffer go nowhere: the interpreter would try again to write it, and complain."""
+    with suppress(OSError):  # a test may run the program without a file behind its output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -44,3 +61,9 @@ def check_writable(ctx: typer.Context, path: Path, endings: tuple[str, ...]) -> 
         ctx.fail(f"{path}: there is no folder {path.parent}; make it first")
     if path.is_dir():
         ctx.fail(f"{path}: is a folder; name a file")
+    try:
+        if path.exists() and not os.access(path, os.W_OK):
+            ctx.fail(f"{path}: cannot be written (the file is read-only)")
+        TemporaryFile(dir=path.parent).close()  # permissions alone do not tell: a file system may be read-only or full
+    except OSError as error:
+        ctx.fail(f"{path}: cannot be written ({error.strerror or error})")

@@ -15,8 +15,8 @@ Unit: TypeAlias = Literal["s", "ms", "us", "ns"]
 
 TICKS_PER_S: dict[Unit, int] = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
-LARGEST_US = float(2**62)
-"""Time stamps must stay below this many microseconds (about 146,000 years), well clear of int64 overflow."""
+LARGEST_US = 1e17
+"""Time stamps must stay below this, the year 5138: epoch milliseconds that are read as seconds lie far beyond it."""
 
 
 class TraceError(ValueError):
