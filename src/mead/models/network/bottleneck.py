@@ -14,7 +14,7 @@ The time at a single operator is what a chain gains when it is added at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -39,7 +39,7 @@ class Chains:
     network: Network
     arrivals: MAP
     _chains: dict[Way, Response | Unstable] = field(default_factory=dict)
-    _added: dict[tuple[str, str], Sojourn] = field(default_factory=dict)
+    _paced: dict[str, dict[str, Sojourn]] = field(default_factory=dict)
     _shifts_s: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -105,6 +105,22 @@ class Chains:
         """The operator with the highest load; of several, the first."""
         return max(way, key=lambda name: self._stations[name].utilization)
 
+    def _pacer(self, way: Way) -> str:
+        """Whose departures the last operator of a way follows: the bottleneck's, or of one that cannot keep up."""
+        overloaded = [name for name in way[:-1] if self._stations[name].overloaded]
+        return overloaded[-1] if overloaded else self._bottleneck(way)
+
+    @cached_property
+    def _followers(self) -> dict[str, list[str]]:
+        """Who has to be solved behind each pacer, so that it can be done at once."""
+        followers: dict[str, dict[str, None]] = defaultdict(dict)
+        for way in (way for ways in self._ways.values() for way in ways):
+            pacer = self._pacer(way)
+            names = way[-1:] if self._stations[pacer].overloaded else way
+            stable = [name for name in names if name != pacer and not self._stations[name].overloaded]
+            followers[pacer] |= dict.fromkeys(stable)
+        return {pacer: list(names) for pacer, names in followers.items()}
+
     # -- chains -------------------------------------------------------------------------------------------------
 
     def _chain(self, way: Way) -> Response | Unstable:
@@ -119,8 +135,7 @@ class Chains:
         if self._stations[bottleneck].overloaded:
             return Unstable(utilization)
         others = [name for name in way if name != bottleneck]
-        self._add(others, bottleneck)
-        sojourns = (self._alone[bottleneck], *(self._added[name, bottleneck] for name in others))
+        sojourns = (self._alone[bottleneck], *(self._behind(bottleneck)[name] for name in others))
         interchanged_s = sum(sojourn.mean_s for sojourn in sojourns)
         shift_s = sum(self._order_shift_s(name, bottleneck) for name in way[: way.index(bottleneck)])
         least_s = sum(self._stations[name].service.mean_s for name in way)
@@ -130,11 +145,9 @@ class Chains:
     def _at_end_of(self, way: Way) -> Sojourn:
         """The time at the last operator of a way."""
         before, name = way[:-1], way[-1]
-        overloaded = [other for other in before if self._stations[other].overloaded]
-        pacer = overloaded[-1] if overloaded else self._bottleneck(way)
+        pacer = self._pacer(way)
         if pacer != name:
-            self._add([name], pacer)
-            return self._added[name, pacer]
+            return self._behind(pacer)[name]
         alone = self._alone[name]
         if not before:
             return alone
@@ -155,11 +168,13 @@ class Chains:
         sojourns = self._source.alone([self._stations[name] for name in stable])
         return dict(zip(stable, sojourns, strict=True))
 
-    def _add(self, names: Iterable[str], pacer: str) -> None:
-        """Solve the queues of operators that see the departures of ``pacer``."""
-        missing = [name for name in names if (name, pacer) not in self._added]
-        sojourns = self._source.behind(self._stations[pacer], [self._stations[name] for name in missing])
-        self._added.update(zip([(name, pacer) for name in missing], sojourns, strict=True))
+    def _behind(self, pacer: str) -> dict[str, Sojourn]:
+        """The times at the operators that see the departures of ``pacer``."""
+        if pacer not in self._paced:
+            names = self._followers[pacer]
+            sojourns = self._source.behind(self._stations[pacer], [self._stations[name] for name in names])
+            self._paced[pacer] = dict(zip(names, sojourns, strict=True))
+        return self._paced[pacer]
 
     def _order_shift_s(self, name: str, pacer: str) -> float:
         """How much longer the mean of a chain is because ``name`` in truth stands before the bottleneck ``pacer``.

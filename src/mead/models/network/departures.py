@@ -92,46 +92,47 @@ def departures(arrivals: MAP, service: PH, groups: IntArray) -> Departures:
     depths = depths_of(levels)
     member = np.eye(int(groups.max()) + 1)[groups]
     count, m = member.shape[1], service.phases
-    size = count * m
-    states = count + size * len(depths)
-    quiet, leaving = np.zeros((states, states)), np.zeros((states, states))
+    size, deepest = count * m, len(depths)
+    shape = (deepest, arrivals.states, m)
+    masses, rising, falling = (
+        np.stack(parts).reshape(shape)
+        for parts in zip(*((depth.mass, depth.rising, depth.falling) for depth in depths), strict=True)
+    )
+    mass = np.concatenate([member.T @ levels.empty, (member.T @ masses).ravel()])
+    leaving_it = (member.T @ falling).reshape(deepest, size, 1)
+    staying = mass[count:].reshape(deepest, size, 1) - leaving_it
     hidden, arriving = arrivals.D0 @ member, arrivals.D1 @ member
+    moved = _moved(masses, hidden, member) + _moved(masses - rising, arriving, member)
+    deeper = _moved(rising, arriving, member)
     each_group = np.eye(count)
-    start = kronecker(each_group, service.alpha[None, :])
     finish = kronecker(each_group, np.outer(service.exit_rates, service.alpha))
+    served = mass[count:].reshape(deepest, size, 1) * kronecker(each_group, service.T)
     # First the flows from state to state, each in tuples per second; divided by the mass of a state they are its rates.
-    quiet[:count, :count] = member.T @ (levels.empty[:, None] * hidden)
-    quiet[:count, count : count + size] = member.T @ (levels.empty[:, None] * arriving) @ start
-    mass = np.concatenate([member.T @ levels.empty, *(_grouped(depth.mass, member) for depth in depths)])
-    for index, depth in enumerate(depths):
+    states = count + size * deepest
+    quiet, leaving = np.zeros((states, states)), np.zeros((states, states))
+    idle, first = slice(0, count), slice(count, count + size)
+    quiet[idle, idle] = member.T @ (levels.empty[:, None] * hidden)
+    quiet[idle, first] = kronecker(member.T @ (levels.empty[:, None] * arriving), service.alpha[None, :])
+    leaving[first, idle] = leaving_it[0] * kronecker(each_group, service.exit_rates[:, None])
+    for index in range(deepest):
         here = slice(count + index * size, count + (index + 1) * size)
-        served = mass[here, None] * kronecker(each_group, service.T)
-        moved = _moved(depth.mass, hidden, member) + _moved(depth.mass - depth.rising, arriving, member)
-        quiet[here, here] = served + moved
-        if index + 1 < len(depths):
-            quiet[here, here.stop : here.stop + size] = _moved(depth.rising, arriving, member)
-        falling = _grouped(depth.falling, member)[:, None]
-        leaving[here, here] = (mass[here, None] - falling) * finish
+        quiet[here, here] = served[index] + moved[index]
+        leaving[here, here] = staying[index] * finish
         if index:
-            leaving[here, here.start - size : here.start] = falling * finish
-        else:
-            leaving[here, :count] = falling * kronecker(each_group, service.exit_rates[:, None])
+            above = slice(here.start - size, here.start)
+            quiet[above, here] = deeper[index - 1]
+            leaving[here, above] = leaving_it[index] * finish
     met = mass > VANISHING
     D0, D1 = (np.maximum(flow[np.ix_(met, met)], 0.0) for flow in (quiet, leaving))
     np.fill_diagonal(D0, 0.0)
     np.fill_diagonal(D0, -(D0 + D1).sum(axis=1))
-    depth_of_state = np.repeat(np.arange(len(depths) + 1), [count] + [size] * len(depths))
+    depth_of_state = np.repeat(np.arange(deepest + 1), [count] + [size] * deepest)
     return Departures(D0 / mass[met, None], D1 / mass[met, None], depth_of_state[met])
 
 
-def _grouped(mass: FloatArray, member: FloatArray) -> FloatArray:
-    """The mass of (arrival phase, service phase) pairs, arrival phases taken together."""
-    return np.asarray((member.T @ mass.reshape(member.shape[0], -1)).ravel())
-
-
-def _moved(mass: FloatArray, rates: FloatArray, member: FloatArray) -> FloatArray:
-    """Flows by transitions of the arrival phase, which leave the service phase as it is."""
-    by_phase = mass.reshape(member.shape[0], -1)
-    count, m = member.shape[1], by_phase.shape[1]
-    flows = (member[:, :, None] * by_phase[:, None, :]).reshape(-1, count * m).T @ rates
-    return (flows.reshape(count, m, count, 1) * np.eye(m)[None, :, None, :]).reshape(count * m, count * m)
+def _moved(masses: FloatArray, rates: FloatArray, member: FloatArray) -> FloatArray:
+    """Flows by transitions of the arrival phase, which leave the service phase as it is; one matrix per depth."""
+    depths, _, m = masses.shape
+    count = member.shape[1]
+    flows = np.einsum("ik,dij,il->dkjl", member, masses, rates)
+    return np.asarray((flows[..., None] * np.eye(m)[:, None, :]).reshape(depths, count * m, count * m))
