@@ -107,7 +107,7 @@ def arrivals_of(keys: ArrivalKeys) -> MAP:
     if keys.rate_per_s is None or keys.scv is None:
         raise AssertionError("the file was checked to have one of the two forms")
     iat = PH.with_moments(1 / keys.rate_per_s, keys.scv)
-    return MAP(iat.T, np.outer(iat.exit_rates, iat.alpha))
+    return MAP.renewal(iat)
 
 
 def service_of(keys: OperatorKeys) -> PH:

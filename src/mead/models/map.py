@@ -18,6 +18,7 @@ from scipy.linalg import expm
 
 from mead.models.arrays import FloatArray, frozen
 from mead.models.markov import communicating_classes, stationary
+from mead.models.ph import PH
 from mead.models.sampling import sample_map
 
 ROW_SUM_TOLERANCE = 1e-8
@@ -54,6 +55,15 @@ class MAP:
     def poisson(cls, rate_per_s: float) -> MAP:
         """The Poisson process: no burstiness at all."""
         return cls([[-rate_per_s]], [[rate_per_s]])
+
+    @classmethod
+    def renewal(cls, iat: PH) -> MAP:
+        """Independent IATs with a phase-type distribution: the next one starts afresh when the last is over.
+
+        >>> MAP.renewal(PH.erlang(2, 0.5)).scv
+        0.5
+        """
+        return cls(iat.T, np.outer(iat.exit_rates, iat.alpha))
 
     @classmethod
     def two_state(cls, rate_per_s: float, idc: float, *, ratio: float = 4.0) -> MAP:

@@ -16,8 +16,8 @@ TAYLOR = np.array([1.0 / factorial(k) for k in range(13)])
 TAYLOR_REACH = 0.25
 """``||K h||`` of one Taylor step; the first neglected term is then below 1e-17."""
 ORDERS = np.arange(TAYLOR.size)[:, None, None]
-NEWTON_STEPS = 4
-"""The polynomial is nearly straight, so four steps from the straight line's answer reach rounding."""
+NEWTON_STEPS = 5
+"""The polynomial is nearly straight, so a few steps from the straight line's answer reach rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +71,15 @@ class MatrixExponential:
             coefficients[k] = (ages @ column)[:, :, 0] * weight
             column = step @ column
         slopes = coefficients[1:] * ORDERS[1:]
-        x = np.clip((late - coefficients[0]) / coefficients[1], 0.0, 1.0)
+        # Where the density vanishes at 0, as an Erlang's does, there is no straight line to begin with.
+        middle = np.full(ages.shape[:2], 0.5)
+        x = np.divide(late - coefficients[0], coefficients[1], out=middle, where=coefficients[1] < -1e-6)
+        x = np.clip(x, 0.0, 1.0)
         for _ in range(NEWTON_STEPS):
             powers = x**ORDERS
-            x = x - ((coefficients * powers).sum(axis=0) - late) / (slopes * powers[:-1]).sum(axis=0)
-        return np.asarray(np.clip(x, 0.0, 1.0))
+            slope = np.minimum((slopes * powers[:-1]).sum(axis=0), -1e-300)
+            x = np.clip(x - ((coefficients * powers).sum(axis=0) - late) / slope, 0.0, 1.0)
+        return np.asarray(x)
 
 
 def _taylor_exponential(step: FloatArray) -> FloatArray:

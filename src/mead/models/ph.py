@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.linalg import expm
 
 from mead.models.arrays import FloatArray, frozen
+from mead.models.markov import communicating_classes
 from mead.models.sampling import sample_ph
 
 TOLERANCE = 1e-8
@@ -139,5 +140,8 @@ def _check(alpha: FloatArray, T: FloatArray) -> None:
     worst = int(sums.argmax())
     if sums[worst] > TOLERANCE * np.abs(T).max():
         raise InvalidPHError(f"the rows of T must not sum to more than zero; row {worst} sums to {sums[worst]:g}")
-    if np.linalg.matrix_rank(T) < alpha.size:
-        raise InvalidPHError("T is singular: some phase is never left, so the time would be infinite")
+    # An extra state for "over": a phase that cannot reach it is never left for good.
+    leave = np.append(-sums > TOLERANCE * np.abs(np.diag(T)), True)
+    over = np.block([[T, leave[:-1, None].astype(np.float64)], [np.ones((1, alpha.size + 1))]])
+    if len(communicating_classes(over)) > 1:
+        raise InvalidPHError("some phase of T is never left for good, so the time would be infinite")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mead.models.arrays import FloatArray
 from mead.models.fitting.result import FittedMAP
 from mead.models.map import MAP
@@ -26,7 +24,7 @@ def is_regular(unit: FloatArray) -> bool:
 def regular_model(unit: FloatArray) -> FittedMAP:
     """The renewal process whose IATs are a mixture of two Erlangs with the window's SCV, at rate 1."""
     iat = PH.with_moments(1.0, max(scv(unit), 1 / MOST_PHASES))
-    return FittedMAP(MAP(iat.T, np.outer(iat.exit_rates, iat.alpha)), score=0.0, family=f"renewal({iat.phases})")
+    return FittedMAP(MAP.renewal(iat), score=0.0, family=f"renewal({iat.phases})")
 
 
 def index_of_dispersion_for_intervals(unit: FloatArray, count: int) -> float:

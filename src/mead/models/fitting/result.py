@@ -25,7 +25,7 @@ class WindowFit:
 
     ``used`` can be smaller than ``size``: what came before a long silence or a jump of the rate tells nothing about
     now and is left out. ``note`` says so, and says when there is too little data for more than a Poisson model.
-    ``models`` is empty only if the window has no two arrivals apart in time; then ``note`` says that.
+    ``models`` is empty only if there is nothing to fit; then ``note`` says why.
     """
 
     size: int

@@ -72,7 +72,10 @@ def prepare(iats: FloatArray, *, cut: bool = True) -> Window | WindowFit:
     def answer(*models: FittedMAP) -> WindowFit:
         return WindowFit(size=int(iats.size), used=int(usable.size), models=models, note="; ".join(notes))
 
-    if usable.size < 2 or not usable.any():
+    if usable.size < 2:
+        notes.append("fewer than two IATs, so there is nothing to fit")
+        return answer()
+    if not usable.any():
         notes.append("no two arrivals are apart in time, so there is nothing to fit")
         return answer()
     longest = float(usable.max())

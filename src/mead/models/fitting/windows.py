@@ -28,8 +28,8 @@ def fit_windows(
 ) -> tuple[WindowFit, ...]:
     """The best models of the last ``size`` IATs of a buffer in seconds, for each size, in the order given.
 
-    A buffer with fewer IATs than that is used whole, and the note says so. Every window starts from the same seed: its
-    models do not depend on which other windows are asked for.
+    A buffer with fewer IATs than that is used whole, once, and the note says so. Every window starts from the same
+    seed: its models do not depend on which other windows are asked for.
 
     >>> from mead.models.map import MAP
     >>> buffer = MAP.poisson(100.0).sample(3_000, np.random.default_rng(1))
@@ -38,7 +38,19 @@ def fit_windows(
     """
     if not sizes or min(sizes) < 1:
         raise ValueError(f"windows must hold at least one IAT each; got {list(sizes)}")
-    return tuple(_noted(_fit(buffer[-size:], fitter, best, seed), size) for size in sizes)
+    return tuple(_noted(_fit(buffer[-size:], fitter, best, seed), size) for size in distinct(sizes, buffer.size))
+
+
+def distinct(sizes: Sequence[int], available: int) -> list[int]:
+    """The sizes without those that would give a window over again, as all do that are larger than what is there.
+
+    >>> distinct((50_000, 25_000, 1_000, 1_000), available=3_000)
+    [50000, 1000]
+    """
+    first: dict[int, int] = {}
+    for size in sizes:
+        first.setdefault(min(size, available), size)
+    return list(first.values())
 
 
 def _fit(window: FloatArray, fitter: Fitter, best: int, seed: int) -> WindowFit:
