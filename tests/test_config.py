@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mead.config import ConfigError, MatricesFile, SolveCase, matrices_in, parsed, read_file
+from mead.models.map import MAP
 
 ROOT = Path(__file__).parents[1]
 CASE: dict[str, Any] = {
@@ -42,6 +43,16 @@ def test_defaults_are_those_of_the_reference() -> None:
     assert (operator.servers, operator.share, operator.service.type, operator.service.phases) == (1, 1.0, "erlang", 2)
 
 
+@pytest.mark.parametrize("name", ["one-queue", "tandem", "log-analysis"])
+def test_bursty_examples_have_the_arrivals_of_the_tutorial(name: str) -> None:
+    keys = parsed(SolveCase, (ROOT / f"examples/solve-{name}.json").read_bytes()).arrival
+    assert keys.D0 is not None
+    assert keys.D1 is not None
+    arrivals = MAP(keys.D0, keys.D1)
+    assert arrivals.rate_per_s == pytest.approx(330, rel=1e-6)
+    assert arrivals.idc_limit == pytest.approx(200, rel=1e-4)
+
+
 def test_selectivity_of_an_edge_is_optional() -> None:
     case = parsed(SolveCase, json.dumps(CASE | {"edges": [["parser", "matcher"]]}).encode())
     assert case.edges == (("parser", "matcher", 1.0),)
@@ -66,12 +77,12 @@ def test_selectivity_of_an_edge_is_optional() -> None:
             with_operator(service={"type": "erlang", "alpha": [1.0], "T": [[-1.0]]}),
             "operators[1].service: an Erlang distribution is given by its phases",
         ),
-        ({"operators": []}, "operators: "),
+        ({"operators": []}, "operators: must have at least 1 entry; got 0"),
         ({"arrival": {}}, "arrival: give D0 and D1, or rate_per_s and scv; got neither"),
         ({"arrival": {"D0": [[-1.0]], "D1": None}}, "arrival: give D0 and D1, or rate_per_s and scv; got D0"),
         ({"arrival": {"rate_per_s": 1, "scv": -1}}, "arrival.scv: must be >= 0; got -1"),
         ({"edges": [["parser"]]}, "edges[0][1]: is missing"),
-        ({"edges": [["parser", "matcher", 1, 2]]}, "edges[0]: "),
+        ({"edges": [["parser", "matcher", 1, 2]]}, "edges[0]: must have at most 3 entries; got 4"),
         ({"edges": [["parser", "matcher", -1]]}, "edges[0][2]: must be > 0; got -1"),
         ({"edges": ["parser>matcher"]}, "edges[0]: must be a valid array; got 'parser>matcher'"),
         ({"model": "mm1"}, "model: must be 'map', 'mg1', 'kingman', 'mmk' or 'gigk'; got 'mm1'"),

@@ -218,6 +218,10 @@ def _complaint(error: Any) -> str:
         return f"not JSON: {context['error']}"
     if kind == "value_error":
         return str(context["error"])
+    if kind in ("too_short", "too_long"):
+        bound = context["min_length" if kind == "too_short" else "max_length"]
+        least = "at least" if kind == "too_short" else "at most"
+        return f"must have {least} {bound} {'entry' if bound == 1 else 'entries'}; got {context['actual_length']}"
     limit = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}.get(kind)
     if limit:
         bound = next(iter(context.values()))

@@ -45,6 +45,14 @@ def test_event_times_come_back_in_the_order_of_the_arrivals(extension: str, tmp_
     assert back.event_timestamps_us.tolist() == [9, 1, 5]
 
 
+@pytest.mark.parametrize("extension", FORMATS)
+def test_iats_do_not_drop_event_times(extension: str, tmp_path: Path) -> None:
+    trace = Trace.from_timestamps_us([10, 20, 30]).with_event_timestamps_us([9, 1, 5])
+    with pytest.raises(TraceError, match="leave no room for the event times"):
+        write_trace(trace, tmp_path / f"t{extension}", iat=True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_sorting_keeps_every_event_time_with_its_arrival(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("timestamp_us,event_timestamp_us\n30,5\n10,9\n20,1\n")
     back = read_trace(tmp_path / "t.csv", sort=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -122,6 +123,8 @@ def _built(ctx: typer.Context, kind: Kind, texts: dict[str, Any]) -> Generator:
     from mead.workload.generators.kind import GeneratorError
 
     matrices: Path | None = texts.pop("matrices", None)
+    if matrices is not None and (texts["D0"] is not None or texts["D1"] is not None):
+        ctx.fail("--matrices already gives both matrices; leave out --d0 and --d1")
     try:
         options = {name: None if text is None else kind.parameter(name).parse(text) for name, text in texts.items()}
         if matrices is not None:
@@ -131,7 +134,15 @@ def _built(ctx: typer.Context, kind: Kind, texts: dict[str, Any]) -> Generator:
     except ConfigError as error:
         ctx.fail(f"{matrices}: {error}")
     except GeneratorError as error:
-        ctx.fail(str(error))
+        ctx.fail(_with_flags(str(error), kind))
+
+
+def _with_flags(message: str, kind: Kind) -> str:
+    """The message in the words of the command line, where an option goes without its unit."""
+    for parameter in kind.parameters:
+        if "_" in parameter.name:  # the others are spelt the same here and there
+            message = re.sub(rf"\b{parameter.name}\b", parameter.flag, message)
+    return message
 
 
 def _write(
@@ -151,6 +162,8 @@ def _write(
     from mead.workload.generators.kind import GeneratorError
     from mead.workload.trace import TraceError
 
+    if iat and mean_delay > 0:
+        ctx.fail("inter-arrival times leave no room for the event times of delayed tuples; leave out --iat")
     check_writable(ctx, output, tuple(FORMATS))
     rng = np.random.default_rng(seed)
     try:

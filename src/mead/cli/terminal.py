@@ -30,7 +30,8 @@ class OneLineErrors(TyperGroup):
         except TyperException as error:
             context = getattr(error, "ctx", None)
             command = context.command_path if context else self.name
-            typer.echo(f"{command}: {' '.join(error.format_message().split())}", err=True)
+            message = " ".join(error.format_message().split())
+            typer.echo(f"{command}: {message.replace('Value error, ', '')}", err=True)  # two words of a library
             sys.exit(2)
         except OSError as error:  # commands deal with the files that they are given; what remains is their output
             typer.echo(f"{self.name}: {error.filename or 'standard output'}: {error.strerror or error}", err=True)

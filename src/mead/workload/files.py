@@ -80,6 +80,8 @@ def write_trace(trace: Trace, path: str | Path, *, iat: bool = False) -> None:
     path = Path(path)
     try:
         chosen = _format_of(path)
+        if iat and trace.event_timestamps_us is not None:
+            raise TraceError("inter-arrival times leave no room for the event times of this trace; write time stamps")
         temporary = path.with_name(f".{path.stem}-{uuid4().hex}{path.suffix}")
         try:
             chosen.write(temporary, trace, iat=iat)
@@ -96,6 +98,8 @@ def _format_of(path: Path) -> Format:
     try:
         return FORMATS[path.suffix.lower()]
     except KeyError:
+        if path.is_dir():
+            raise TraceError("is a folder; name a file, or a folder of Parquet files that ends in .parquet") from None
         known = ", ".join(FORMATS)
         raise TraceError(f"unknown kind of file '{path.suffix}'; the name must end in one of {known}") from None
 

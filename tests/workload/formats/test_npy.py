@@ -35,7 +35,7 @@ def test_floats_are_seconds(kind: type, path: Path) -> None:
         (np.array(["a", "b"]), "must hold integers .microseconds. or floats"),
         (np.array([1 + 2j, 3]), "must hold integers"),
         (np.array([True, False]), "must hold integers"),
-        (np.array([None, 1], dtype=object), "not a readable .npy file"),
+        (np.array([None, 1], dtype=object), "not a readable .npy file .it holds no array of numbers"),
         (np.array([[1.0, 2.0], [3.0, 4.0]]), r"shape \(2, 2\)"),
         (np.array(1.0), r"shape \(\)"),
         (np.array([], dtype=float), "no arrivals"),
@@ -48,6 +48,12 @@ def test_what_is_no_row_of_numbers_is_refused(values: Any, complaint: str, path:
     with pytest.raises(TraceError, match=complaint) as caught:
         read_trace(path)
     assert "\n" not in str(caught.value)
+
+
+def test_junk_is_refused_without_advice_to_load_it(path: Path) -> None:
+    path.write_bytes(b"junk\n")
+    with pytest.raises(TraceError, match=r"not a readable .npy file .it holds no array of numbers"):
+        read_trace(path)
 
 
 def test_an_archive_of_arrays_is_refused(path: Path) -> None:

@@ -17,7 +17,9 @@ def read(path: Path, choice: Choice) -> Columns:
     try:
         values = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise TraceError(f"not a readable .npy file ({error})") from error
+        # NumPy takes whatever it does not know for pickled objects, and advises to load them.
+        reason = "it holds no array of numbers" if "pickle" in str(error) else error
+        raise TraceError(f"not a readable .npy file ({reason})") from error
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
         kind = values.dtype if isinstance(values, np.ndarray) else "an archive of arrays"
         raise TraceError(f"the array is of type {kind}; it must hold integers (microseconds) or floats (seconds)")
@@ -30,7 +32,7 @@ def read(path: Path, choice: Choice) -> Columns:
 
 def write(path: Path, trace: Trace, *, iat: bool) -> None:
     """Time stamps as int64 microseconds, or IATs as float64 seconds."""
-    if trace.event_timestamps_us is not None and not iat:
+    if trace.event_timestamps_us is not None:
         raise TraceError("a .npy file has no room for the event times of this trace; write Parquet or CSV")
     with path.open("wb") as file:  # np.save would add .npy to a path that does not end in it
         np.save(file, trace.iats_s if iat else trace.timestamps_us)

@@ -54,7 +54,7 @@ def write(path: Path, trace: Trace, *, iat: bool) -> None:
     columns: dict[str, IntArray | FloatArray] = (
         {"iat_s": trace.iats_s} if iat else {"timestamp_us": trace.timestamps_us}
     )
-    if trace.event_timestamps_us is not None and not iat:
+    if trace.event_timestamps_us is not None:
         columns["event_timestamp_us"] = trace.event_timestamps_us
     # Differences of sorted stamps are small: this encoding makes the file less than a quarter of plain int64.
     encoding = dict.fromkeys(columns, "BYTE_STREAM_SPLIT" if iat else "DELTA_BINARY_PACKED")

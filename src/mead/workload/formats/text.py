@@ -140,7 +140,7 @@ def _floats(column: pa.ChunkedArray) -> FloatArray:
 def write(path: Path, trace: Trace, *, iat: bool) -> None:
     """Seconds, under a header that says so. Time stamps have at most six decimals and lose nothing."""
     columns = {"iat_s": trace.iats_s} if iat else {"timestamp_s": trace.timestamps_us / 1e6}
-    if trace.event_timestamps_us is not None and not iat:
+    if trace.event_timestamps_us is not None:
         columns["event_timestamp_s"] = trace.event_timestamps_us / 1e6
     options = pa.csv.WriteOptions(delimiter="\t" if path.suffix == ".tsv" else ",", quoting_header="none")
     pa.csv.write_csv(pa.table({name: pa.array(values) for name, values in columns.items()}), path, options)
