@@ -64,7 +64,7 @@ def drawn(reports: Sequence[WindowReport], *, seed: int) -> Figure:
 
 
 def _headline(report: WindowReport) -> str:
-    window = f"Last {report.fit.size:,} inter-arrival times"
+    window = "Last inter-arrival time" if report.fit.size == 1 else f"Last {report.fit.size:,} inter-arrival times"
     if report.is_cut:
         window += f", of which {report.fit.used:,} are used"
     if report.best is None:
@@ -84,7 +84,7 @@ def _draw_statistics(correlation: Axes, dispersion: Axes, report: WindowReport) 
     correlation.set(xlabel="lag", xscale="log")
     correlation.xaxis.set_major_formatter(PLAIN)
     noise = 1.96 / np.sqrt(max(report.used_iats_s.size, 1))
-    correlation.axhspan(-noise, noise, color="#dddddd", lw=0, label="95 % of noise")
+    correlation.axhspan(-noise, noise, color="#dddddd", lw=0, label="95 % band of noise")
     _draw_both(correlation, window.acf, None if model is None else model.acf)
     _widen(correlation, -0.05, 0.1)
 

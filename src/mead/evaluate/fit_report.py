@@ -17,7 +17,7 @@ from mead.models.arrays import FloatArray
 from mead.models.fitting.result import FittedMAP, WindowFit
 from mead.models.fitting.targets import LONGEST_SPAN, REFERENCE_SERVICE
 from mead.models.fitting.window import Window, prepare
-from mead.models.fitting.windows import Fitter, fit_windows
+from mead.models.fitting.windows import Fitter, distinct, fit_windows
 from mead.models.map import MAP
 from mead.models.queues.kingman import kingman
 from mead.models.queues.map_ph_1 import map_ph_1_at_utilizations
@@ -164,8 +164,8 @@ class WindowReport:
 def report_fits(
     trace: Trace, sizes: Sequence[int], *, fitter: Fitter, best: int, seed: int, clock: Callable[[], float]
 ) -> Iterator[WindowReport]:
-    """Fit every window of a trace and report on it, one after the other. ``clock`` gives seconds."""
-    for size in sizes:
+    """Fit every distinct window of a trace and report on it, one after the other. ``clock`` gives seconds."""
+    for size in distinct(sizes, trace.iats_s.size):
         start_s = clock()
         (fit,) = fit_windows(trace.iats_s, [size], fitter=fitter, best=best, seed=seed)
         yield _report(fit, trace.iats_s[-size:], clock() - start_s, seed)

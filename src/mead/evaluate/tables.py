@@ -40,16 +40,19 @@ UNITS = (TimeUnit("s", 1.0), TimeUnit("ms", 1e-3), TimeUnit("us", 1e-6))
 
 
 def solution_table(answer: Answer, model: str) -> Table:
-    """Operators first, then paths: utilization, mean and percentiles of the response time."""
+    """Operators first, then paths: utilization, mean and percentiles of the response time.
+
+    Names are wrapped, since a table reads plain strings as markup and would take ``[red]`` for a colour.
+    """
     both = (*answer.operators.items(), *answer.paths.items())
     unit = TimeUnit.of(time_s for _, figures in both for time_s in figures.times_s)
     title = f"Response time in {unit.name} (model {model}, {number(answer.rate_per_s)} tuples/s)"
     table = _table(title, "operator", "utilization", "mean", *(f"p{percent:.12g}" for percent in answer.percents))
     for name, figures in answer.operators.items():
-        table.add_row(name, *_solution_cells(figures, unit))
+        table.add_row(Text(name), *_solution_cells(figures, unit))
     table.add_section()
     for name, figures in answer.paths.items():
-        table.add_row(f"path {name}", *_solution_cells(figures, unit))
+        table.add_row(Text(f"path {name}"), *_solution_cells(figures, unit))
     return table
 
 
@@ -62,7 +65,8 @@ def _solution_cells(figures: Figures, unit: TimeUnit) -> list[Text]:
 def fit_tables(report: WindowReport) -> Iterator[Table | Text]:
     """The window beside its models, the response times behind both, and the note."""
     span_s = float(report.iats_s.sum())
-    window = f"The last {report.fit.size:,} IATs, {number(span_s)} s; fitted in {report.seconds:.2f} s"
+    iats = "IAT" if report.fit.size == 1 else f"{report.fit.size:,} IATs"
+    window = f"The last {iats}, {number(span_s)} s; fitted in {report.seconds:.2f} s"
     yield _statistics_table(window, report)
     if report.responses:
         yield _response_table(report.responses)
