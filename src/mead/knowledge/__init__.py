@@ -1,0 +1,1 @@
+"""What the control loop knows: the pipeline, its requirements, what was observed and what was decided."""

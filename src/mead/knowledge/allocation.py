@@ -1,0 +1,62 @@
+"""What every operator is given: CPU share and replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Of one operator: every one of ``replicas`` parallel tasks has ``share`` CPU cores."""
+
+    share: float
+    replicas: int = 1
+
+    @property
+    def cores(self) -> float:
+        """CPU cores altogether."""
+        return self.share * self.replicas
+
+
+@dataclass(frozen=True, eq=True)
+class Allocation(Mapping[str, Resources]):
+    """Resources by operator. Immutable, so that a plan cannot be changed after it was made.
+
+    >>> full = Allocation.of(parser=Resources(1.0), matcher=Resources(0.7, replicas=2))
+    >>> full["matcher"].cores, round(full.mean_cores, 3)
+    (1.4, 1.2)
+    """
+
+    entries: tuple[tuple[str, Resources], ...]
+
+    @classmethod
+    def of(cls, resources: Mapping[str, Resources] | None = None, /, **named: Resources) -> Allocation:
+        """From a mapping or from keywords."""
+        return cls(tuple({**(resources or {}), **named}.items()))
+
+    def __getitem__(self, name: str) -> Resources:
+        for known, resources in self.entries:
+            if known == name:
+                return resources
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def with_(self, name: str, resources: Resources) -> Allocation:
+        """The same with other resources for one operator."""
+        return Allocation(tuple((n, resources if n == name else r) for n, r in self.entries))
+
+    @property
+    def cores(self) -> float:
+        """CPU cores of all operators together: what is paid for."""
+        return sum(resources.cores for resources in self.values())
+
+    @property
+    def mean_cores(self) -> float:
+        """CPU cores per operator: the MEAD paper's CPU percentage, divided by 100."""
+        return self.cores / len(self)

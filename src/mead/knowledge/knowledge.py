@@ -1,0 +1,26 @@
+"""Everything that a policy may rely on besides the observation at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mead.knowledge.pipeline import Pipeline
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The pipeline as described, with the demands as they have been learned since."""
+
+    pipeline: Pipeline
+    actuation_delay_s: float = 0.0
+    """How long a change takes from decision to effect."""
+
+    def with_demands(self, demand_s: Mapping[str, float]) -> Knowledge:
+        """The same, believing other demands of the operators that are named."""
+        operators = [
+            replace(operator, demand_s=demand_s.get(operator.name, operator.demand_s))
+            for operator in self.pipeline.operators
+        ]
+        pipeline = Pipeline(self.pipeline.name, operators, self.pipeline.edges, self.pipeline.requirements)
+        return replace(self, pipeline=pipeline)

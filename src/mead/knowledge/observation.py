@@ -1,0 +1,62 @@
+"""What an engine reports of the time since the last report: the only thing that policies see of a running pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mead.knowledge.allocation import Allocation
+from mead.models.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class OperatorReading:
+    """One operator, since the last observation."""
+
+    arrived: int
+    completed: int
+    backlog: int
+    """Tuples waiting or in service now."""
+    busy_s: float
+    """CPU seconds that its workers have used."""
+
+
+@dataclass(frozen=True)
+class PathReading:
+    """The tuples that have left one path since the last observation."""
+
+    completed: int
+    response_sum_s: float
+    late: int
+    """How many took longer than the bound of the path's requirement; 0 where there is none."""
+
+    @property
+    def mean_s(self) -> float | None:
+        """Their mean response time, or None if there were none."""
+        return self.response_sum_s / self.completed if self.completed else None
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """The state of a pipeline at ``time_s``.
+
+    ``missing`` says what could not be read, and why; empty if all is there. A policy that needs it keeps what is in
+    force.
+    """
+
+    time_s: float
+    interval_s: float
+    """Time since the observation before."""
+    allocation: Allocation
+    """What is in force, which can be older than the last plan."""
+    operators: Mapping[str, OperatorReading]
+    paths: Mapping[str, PathReading]
+    iats_s: FloatArray = field(repr=False)
+    """The last IATs at the source, oldest first, as many as the monitor keeps."""
+    counts: FloatArray = field(repr=False)
+    """Arrivals at the source in the last ten minutes, in bins of ``COUNT_BIN_S``, oldest first."""
+    missing: str = ""
+
+
+COUNT_BIN_S = 0.1
+"""Bursts shorter than this do not matter to a decision that is made once a second."""

@@ -1,0 +1,194 @@
+"""The pipeline as its user describes it: operators, the edges between them, and what is asked of its paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+
+import numpy as np
+
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.requirement import Requirement
+from mead.models.arrays import FloatArray, frozen
+from mead.models.network.graph import PATH_SEPARATOR, Edge, Network
+from mead.models.network.graph import Operator as Station
+from mead.models.ph import PH
+
+DEFAULT_SHARES = (0.40, 0.55, 0.70, 0.85, 1.00)
+"""The five levels of the MEAD paper, in cores."""
+
+
+class InvalidPipelineError(ValueError):
+    """The pipeline cannot be run as described. The message names the part and the rule that it breaks."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """An operator that works in micro-batches, as a streaming query does: ``S(n) = overhead + n demand / share``."""
+
+    overhead_s: float
+    trigger_s: float | None = None
+    max_tuples: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.overhead_s < inf:
+            raise InvalidPipelineError(f"overhead_s of a batch must not be negative; got {self.overhead_s:g}")
+        if self.trigger_s is not None and not 0 < self.trigger_s < inf:
+            raise InvalidPipelineError(f"trigger_s of a batch must be above 0; got {self.trigger_s:g}")
+        if self.max_tuples is not None and self.max_tuples < 1:
+            raise InvalidPipelineError(f"max_tuples of a batch must be at least 1; got {self.max_tuples}")
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One processing step, with the resources that it may be given."""
+
+    name: str
+    demand_s: float
+    """CPU seconds that one tuple costs at full share."""
+    scv: float = 0.5
+    """Variability of the demand: that of an Erlang-2 unless told otherwise."""
+    shares: tuple[float, ...] = DEFAULT_SHARES
+    """The levels of CPU share that it may have, lowest first."""
+    min_replicas: int = 1
+    max_replicas: int = 1
+    batches: Batches | None = None
+    """None: it serves tuple by tuple."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.demand_s < inf:
+            raise InvalidPipelineError(f"operator {self.name}: demand_s must be above 0; got {self.demand_s:g}")
+        if not 0 <= self.scv < inf:
+            raise InvalidPipelineError(f"operator {self.name}: scv must not be negative; got {self.scv:g}")
+        if not self.shares or min(self.shares) <= 0 or list(self.shares) != sorted(set(self.shares)):
+            raise InvalidPipelineError(
+                f"operator {self.name}: shares must be above 0 and rise from level to level; got {list(self.shares)}"
+            )
+        if not 1 <= self.min_replicas <= self.max_replicas:
+            raise InvalidPipelineError(
+                f"operator {self.name}: replicas must satisfy 1 <= min <= max; "
+                f"got {self.min_replicas} and {self.max_replicas}"
+            )
+
+    def service(self, share: float) -> PH:
+        """The service time of one tuple at that share."""
+        return PH.with_moments(self.demand_s / share, self.scv)
+
+    @property
+    def most(self) -> Resources:
+        """All that it may have."""
+        return Resources(self.shares[-1], self.max_replicas)
+
+    @property
+    def least(self) -> Resources:
+        """The least that it may have."""
+        return Resources(self.shares[0], self.min_replicas)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Operators joined by streams, and the response times that its paths must keep.
+
+    An edge may lead back to an earlier operator (a loop), as long as fewer tuples return than left. Paths follow the
+    other edges.
+
+    >>> log_analysis = Pipeline(
+    ...     "log-analysis",
+    ...     [Operator("parser", 0.0001), Operator("counter", 0.0001), Operator("matcher", 0.0015)],
+    ...     [Edge("parser", "counter"), Edge("parser", "matcher")],
+    ...     [Requirement("parser>matcher", bound_s=0.3)],
+    ... )
+    >>> log_analysis.paths
+    ('parser>counter', 'parser>matcher')
+    """
+
+    name: str
+    operators: tuple[Operator, ...]
+    edges: tuple[Edge, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        operators: Iterable[Operator],
+        edges: Iterable[Edge] = (),
+        requirements: Iterable[Requirement] = (),
+    ) -> None:
+        for attribute, value in (
+            ("name", name),
+            ("operators", tuple(operators)),
+            ("edges", tuple(edges)),
+            ("requirements", tuple(requirements)),
+        ):
+            object.__setattr__(self, attribute, value)
+        self.network(self.most)  # refuses operators and edges that do not fit together
+        gain = np.abs(np.linalg.eigvals(self.gains)).max(initial=0.0)
+        if gain >= 1:
+            raise InvalidPipelineError(
+                f"the loops of {name} return {gain:g} tuples for each that enters; it must be below 1"
+            )
+        for requirement in self.requirements:
+            if requirement.path not in self.paths:
+                known = ", ".join(self.paths)
+                raise InvalidPipelineError(f"there is no path {requirement.path}; the paths of {name} are {known}")
+
+    def operator(self, name: str) -> Operator:
+        """The operator of that name."""
+        return next(operator for operator in self.operators if operator.name == name)
+
+    @cached_property
+    def returns(self) -> tuple[Edge, ...]:
+        """The edges that lead back, each to an operator from which its own source was reached."""
+        ahead = {o.name: [e for e in self.edges if e.source == o.name] for o in self.operators}
+        back: list[Edge] = []
+        done: set[str] = set()
+
+        def walk(name: str, trail: tuple[str, ...]) -> None:
+            for edge in ahead.get(name, []):
+                if edge.target in (*trail, name):
+                    back.append(edge)
+                elif edge.target not in done:
+                    walk(edge.target, (*trail, name))
+            done.add(name)
+
+        for operator in self.operators:
+            if operator.name not in done:
+                walk(operator.name, ())
+        return tuple(back)
+
+    def network(self, allocation: Allocation) -> Network:
+        """The queueing network of that allocation, without the edges that lead back."""
+        return Network(
+            [Station(o.name, o.service(allocation[o.name].share), allocation[o.name].replicas) for o in self.operators],
+            [edge for edge in self.edges if edge not in self.returns],
+        )
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """Every way from an operator without predecessor to one without successor, such as ``parser>matcher``."""
+        return tuple(PATH_SEPARATOR.join(path) for path in self.network(self.most).paths)
+
+    @cached_property
+    def most(self) -> Allocation:
+        """All that every operator may have: where a run starts, and what it falls back to when it knows nothing."""
+        return Allocation.of({operator.name: operator.most for operator in self.operators})
+
+    @cached_property
+    def gains(self) -> FloatArray:
+        """``G[i, j]``: tuples that operator j gets for each that operator i has served, in the mean."""
+        place = {operator.name: i for i, operator in enumerate(self.operators)}
+        gains = np.zeros((len(place), len(place)))
+        for edge in self.edges:
+            gains[place[edge.source], place[edge.target]] += edge.selectivity
+        return frozen(gains)
+
+    @cached_property
+    def visits(self) -> dict[str, float]:
+        """Tuples that every operator gets for one at the source: ``v = s + v G`` (traffic equations)."""
+        entered = np.array(
+            [float(not any(e.target == o.name and e not in self.returns for e in self.edges)) for o in self.operators]
+        )
+        visits = np.linalg.solve(np.eye(len(self.operators)) - self.gains.T, entered)
+        return {operator.name: float(v) for operator, v in zip(self.operators, visits, strict=True)}

@@ -1,0 +1,37 @@
+"""What a policy decides, with the reason and the numbers behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mead.knowledge.allocation import Allocation
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a path's response time is expected to be; None where the model gives no such number or sees overload."""
+
+    mean_s: float | None
+    p95_s: float | None = None
+    stable: bool = True
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The allocation to apply, and why. A plan that changes nothing has a reason too.
+
+    ``target`` is what the policy would have liked before bounds and planning rules; the two differ for example where
+    shares may fall by one level per round only.
+    """
+
+    allocation: Allocation
+    target: Allocation
+    reason: str
+    predicted: Mapping[str, Prediction] = field(default_factory=dict)
+    """By path, for ``allocation``."""
+
+    @classmethod
+    def keep(cls, allocation: Allocation, because: str) -> Plan:
+        """Leave everything as it is."""
+        return cls(allocation, allocation, f"keep, because {because}")

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.pipeline import InvalidPipelineError, Operator, Pipeline
+from mead.knowledge.requirement import Requirement
+from mead.models.network.graph import Edge, InvalidNetworkError
+
+LOG_ANALYSIS = Pipeline(
+    "log-analysis",
+    [Operator("parser", 0.0001), Operator("counter", 0.0001), Operator("matcher", 0.0015)],
+    [Edge("parser", "counter"), Edge("parser", "matcher", 0.5)],
+    [Requirement("parser>matcher", bound_s=0.3)],
+)
+
+
+def test_visits_follow_forks_and_filters() -> None:
+    assert LOG_ANALYSIS.visits == {"parser": 1.0, "counter": 1.0, "matcher": 0.5}
+
+
+def test_a_loop_is_found_and_multiplies_the_visits() -> None:
+    """One in five comes back: 1 / (1 - 0.2) visits."""
+    loop = Pipeline(
+        "loop",
+        [Operator("generator", 0.001), Operator("detector", 0.001)],
+        [Edge("generator", "detector"), Edge("detector", "generator", 0.2)],
+    )
+    assert loop.returns == (Edge("detector", "generator", 0.2),)
+    assert loop.paths == ("generator>detector",)
+    assert loop.visits == pytest.approx({"generator": 1.25, "detector": 1.25})
+
+
+def test_a_loop_that_returns_as_much_as_it_gets_is_refused() -> None:
+    with pytest.raises(InvalidPipelineError, match="below 1"):
+        Pipeline("runaway", [Operator("a", 0.001)], [Edge("a", "a", 1.0)])
+
+
+def test_a_requirement_names_a_path_that_exists() -> None:
+    with pytest.raises(InvalidPipelineError, match="there is no path matcher; the paths of p are parser"):
+        Pipeline("p", [Operator("parser", 0.001)], requirements=[Requirement("matcher", bound_s=1.0)])
+
+
+def test_an_edge_to_nowhere_is_refused() -> None:
+    with pytest.raises(InvalidNetworkError, match="unknown operator"):
+        Pipeline("p", [Operator("parser", 0.001)], [Edge("parser", "matcher")])
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"demand_s": 0.0}, "demand_s must be above 0"),
+        ({"demand_s": 1.0, "scv": -1.0}, "scv must not be negative"),
+        ({"demand_s": 1.0, "shares": ()}, "shares must be above 0 and rise"),
+        ({"demand_s": 1.0, "shares": (0.5, 0.4)}, "shares must be above 0 and rise"),
+        ({"demand_s": 1.0, "min_replicas": 3, "max_replicas": 2}, "1 <= min <= max"),
+    ],
+)
+def test_operators_that_make_no_sense_are_refused(options: dict[str, float], complaint: str) -> None:
+    with pytest.raises(InvalidPipelineError, match=complaint):
+        Operator("matcher", **options)  # type: ignore[arg-type]
+
+
+def test_a_smaller_share_makes_service_longer_in_the_network() -> None:
+    allocation = LOG_ANALYSIS.most.with_("matcher", Resources(0.4))
+    stations = {o.name: o.service.mean_s for o in LOG_ANALYSIS.network(allocation).operators}
+    assert stations["matcher"] == pytest.approx(0.0015 / 0.4)
+    assert stations["parser"] == pytest.approx(0.0001)
+
+
+def test_allocations_with_the_same_resources_are_equal() -> None:
+    assert Allocation.of(a=Resources(0.4)) == Allocation.of({"a": Resources(0.4)})
+    assert Allocation.of(a=Resources(0.4)) != Allocation.of(a=Resources(0.4, 2))
+
+
+@pytest.mark.parametrize("options", [{"bound_s": 0.0}, {"bound_s": 1.0, "percent": 100.0}])
+def test_requirements_that_make_no_sense_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="requirement on a"):
+        Requirement("a", **options)
