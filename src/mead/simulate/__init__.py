@@ -1,0 +1,1 @@
+"""The virtual-time engine: a pipeline under a recorded or generated trace, tuple by tuple, exactly."""

@@ -1,0 +1,243 @@
+"""The event kernel: from one event to the next, for every operator, loop and kind of server alike.
+
+There are three kinds of event: a tuple arrives at the source, a service ends, a batch starts. At equal times a batch
+starts last, so that it takes every tuple that arrives at that moment; a batch upstream hands over all its tuples at
+once. Everything between two events follows from the records of ``mead.simulate.records``, which hold nothing but what
+has happened. So a run can stop anywhere and go on later, and is the same.
+"""
+
+# ruff: noqa: FURB136, PLR1730 - min and max take longer to compile than a comparison
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from math import ceil, floor, inf
+
+from numba import njit
+
+inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]  # not in its stubs
+"""Compiled as a part of ``run`` only: nothing is cached or made callable from Python on its own, which costs time."""
+
+
+@njit(cache=True, error_model="numpy")
+def run(  # pragma: no cover - compiled
+    until_s, fanout, clocks, operators, services, edges, ways, paths, pool, arrivals_s, demands, coins, log
+):
+    """Do every event up to and at ``until_s``. The last of the operators is the source.
+
+    False means that there is no room for one more event of up to ``fanout`` new tuples: make room and call again.
+    """
+    clock = clocks[0]
+    source = operators.size - 1
+    for place in range(source):
+        serve_waiting(clock, operators[place], services[place], pool)  # where servers were added
+    while clock.short == 0 and clock.room >= fanout and clock.departed < log.size:
+        chosen = next_event(operators)
+        operator = operators[chosen]
+        if operator.next_s > until_s or operator.next_s == inf:
+            return True
+        clock.now_s = operator.next_s
+        if operator.starting > 0:
+            start_batch(clock, operator, services[chosen], pool)
+            continue
+        if chosen == source:
+            arrival_s, trail = clock.now_s, len(paths) - 1
+            leave_source(operator, arrivals_s)
+        elif operator.batched > 0:
+            arrival_s, trail = pool[operator.head].arrival_s, pool[operator.head].trail
+            leave_batch(clock, operator, services[chosen], pool)
+        else:
+            done = services[chosen, operator.in_service - 1]
+            arrival_s, trail = done.arrival_s, done.trail
+            leave_server(clock, operator, services[chosen], pool)
+        children = 0
+        for number in range(operator.first_edge, operator.end_edge):
+            edge = edges[number]
+            way = ways[trail, number - operator.first_edge]
+            for _ in range(copies_of(clock, edge, coins[number])):
+                place = edge.target
+                arrive(clock, operators[place], services[place], demands[place], pool, fanout, arrival_s, way)
+                children += 1
+        if children > 0:
+            clock.copied += children - 1
+        else:
+            end(clock, operator, arrival_s, paths[trail], log)
+    return False
+
+
+@inner
+def next_event(operators):  # pragma: no cover - compiled
+    """The operator, or the source, at which something happens next; a batch starts after all else of its time."""
+    chosen = operators.size - 1
+    for place in range(operators.size - 1):
+        ahead_s = operators[place].next_s - operators[chosen].next_s
+        if ahead_s < 0 or (ahead_s == 0 and operators[place].starting < operators[chosen].starting):
+            chosen = place
+    return chosen
+
+
+@inner
+def leave_source(source, arrivals_s):  # pragma: no cover - compiled
+    """A tuple has arrived; what happens there next is the arrival of another one."""
+    source.arrived += 1
+    source.next_s = arrivals_s[source.arrived] if source.arrived < arrivals_s.size else inf
+
+
+@inner
+def copies_of(clock, edge, coins):  # pragma: no cover - compiled
+    """How many tuples a tuple that was served sends along an edge."""
+    copies = edge.whole
+    if edge.chance > 0:
+        if coins[edge.drawn] < edge.chance:
+            copies += 1
+        edge.drawn += 1
+        if edge.drawn == edge.draws:
+            clock.short = 1
+    edge.sent += copies
+    return copies
+
+
+@inner
+def end(clock, operator, arrival_s, path, log):  # pragma: no cover - compiled
+    """A tuple goes no further: it has departed from its path, or a filter took it."""
+    if operator.sink > 0:
+        departure = log[clock.departed]
+        departure.arrival_s = arrival_s
+        departure.response_s = clock.now_s - arrival_s
+        departure.path = path
+        clock.departed += 1
+    else:
+        clock.filtered += 1
+
+
+@inner
+def arrive(clock, operator, services, demands, pool, fanout, arrival_s, trail):  # pragma: no cover - compiled
+    """A tuple reaches an operator: into service if a server is free, into the queue if not."""
+    demand_s = demands[operator.drawn]
+    operator.drawn += 1
+    if operator.drawn + fanout > operator.draws:
+        clock.short = 1
+    operator.arrived += 1
+    if operator.batched == 0 and operator.in_service < operator.servers:
+        serve(clock, operator, services, demand_s, arrival_s, trail)
+        return
+    place = clock.free
+    last = pool[place]
+    clock.free = last.behind
+    clock.room -= 1
+    last.demand_s = demand_s
+    last.arrival_s = arrival_s
+    last.trail = trail
+    if operator.queued == 0:
+        operator.head = place
+    else:
+        pool[operator.tail].behind = place
+    operator.tail = place
+    operator.queued += 1
+    operator.waiting += 1
+    if operator.batched > 0 and operator.in_service == 0 and operator.starting == 0:
+        plan_batch(clock, operator)
+
+
+@inner
+def serve(clock, operator, services, demand_s, arrival_s, trail):  # pragma: no cover - compiled
+    """Put a tuple on a free server; services stay in order, the one that ends first last."""
+    end_s = clock.now_s + demand_s / operator.speed
+    place = operator.in_service
+    while place > 0 and services[place - 1].end_s < end_s:
+        services[place] = services[place - 1]
+        place -= 1
+    service = services[place]
+    service.end_s = end_s
+    service.since_s = clock.now_s
+    service.arrival_s = arrival_s
+    service.trail = trail
+    operator.in_service += 1
+    operator.next_s = services[operator.in_service - 1].end_s
+
+
+@inner
+def serve_waiting(clock, operator, services, pool):  # pragma: no cover - compiled
+    """Every free server takes the tuple that has waited longest."""
+    while operator.batched == 0 and operator.waiting > 0 and operator.in_service < operator.servers:
+        first = pool[operator.head]
+        operator.waiting -= 1
+        leave_queue(clock, operator, pool)
+        serve(clock, operator, services, first.demand_s, first.arrival_s, first.trail)
+
+
+@inner
+def leave_queue(clock, operator, pool):  # pragma: no cover - compiled
+    """The place of the first tuple in the queue is free."""
+    place = operator.head
+    operator.head = pool[place].behind
+    operator.queued -= 1
+    pool[place].behind = clock.free
+    clock.free = place
+    clock.room += 1
+
+
+@inner
+def leave_server(clock, operator, services, pool):  # pragma: no cover - compiled
+    """The service that ends first is done; its server goes on with the next tuple, unless it is to be removed."""
+    operator.in_service -= 1
+    operator.completed += 1
+    operator.cpu_s += operator.share * (clock.now_s - services[operator.in_service].since_s)
+    operator.next_s = services[operator.in_service - 1].end_s if operator.in_service > 0 else inf
+    serve_waiting(clock, operator, services, pool)
+
+
+@inner
+def leave_batch(clock, operator, services, pool):  # pragma: no cover - compiled
+    """The first tuple of a batch that is done leaves; after the last one, the next batch is planned."""
+    leave_queue(clock, operator, pool)
+    operator.in_service -= 1
+    operator.completed += 1
+    if operator.in_service == 0:
+        operator.ended_s = clock.now_s
+        operator.cpu_s += operator.share * operator.busy_tasks * (clock.now_s - services[0].since_s)
+        operator.next_s = inf
+        if operator.waiting > 0:
+            plan_batch(clock, operator)
+
+
+@inner
+def plan_batch(clock, operator):  # pragma: no cover - compiled
+    """When the next batch starts, now that something waits for it: see ``BatchServer`` for the rules."""
+    start_s = operator.ended_s
+    if operator.trigger_s > 0:
+        tick = floor(operator.started_s / operator.trigger_s) + 1
+        if tick * operator.trigger_s <= operator.started_s:  # 0.3 / 0.1 rounds down
+            tick += 1
+        if start_s < tick * operator.trigger_s:
+            start_s = tick * operator.trigger_s
+        if start_s < clock.now_s:
+            start_s = ceil(clock.now_s / operator.trigger_s) * operator.trigger_s
+    operator.next_s = start_s if start_s > clock.now_s else clock.now_s
+    operator.starting = 1
+
+
+@inner
+def start_batch(clock, operator, services, pool):  # pragma: no cover - compiled
+    """Take what waits, task j of k the tuples j, j + k, j + 2k ...; the batch lasts as long as its longest task."""
+    size = operator.waiting if operator.waiting < operator.max_tuples else operator.max_tuples
+    tasks = size if size < operator.servers else operator.servers
+    for place in range(tasks):
+        services[place].end_s = 0.0
+    work_s, longest_s = 0.0, 0.0
+    place = operator.head
+    for position in range(size):
+        task = services[position % tasks]
+        task.end_s += pool[place].demand_s
+        if longest_s < task.end_s:
+            longest_s = task.end_s
+        work_s += pool[place].demand_s
+        place = pool[place].behind
+    operator.waiting -= size
+    operator.in_service = size
+    operator.starting = 0
+    operator.started_s = clock.now_s
+    operator.busy_tasks = work_s / longest_s
+    services[0].since_s = clock.now_s + operator.overhead_s
+    services[0].end_s = services[0].since_s + longest_s / operator.speed
+    operator.next_s = services[0].end_s

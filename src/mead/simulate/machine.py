@@ -1,0 +1,179 @@
+"""The memory of a simulation and the few things that can be done to it: run on, change speed, change servers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.pipeline import Pipeline
+from mead.models.arrays import FloatArray
+from mead.simulate.conditions import Conditions
+from mead.simulate.draws import Buffers, coin_blocks, demand_blocks
+from mead.simulate.kernel import run
+from mead.simulate.records import CLOCK, DEPARTURE, OPERATOR, SERVICE, Records, grown, grown_pool, pool_of
+from mead.simulate.routes import Routes
+
+FIRST_ROOM = 1024
+"""Places for waiting tuples at the start; they double when they are full, as those for departures do."""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Where the tuples are. ``arrived + copied == departed + filtered + inside``, at every moment.
+
+    A tuple that leaves the source or an operator goes on to its successors. What goes on first counts as itself, the
+    others are copies. If nothing goes on, it has departed at the end of a path, and was filtered before.
+    """
+
+    arrived: int
+    """At the source."""
+    copied: int
+    filtered: int
+    departed: int
+    inside: int
+    """Waiting or in service."""
+
+
+class Machine:
+    """Everything that the kernel works on."""
+
+    def __init__(
+        self, pipeline: Pipeline, arrivals_s: FloatArray, allocation: Allocation, seed: int, conditions: Conditions
+    ) -> None:
+        self.arrivals_s = arrivals_s
+        self.routes = Routes.of(pipeline)
+        self.operators = _operator_records(pipeline, self.routes, allocation)
+        self.operators["next_s"][-1] = arrivals_s[0]
+        self.services = np.zeros((self.operators.size, self.operators["servers"].max()), SERVICE)
+        self.pool = pool_of(FIRST_ROOM + self.routes.fanout)
+        self.log = np.zeros(_expected_departures(pipeline, self.routes, arrivals_s.size), DEPARTURE)
+        self.clock = np.zeros(1, CLOCK)
+        self.clock["room"] = self.pool.size
+        factors = conditions.demand_factors
+        self.demands = Buffers(
+            self.operators[:-1],
+            [demand_blocks(o, seed, factors.get(o.name, 1.0)) for o in pipeline.operators],
+            least=self.routes.fanout,
+        )
+        self.coins = Buffers(
+            self.routes.edge_records, [coin_blocks(*edge, seed) for edge in self.routes.edges], least=1
+        )
+
+    def run(self, until_s: float) -> None:
+        """Do every event up to and at that time."""
+        routes = self.routes
+        while not run(
+            until_s,
+            routes.fanout,
+            self.clock,
+            self.operators,
+            self.services,
+            routes.edge_records,
+            routes.ways,
+            routes.paths,
+            self.pool,
+            self.arrivals_s,
+            self.demands.values,
+            self.coins.values,
+            self.log,
+        ):
+            if self.clock["short"][0]:
+                self.demands.refill()
+                self.coins.refill()
+                self.clock["short"] = 0
+            if self.clock["room"][0] < routes.fanout:
+                self.pool = grown_pool(self.pool, self.clock)
+            if self.clock["departed"][0] == self.log.size:
+                self.log = grown(self.log)
+
+    def set_speed(self, place: int, now_s: float, share: float, speed: float) -> None:
+        """From now on the operator works at that speed; what is left of its running services takes so much longer.
+
+        The overhead of a batch is spent by the engine and not by the operator's workers: its length stays.
+        """
+        operator = self.operators[place]
+        running = self._running(place)
+        running["end_s"] = _rescaled(running, now_s, operator["speed"] / speed)
+        operator["cpu_s"] += _uncharged_s(running, now_s) * operator["share"] * operator["busy_tasks"]
+        running["since_s"] = np.maximum(running["since_s"], now_s)
+        operator["share"], operator["speed"] = share, speed
+        if running.size:
+            operator["next_s"] = running["end_s"][-1]
+
+    def set_servers(self, place: int, now_s: float, servers: int) -> None:
+        """Servers that are added take waiting tuples, with the next ``run``; removed ones finish what they serve.
+
+        A micro-batch that runs keeps its tasks.
+        """
+        self.clock["now_s"] = now_s
+        self.operators["servers"][place] = servers
+        if (missing := servers - self.services.shape[1]) > 0:
+            self.services = np.pad(self.services, ((0, 0), (0, missing)))
+
+    def cpu_s(self, place: int, now_s: float) -> float:
+        """CPU seconds that the operator has been charged for, running services included."""
+        operator = self.operators[place]
+        uncharged_s = _uncharged_s(self._running(place), now_s)
+        return float(operator["cpu_s"] + uncharged_s * operator["share"] * operator["busy_tasks"])
+
+    @property
+    def counters(self) -> Counters:
+        """Where the tuples are."""
+        clock = self.clock[0]
+        return Counters(
+            arrived=self.arrived,
+            copied=int(clock["copied"]),
+            filtered=int(clock["filtered"]),
+            departed=int(clock["departed"]),
+            inside=int(self.operators["waiting"].sum() + self.operators["in_service"].sum()),
+        )
+
+    @property
+    def arrived(self) -> int:
+        """Tuples at the source so far."""
+        return int(self.operators["arrived"][-1])
+
+    def _running(self, place: int) -> Records:
+        """The services of an operator; a batch is one."""
+        operator = self.operators[place]
+        count = min(1, operator["in_service"]) if operator["batched"] else operator["in_service"]
+        return self.services[place, :count]
+
+
+def _uncharged_s(running: Records, now_s: float) -> float:
+    """Working time that has passed and is not in the operator's CPU seconds yet; a batch may not have begun to work."""
+    return float(np.maximum(now_s - running["since_s"], 0.0).sum())
+
+
+def _rescaled(running: Records, now_s: float, slower: float) -> FloatArray:
+    """When services end whose remaining work takes ``slower`` times as long."""
+    from_s = np.maximum(running["since_s"], now_s)
+    return np.asarray(from_s + (running["end_s"] - from_s) * slower)
+
+
+def _expected_departures(pipeline: Pipeline, routes: Routes, arrivals: int) -> int:
+    """A little more than the mean, so that the log seldom has to be copied; memory counts only once it is written."""
+    per_arrival = sum(visits for visits, sink in zip(pipeline.visits.values(), routes.sinks, strict=False) if sink)
+    return int(1.02 * arrivals * per_arrival) + FIRST_ROOM
+
+
+def _operator_records(pipeline: Pipeline, routes: Routes, allocation: Allocation) -> Records:
+    records = np.zeros(len(pipeline.operators) + 1, OPERATOR)
+    records["next_s"] = inf
+    records["started_s"] = -1.0
+    records["busy_tasks"] = 1.0
+    records["first_edge"], records["end_edge"] = routes.first_edges[:-1], routes.first_edges[1:]
+    records["sink"] = routes.sinks
+    for record, operator in zip(records[:-1], pipeline.operators, strict=True):
+        resources = allocation[operator.name]
+        record["share"] = record["speed"] = resources.share
+        record["servers"] = resources.replicas
+        if batches := operator.batches:
+            record["batched"] = 1
+            record["overhead_s"] = batches.overhead_s
+            record["trigger_s"] = batches.trigger_s or 0.0
+            record["max_tuples"] = batches.max_tuples or np.iinfo(np.int64).max
+    return records

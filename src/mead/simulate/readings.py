@@ -1,0 +1,87 @@
+"""From the machine's records to an observation: what a monitor beside a real engine would have seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
+from mead.knowledge.pipeline import Pipeline
+from mead.models.arrays import FloatArray, frozen
+from mead.simulate.machine import Machine
+from mead.workload.trace import Trace
+
+COUNTED_BINS = round(600 / COUNT_BIN_S)
+BIN_US = round(COUNT_BIN_S * 1e6)
+
+
+class Monitor:
+    """Remembers what it has reported, and reports what is new."""
+
+    def __init__(self, pipeline: Pipeline, trace: Trace, kept_iats: int) -> None:
+        self.pipeline, self.trace, self.kept_iats = pipeline, trace, kept_iats
+        self.bounds_s = _bounds_s(pipeline)
+        self.time_s = 0.0
+        self.departed = 0
+        self.counts = np.empty(0)
+        self.counted_bins = 0
+        self.totals = {operator.name: (0, 0, 0.0) for operator in pipeline.operators}
+
+    def observe(self, machine: Machine, now_s: float, allocation: Allocation) -> Observation:
+        """Everything since the last call."""
+        interval_s, self.time_s = now_s - self.time_s, now_s
+        arrived = machine.arrived
+        return Observation(
+            time_s=now_s,
+            interval_s=interval_s,
+            allocation=allocation,
+            operators=self._operators(machine, now_s),
+            paths=self._paths(machine),
+            iats_s=self.trace.iats_s[max(0, arrived - 1 - self.kept_iats) : max(0, arrived - 1)],
+            counts=self._counts(now_s),
+        )
+
+    def _operators(self, machine: Machine, now_s: float) -> dict[str, OperatorReading]:
+        readings = {}
+        for place, (name, before) in enumerate(self.totals.items()):
+            record = machine.operators[place]
+            now = (int(record["arrived"]), int(record["completed"]), machine.cpu_s(place, now_s))
+            readings[name] = OperatorReading(
+                now[0] - before[0], now[1] - before[1], now[0] - now[1], now[2] - before[2]
+            )
+            self.totals[name] = now
+        return readings
+
+    def _paths(self, machine: Machine) -> Mapping[str, PathReading]:
+        departed = int(machine.clock["departed"][0])
+        new = machine.log[self.departed : departed]
+        self.departed = departed
+        count = len(self.pipeline.paths)
+        late = new["response_s"] > self.bounds_s[new["path"]]
+        sums = [np.bincount(new["path"], weights, count) for weights in (None, new["response_s"], late)]
+        return {
+            path: PathReading(int(completed), float(response_s), int(beyond))
+            for path, completed, response_s, beyond in zip(self.pipeline.paths, *sums, strict=True)
+        }
+
+    def _counts(self, now_s: float) -> FloatArray:
+        """Whole bins only. They lie on a grid that starts with the first arrival; one that is not over is left out."""
+        end = int(now_s / COUNT_BIN_S + 1e-6)  # 0.3 / 0.1 rounds down
+        first = max(self.counted_bins, end - COUNTED_BINS)
+        stamps_us = self.trace.timestamps_us
+        bounds_us = stamps_us[0] + np.array([first, end]) * BIN_US
+        new_us = stamps_us[slice(*np.searchsorted(stamps_us, bounds_us))] - bounds_us[0]
+        new = np.bincount(new_us // BIN_US, minlength=end - first)
+        self.counted_bins = end
+        self.counts = frozen(np.concatenate([self.counts, new])[-COUNTED_BINS:])
+        return self.counts
+
+
+def _bounds_s(pipeline: Pipeline) -> FloatArray:
+    """Per path, beyond what a tuple is late: the strictest bound of a percentile, or else of the mean."""
+    bounds_s = np.full(len(pipeline.paths), np.inf)
+    for requirement in sorted(pipeline.requirements, key=lambda r: (r.percent is not None, -r.bound_s)):
+        bounds_s[pipeline.paths.index(requirement.path)] = requirement.bound_s
+    return bounds_s
