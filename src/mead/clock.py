@@ -1,0 +1,52 @@
+"""Time as the control loop sees it. Only here is the wall clock read."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Seconds since the run began."""
+
+    def now_s(self) -> float:
+        """The time now."""
+
+    def wait_until(self, time_s: float) -> None:
+        """Return at that time, or at once if it has passed."""
+
+
+class VirtualClock:
+    """A clock that jumps: nothing waits, so half an hour of control takes seconds.
+
+    >>> clock = VirtualClock()
+    >>> clock.wait_until(60.0)
+    >>> clock.now_s()
+    60.0
+    """
+
+    def __init__(self) -> None:
+        self._now_s = 0.0
+
+    def now_s(self) -> float:
+        """The time now."""
+        return self._now_s
+
+    def wait_until(self, time_s: float) -> None:
+        """Jump to that time; time never runs backwards."""
+        self._now_s = max(self._now_s, time_s)
+
+
+class WallClock:
+    """Real time, immune to changes of the system's date."""
+
+    def __init__(self) -> None:
+        self._start_s = time.monotonic()
+
+    def now_s(self) -> float:
+        """The time now."""
+        return time.monotonic() - self._start_s
+
+    def wait_until(self, time_s: float) -> None:
+        """Sleep until then."""
+        time.sleep(max(0.0, time_s - self.now_s()))

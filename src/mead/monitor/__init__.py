@@ -1,0 +1,1 @@
+"""From raw readings to what the models need: service demands, estimated while the pipeline runs."""

@@ -1,0 +1,29 @@
+"""What every policy is, to the loop that calls it."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.observation import Observation
+from mead.knowledge.plan import Plan
+
+Analysis = TypeVar("Analysis")
+
+
+class Policy(Protocol[Analysis]):
+    """A policy looks at an observation twice: what is going on, and what to do about it.
+
+    Both steps depend on nothing but their arguments and what earlier calls have shown; a policy reads no clock and
+    knows no engine.
+    """
+
+    name: str
+    interval_s: float
+    """Time between two decisions."""
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Analysis:
+        """What the arrivals are like."""
+
+    def plan(self, observation: Observation, analysis: Analysis, knowledge: Knowledge) -> Plan:
+        """What to allocate, and why."""
