@@ -6,12 +6,16 @@ import doctest
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from mead.cli import app
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "docs/reference/commands.md"
@@ -21,6 +25,8 @@ PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.m
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)(?P<target>[^)#\s]+)")
+SHELL_SIGNS = re.compile(r"[|&;<>$`]")
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 SHOWN_ONLY = {"text", "yaml", "{toctree}", "{eval-rst}"}
@@ -58,11 +64,20 @@ def run_session(snippet: Snippet, folder: Path) -> None:
 
 
 def run_command(command: str, folder: Path, place: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))} | {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "COLUMNS": "100",
-        "NO_COLOR": "1",
-    }
+    if command.startswith("mead ") and not SHELL_SIGNS.search(command):
+        # In this process, where the libraries are loaded already: a page has up to a dozen commands.
+        words = shlex.split(command.replace("\\\n", " "))[1:]
+        result = CliRunner().invoke(app, words, env=TERMINAL)
+        code, printed = result.exit_code, result.output
+    else:
+        code, printed = run_in_shell(command, folder)
+    assert code == 0, f"{place}: `{command}` exits with {code}\n{printed}"
+    return printed
+
+
+def run_in_shell(command: str, folder: Path) -> tuple[int, str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    environment |= TERMINAL | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     if command.startswith("make "):
         # What a target does is tested elsewhere; here it has to exist.
         command, folder = command.replace("make ", "make --dry-run ", 1), ROOT
@@ -75,8 +90,7 @@ def run_command(command: str, folder: Path, place: str) -> str:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    assert run.returncode == 0, f"{place}: `{command}` exits with {run.returncode}\n{run.stdout}"
-    return run.stdout
+    return run.returncode, run.stdout
 
 
 def run_python(snippet: Snippet, names: dict[str, object]) -> None:
