@@ -29,9 +29,16 @@ def test_the_bounds_follow_another_first_rate() -> None:
 
 
 def test_steps_between_the_bounds_are_lognormal() -> None:
-    wide = RandomWalk(count=2, lowest_per_s=1e-100, highest_per_s=1e100)
-    steps = np.diff(np.log(rates(wide, 3_000)))
+    wide = RandomWalk(count=2, rate_per_s=1.0, phase_s=1e-3, lowest_per_s=1e-12, highest_per_s=1e12)
+    # Short walks, which end long before the bounds: after 100 steps the logarithm is off by 4, and they lie 27 away.
+    walks = [rates(wide, 101, seed) for seed in range(30)]
+    steps = np.diff(np.log(walks), axis=1).ravel()
     assert kstest(steps / 0.4, "norm").pvalue > 0.001
+
+
+def test_bounds_at_which_a_phase_would_not_fit_into_memory_are_refused() -> None:
+    with pytest.raises(GeneratorError, match=r"these would be 3e\+12 arrivals.* make phase_s shorter"):
+        RandomWalk(count=2, highest_per_s=1e12)
 
 
 def test_a_step_that_would_leave_the_bounds_ends_on_them() -> None:
