@@ -7,24 +7,25 @@ one core; millions of events read in well under a second; a cold compile below t
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from mead.models.map import MAP
 from mead.models.ph import PH
 from mead.workload.files import read_trace, write_trace
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
+
+if TYPE_CHECKING:
+    from benchmarks.common import fresh_process_table, table
+else:  # run as a script, whose folder is where its imports come from
+    from common import fresh_process_table, table
 
 SAMPLES = 4_000_000
 ORACLE_SAMPLES = 10_000
@@ -60,14 +61,6 @@ def best_of_three(work: Callable[[], object]) -> float:
         work()
         seconds.append(time.perf_counter() - started)
     return min(seconds)
-
-
-def table(title: str, *columns: str) -> Table:
-    """A table whose first column is text and whose others are figures."""
-    result = Table(*columns[:1], title=title, title_justify="left")
-    for column in columns[1:]:
-        result.add_column(column, justify="right")
-    return result
 
 
 def sixteen_states(*, hidden: bool) -> MAP:
@@ -120,15 +113,8 @@ def oracle_samples_per_s(process: MAP) -> float | None:
 
 def bench_compile() -> None:
     """What the first sample of a process costs, with and without a compiled kernel on disk."""
-    result = table("First sample of a fresh process", "cache of compiled code", "imports, s", "first sample, s")
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        for state in ("empty (cold compile)", "filled by the run before"):
-            run = subprocess.run(  # noqa: S603 - our own interpreter and the text above
-                [sys.executable, "-c", FIRST_SAMPLE], env=environment, capture_output=True, text=True, check=True
-            )
-            result.add_row(state, *(f"{float(seconds):.2f}" for seconds in run.stdout.split()))
-    console.print(result)
+    columns = ("imports, s", "first sample, s")
+    console.print(fresh_process_table("First sample of a fresh process", FIRST_SAMPLE, *columns))
 
 
 def bench_generators() -> None:

@@ -14,7 +14,6 @@ minutes; ``--no-anchor`` leaves it out.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from rich.console import Console
@@ -43,6 +42,11 @@ from mead.models.queues.response import QueueSolution, Unstable
 from mead.models.statistics import scv
 from mead.workload.files import read_trace
 from mead.workload.generators.registry import KINDS
+
+if TYPE_CHECKING:
+    from benchmarks.common import fresh_process_table
+else:  # run as a script, whose folder is where its imports come from
+    from common import fresh_process_table
 
 BELLCORE = Path(__file__).parents[2] / "shared" / "data" / "bc-paug89.parquet"
 JUDGED = (0.3, 0.5, 0.7, 0.8, 0.9)
@@ -222,17 +226,11 @@ print(seconds[0], np.median(seconds[1:]), np.median(warm))
 
 def speed(iats: FloatArray) -> None:
     """The first fit of a process, with and without compiled code on disk; later ones; a warm refit."""
-    table = Table(title="One window of 50,000 IATs, best of five, seconds after the imports")
-    for column in ("process", "first fit", "later fits", "warm refit, one model, window moved by 5,000"):
-        table.add_column(column, justify="left" if column == "process" else "right")
+    title = "One window of 50,000 IATs, best of five, seconds after the imports"
+    columns = ("first fit", "later fits", "warm refit, one model, window moved by 5,000")
     with tempfile.TemporaryDirectory() as folder:
         np.save(f"{folder}/iats.npy", iats[100_000:200_000])
-        environment = os.environ | {"NUMBA_CACHE_DIR": f"{folder}/compiled"}
-        for name in ("nothing compiled yet", "compiled code on disk"):
-            command = [sys.executable, "-c", FIRST_FIT, f"{folder}/iats.npy"]
-            ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603
-            table.add_row(name, *(f"{float(s):.2f}" for s in ran.stdout.split()))
-    console.print(table)
+        console.print(fresh_process_table(title, FIRST_FIT, *columns, arguments=(f"{folder}/iats.npy",)))
 
 
 def main() -> None:

@@ -11,19 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
@@ -36,6 +32,11 @@ from mead.models.queues.map_ph_1 import map_ph_1, map_ph_1_at_utilizations
 from mead.models.queues.microbatch import micro_batch, micro_batch_many
 from mead.models.queues.replay import ReplayResponse, ServiceTimes, replay, replay_at_utilizations, replay_batches
 from mead.models.queues.response import QueueSolution, ResponseTime, Unstable
+
+if TYPE_CHECKING:
+    from benchmarks.common import fresh_process_table, table
+else:  # run as a script, whose folder is where its imports come from
+    from common import fresh_process_table, table
 
 UTILIZATIONS = (0.3, 0.5, 0.7, 0.8, 0.9)
 VECTORS = Path(__file__).parents[1] / "tests" / "vectors" / "mapph1.json"
@@ -72,14 +73,6 @@ def best_ms(work: Callable[[], object], runs: int = 15) -> float:
         work()
         times.append(time.perf_counter() - started)
     return min(times) * 1e3
-
-
-def table(title: str, *columns: str) -> Table:
-    """A table whose first column is text and whose others are figures."""
-    result = Table(*columns[:1], title=title, title_justify="left")
-    for column in columns[1:]:
-        result.add_column(column, justify="right")
-    return result
 
 
 def stable(solution: QueueSolution) -> ResponseTime:
@@ -285,17 +278,8 @@ def bench_replay() -> None:
 
 def bench_compile() -> None:
     """What the compiled replays cost a fresh process. No other model of a queue is compiled."""
-    result = table(
-        "Fresh process", "cache of compiled code", "imports, s", "first replay, several servers, s", "first batches, s"
-    )
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        for state in ("empty (cold compile)", "filled by the run before"):
-            run = subprocess.run(  # noqa: S603 - our own interpreter and the text above
-                [sys.executable, "-c", FIRST_CALLS], env=environment, capture_output=True, text=True, check=True
-            )
-            result.add_row(state, *(f"{float(seconds):.2f}" for seconds in run.stdout.split()))
-    console.print(result)
+    columns = ("imports, s", "first replay, several servers, s", "first batches, s")
+    console.print(fresh_process_table("Fresh process", FIRST_CALLS, *columns))
 
 
 if __name__ == "__main__":

@@ -11,13 +11,10 @@ simulates a tenth of the arrivals.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from itertools import cycle, pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -31,6 +28,11 @@ from mead.models.network.graph import Edge
 from mead.simulate.draws import demands_s
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
+
+if TYPE_CHECKING:
+    from benchmarks.common import fresh_process_table
+else:  # run as a script, whose folder is where its imports come from
+    from common import fresh_process_table
 
 ARRIVALS = 1_000_000
 CIW_ARRIVALS = 20_000
@@ -181,17 +183,7 @@ def bench_ciw(arrivals: int) -> None:
 
 def bench_compile() -> None:
     """What the kernel costs a fresh process."""
-    table = Table(title="Fresh process, CPU s", title_justify="left")
-    for column in ("cache of compiled code", "imports", "first run"):
-        table.add_column(column, justify="left" if column.startswith("cache") else "right")
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        for state in ("empty (cold compile)", "filled by the run before"):
-            run = subprocess.run(  # noqa: S603 - our own interpreter and the text above
-                [sys.executable, "-c", FIRST_RUN], env=environment, capture_output=True, text=True, check=True
-            )
-            table.add_row(state, *(f"{float(seconds):.2f}" for seconds in run.stdout.split()))
-    console.print(table)
+    console.print(fresh_process_table("Fresh process, CPU s", FIRST_RUN, "imports", "first run"))
 
 
 if __name__ == "__main__":
