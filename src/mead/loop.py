@@ -85,7 +85,7 @@ class ControlLoop:
             if self.mode is Mode.OBSERVE:
                 return this
             if observation.missing:
-                this.plan = Plan.keep(observation.allocation, f"{observation.missing}")
+                this.plan = Plan.keep(observation.allocation, observation.missing)
                 return this
             with self._phase(this, "analyze"):
                 analysis = self.policy.analyze(observation, knowledge)

@@ -13,8 +13,6 @@ class Knowledge:
     """The pipeline as described, with the demands as they have been learned since."""
 
     pipeline: Pipeline
-    actuation_delay_s: float = 0.0
-    """How long a change takes from decision to effect."""
 
     def with_demands(self, demand_s: Mapping[str, float]) -> Knowledge:
         """The same, believing other demands of the operators that are named."""

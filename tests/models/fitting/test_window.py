@@ -58,9 +58,3 @@ def test_a_jump_of_the_rate_cuts_the_window_close_to_where_it_happened() -> None
     assert isinstance(window, Window)
     assert abs(window.unit.size - 3000) < 100
     assert window.rate_per_s == pytest.approx(3.0, rel=0.1)
-
-
-def test_nothing_is_cut_on_request() -> None:
-    window = prepare(np.concatenate([RNG.exponential(1.0, 3000), RNG.exponential(0.1, 3000)]), cut=False)
-    assert isinstance(window, Window)
-    assert window.unit.size == 6000

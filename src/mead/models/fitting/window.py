@@ -46,10 +46,10 @@ class Window:
         return WindowFit(size=self.size, used=int(self.unit.size), models=scaled, note=note)
 
 
-def prepare(iats: FloatArray, *, cut: bool = True) -> Window | WindowFit:
+def prepare(iats: FloatArray) -> Window | WindowFit:
     """A window to fit, or at once the answer where there is too little in it.
 
-    With ``cut``, what lies before a long silence or before a jump of the rate is left out.
+    What lies before a long silence or before a jump of the rate is left out.
 
     >>> prepare(np.zeros(3)).note
     'no two arrivals are apart in time, so there is nothing to fit'
@@ -63,7 +63,7 @@ def prepare(iats: FloatArray, *, cut: bool = True) -> Window | WindowFit:
     notes = []
     if usable.size < iats.size:
         notes.append(f"{iats.size - usable.size} IATs were negative or not finite and are left out")
-    if cut and usable.size >= ENOUGH and usable.any():
+    if usable.size >= ENOUGH and usable.any():
         usable, remark = _after_last_silence(usable)
         notes += remark
         usable, remark = _after_level_shift(usable)
