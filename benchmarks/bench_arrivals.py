@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,9 @@ from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:
-    from benchmarks.common import fresh_process_table, table
+    from benchmarks.common import best_s, fresh_process_table, table
 else:  # run as a script, whose folder is where its imports come from
-    from common import fresh_process_table, table
+    from common import best_s, fresh_process_table, table
 
 SAMPLES = 4_000_000
 ORACLE_SAMPLES = 10_000
@@ -50,17 +50,10 @@ MAP.two_state(100.0, 50.0).sample(1000, np.random.default_rng(1))
 print(imported - started, time.perf_counter() - imported)
 """
 
+wall_s = partial(best_s, runs=3, clock=time.perf_counter)
+"""Readers use several threads, so the wall clock counts."""
+
 console = Console(width=100)
-
-
-def best_of_three(work: Callable[[], object]) -> float:
-    """Seconds of the fastest of three runs: the one that others on the machine disturbed least."""
-    seconds = []
-    for _ in range(3):
-        started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
-    return min(seconds)
 
 
 def sixteen_states(*, hidden: bool) -> MAP:
@@ -88,11 +81,11 @@ def bench_sampling() -> None:
     }
     for name, process in processes.items():
         process.sample(1_000, rng)
-        seconds = best_of_three(lambda process=process: process.sample(SAMPLES, rng))  # type: ignore[misc]
+        seconds = wall_s(lambda process=process: process.sample(SAMPLES, rng))  # type: ignore[misc]
         transitions = float(process.time_stationary @ -np.diag(process.D0)) / process.rate_per_s
         result.add_row(name, str(process.states), f"{transitions:.2f}", f"{SAMPLES / seconds / 1e6:.1f}")
     service = PH.erlang(2, 0.0015)
-    seconds = best_of_three(lambda: service.sample(SAMPLES, rng))
+    seconds = wall_s(lambda: service.sample(SAMPLES, rng))
     result.add_row("Erlang-2 service times", "2", "2.00", f"{SAMPLES / seconds / 1e6:.1f}")
     oracle = oracle_samples_per_s(processes["16 states, hidden transitions"])
     if oracle is not None:
@@ -123,7 +116,7 @@ def bench_generators() -> None:
     for name, kind in KINDS.items():
         generator = kind.build(**GENERATED[name])
         traces: list[Trace] = []
-        seconds = best_of_three(
+        seconds = wall_s(
             lambda generator=generator, traces=traces: traces.append(generator.generate(np.random.default_rng(1)))  # type: ignore[misc]
         )
         arrivals = len(traces[0])
@@ -138,8 +131,8 @@ def bench_files() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, iat in (("t.parquet", False), ("t.npy", False), ("t.csv", False), ("iats.csv", True)):
             path = Path(folder) / name
-            write_s = best_of_three(lambda path=path, iat=iat: write_trace(trace, path, iat=iat))  # type: ignore[misc]
-            read_s = best_of_three(lambda path=path, iat=iat: read_trace(path, iat=iat))  # type: ignore[misc]
+            write_s = wall_s(lambda path=path, iat=iat: write_trace(trace, path, iat=iat))  # type: ignore[misc]
+            read_s = wall_s(lambda path=path, iat=iat: read_trace(path, iat=iat))  # type: ignore[misc]
             size = path.stat().st_size / 1e6
             result.add_row(name, f"{size:.1f}", f"{write_s:.2f}", f"{read_s:.2f}", f"{EVENTS / read_s / 1e6:.1f}")
     console.print(result)

@@ -19,7 +19,6 @@ import argparse
 import contextlib
 import io
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from statistics import median
@@ -38,8 +37,10 @@ from mead.models.ph import PH
 from mead.models.queues.map_ph_1 import map_ph_1
 
 if TYPE_CHECKING:
+    from benchmarks.common import best_s
     from benchmarks.network_simulation import Tree, Truth, graphs, simulated_graph, simulated_ways, sources, stable
 else:  # run as a script, whose folder is where its imports come from
+    from common import best_s
     from network_simulation import Tree, Truth, graphs, simulated_graph, simulated_ways, sources, stable
 
 TUPLES, RUNS = 1_000_000, 8
@@ -170,7 +171,7 @@ def bench_anchor(simulated: dict[tuple[str, Tree], list[float]]) -> None:
     for name, loads in product(ANCHORED, ANCHORED_LOADS):
         tree, arrivals = Tree((-1, 0), loads), processes[name]
         truth_s = simulated[name, tree]
-        ours_ms = best_ms(lambda n=tree.network, a=arrivals: solve(n, a))  # type: ignore[misc]
+        ours_ms = 1e3 * best_s(lambda n=tree.network, a=arrivals: solve(n, a))  # type: ignore[misc]
         ours = [stable(queue).mean_s for queue in solve_network(tree.network, arrivals).operators.values()]
         fed = [stable(map_ph_1(arrivals, PH.erlang(2, load))).mean_s for load in loads]
         row = [total_and_second(ours, truth_s), f"{ours_ms:.1f}", total_and_second(fed, truth_s)]
@@ -203,16 +204,6 @@ def line_tandem(line, arrivals: MAP, loads: tuple[float, ...]):  # type: ignore[
     return model
 
 
-def best_ms(work: Callable[[], object], runs: int = 30) -> float:
-    """Milliseconds of processor time of the fastest run: what others on the machine do counts least then."""
-    times = []
-    for _ in range(runs):
-        started = time.process_time()
-        work()
-        times.append(time.process_time() - started)
-    return min(times) * 1e3
-
-
 def solve(network: Network, arrivals: MAP, percents: tuple[float, ...] = ()) -> list[float]:
     """All means, and percentiles of all paths."""
     solution = solve_network(network, arrivals)
@@ -231,8 +222,8 @@ def bench_speed() -> None:
         if name in ("Poisson", "two-state, IDC 20", "KPC, 8 states", "KPC, 16 states"):
             row = []
             for network in (tree.network for tree in trees):
-                means_ms = best_ms(lambda n=network, a=arrivals: solve(n, a))  # type: ignore[misc]
-                both_ms = best_ms(lambda n=network, a=arrivals: solve(n, a, (95.0,)))  # type: ignore[misc]
+                means_ms = 1e3 * best_s(lambda n=network, a=arrivals: solve(n, a))  # type: ignore[misc]
+                both_ms = 1e3 * best_s(lambda n=network, a=arrivals: solve(n, a, (95.0,)))  # type: ignore[misc]
                 row.append(f"{means_ms:.1f} / {both_ms:.1f}")
             result.add_row(name, str(arrivals.states), *row)
     console.print(result)

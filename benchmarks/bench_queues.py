@@ -3,15 +3,14 @@
     benchmarks/bench_queues.py [--quick]
 
 MAP/PH/1 runs beside line-solver's own solver (MMAPPH1FCFS) in the same process; goal: mean and p95 of a 16-state MAP
-with Erlang-2 service within 1.5 ms. The micro-batch server and GI/G/k are compared with simulation. Times are the best
-of several runs on one thread. ``--quick`` simulates a tenth of the arrivals, and leaves out what that is too few for.
+with Erlang-2 service within 1.5 ms. The micro-batch server and GI/G/k are compared with simulation. Times are processor
+time, the best of several runs. ``--quick`` simulates a tenth of the arrivals, and leaves out what that is too few for.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -34,9 +33,9 @@ from mead.models.queues.replay import ReplayResponse, ServiceTimes, replay, repl
 from mead.models.queues.response import QueueSolution, ResponseTime, Unstable
 
 if TYPE_CHECKING:
-    from benchmarks.common import fresh_process_table, table
+    from benchmarks.common import best_s, fresh_process_table, table
 else:  # run as a script, whose folder is where its imports come from
-    from common import fresh_process_table, table
+    from common import best_s, fresh_process_table, table
 
 UTILIZATIONS = (0.3, 0.5, 0.7, 0.8, 0.9)
 VECTORS = Path(__file__).parents[1] / "tests" / "vectors" / "mapph1.json"
@@ -65,16 +64,6 @@ print(imported - started, several - imported, time.perf_counter() - several)
 console = Console(width=150)
 
 
-def best_ms(work: Callable[[], object], runs: int = 15) -> float:
-    """Milliseconds of the fastest run: the one that others on the machine disturbed least."""
-    times = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times) * 1e3
-
-
 def stable(solution: QueueSolution) -> ResponseTime:
     """The response time of a queue that is known to have one."""
     if isinstance(solution, Unstable):
@@ -100,10 +89,10 @@ def bench_map_ph_1() -> None:
     for states in (2, 4, 8, 16, 32):
         arrivals, service = bursty(states), PH.erlang(2, 0.7)
         ours = (
-            best_ms(lambda a=arrivals, s=service: stable(map_ph_1(a, s)).mean_s),  # type: ignore[misc]
-            best_ms(lambda a=arrivals, s=service: mean_and_p95([map_ph_1(a, s)])),  # type: ignore[misc]
-            best_ms(lambda a=arrivals, s=service: means(map_ph_1_at_utilizations(a, s, UTILIZATIONS))),  # type: ignore[misc]
-            best_ms(lambda a=arrivals, s=service: mean_and_p95(five_at_once(a, s))),  # type: ignore[misc]
+            1e3 * best_s(lambda a=arrivals, s=service: stable(map_ph_1(a, s)).mean_s),  # type: ignore[misc]
+            1e3 * best_s(lambda a=arrivals, s=service: mean_and_p95([map_ph_1(a, s)])),  # type: ignore[misc]
+            1e3 * best_s(lambda a=arrivals, s=service: means(map_ph_1_at_utilizations(a, s, UTILIZATIONS))),  # type: ignore[misc]
+            1e3 * best_s(lambda a=arrivals, s=service: mean_and_p95(five_at_once(a, s))),  # type: ignore[misc]
         )
         row = [str(states), *(f"{ms:.2f}" for ms in ours)]
         result.add_row(*row, *oracle_columns(arrivals, service, ours[1]))
@@ -145,7 +134,7 @@ def oracle_columns(arrivals: MAP, service: PH, ours_ms: float) -> list[str]:
 
     solution = stable(map_ph_1(arrivals, service))
     difference = max(abs(solution.mean_s / mean() - 1), abs(solution.percentile_s(95) / p95() - 1))
-    mean_ms, both_ms = best_ms(mean), best_ms(p95)
+    mean_ms, both_ms = 1e3 * best_s(mean), 1e3 * best_s(p95)
     return [f"{mean_ms:.1f}", f"{both_ms:.1f}", f"{both_ms / ours_ms:.0f}x", f"{difference:.0e}"]
 
 
@@ -185,8 +174,8 @@ def bench_micro_batch(scale: float) -> None:
                 *(name, f"{server.overhead_s:g}", f"{model.utilization:.2f}"),
                 *(f"{server.trigger_s or ''}", f"{server.max_batch or ''}", f"{truth[0]:.3f}", f"{truth[1]:.1f}"),
                 *(f"{error[i]:+.1f} ({noise[i]:.1f})" for i in (0, 2, 3, 4)),
-                f"{best_ms(lambda a=arrivals, s=server: micro_batch(a, s), 3):.0f}",  # type: ignore[misc]
-                f"{best_ms(lambda a=arrivals, s=server: stable(micro_batch(a, s)).percentile_s(95), 3):.0f}",  # type: ignore[misc]
+                f"{1e3 * best_s(lambda a=arrivals, s=server: micro_batch(a, s), 3):.0f}",  # type: ignore[misc]
+                f"{1e3 * best_s(lambda a=arrivals, s=server: stable(micro_batch(a, s)).percentile_s(95), 3):.0f}",  # type: ignore[misc]
             )
     console.print(result)
     for kind, rows in errors.items():
@@ -199,7 +188,7 @@ def bench_micro_batch(scale: float) -> None:
     shares = [BatchServer(0.1, 0.0015, share=share) for share in (0.5, 0.6, 0.7, 0.85, 1.0)]
     eight = processes["8 states"]
     console.print(
-        f"five shares in one call, 8 states: {best_ms(lambda: micro_batch_many(eight, shares), 5):.0f} ms (means)"
+        f"five shares in one call, 8 states: {1e3 * best_s(lambda: micro_batch_many(eight, shares), 5):.0f} ms (means)"
     )
 
 
@@ -272,7 +261,7 @@ def bench_replay() -> None:
         ),
     }
     for name, work in works.items():
-        result.add_row(name, f"{best_ms(work, 9):.1f}")
+        result.add_row(name, f"{1e3 * best_s(work, 9):.1f}")
     console.print(result)
 
 

@@ -11,8 +11,6 @@ simulates a tenth of the arrivals.
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
 from itertools import cycle, pairwise
 from typing import TYPE_CHECKING
 
@@ -30,9 +28,9 @@ from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:
-    from benchmarks.common import fresh_process_table
+    from benchmarks.common import best_s, fresh_process_table
 else:  # run as a script, whose folder is where its imports come from
-    from common import fresh_process_table
+    from common import best_s, fresh_process_table
 
 ARRIVALS = 1_000_000
 CIW_ARRIVALS = 20_000
@@ -73,16 +71,6 @@ def chain(*demands: float, replicas: int = 1) -> Pipeline:
 def loop() -> Pipeline:
     """A quarter of the tuples goes round once more."""
     return Pipeline("loop", [Operator("a", 0.001), Operator("b", 0.001)], [Edge("a", "b"), Edge("b", "a", 0.25)])
-
-
-def best_s(work: Callable[[], object], runs: int = 5) -> float:
-    """CPU seconds of the fastest run: the one that others on the machine disturbed least."""
-    times = []
-    for _ in range(runs):
-        started = time.process_time()
-        work()
-        times.append(time.process_time() - started)
-    return min(times)
 
 
 def drained(pipeline: Pipeline, trace: Trace) -> Simulation:
