@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from mead.config import ConfigError, SolveCase, parsed
+from mead.config.keys import ConfigError, parsed
+from mead.config.solve_case import SolveCase
 from mead.evaluate.solve import Answer, solve_case
 from mead.models.queues.response import SATURATED
 

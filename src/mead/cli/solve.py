@@ -23,7 +23,8 @@ def solve(
 
     Example: `mead solve examples/solve-log-analysis.json`
     """
-    from mead.config import ConfigError, SolveCase, parsed, read_file
+    from mead.config.keys import ConfigError, parsed, read_file
+    from mead.config.solve_case import SolveCase
     from mead.evaluate.solve import solve_case
 
     from_stdin = str(case) == "-"

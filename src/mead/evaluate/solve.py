@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mead.config import ArrivalKeys, ConfigError, OperatorKeys, SolveCase
+from mead.config.keys import ConfigError
+from mead.config.solve_case import ArrivalKeys, OperatorKeys, SolveCase
 from mead.models.map import MAP
 from mead.models.network.decomposition import MODELS, Arrivals, decomposed, independent_path
 from mead.models.network.graph import PATH_SEPARATOR, Edge, Network, Operator

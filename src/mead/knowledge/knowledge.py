@@ -13,6 +13,8 @@ class Knowledge:
     """The pipeline as described, with the demands as they have been learned since."""
 
     pipeline: Pipeline
+    actuation_delay_s: float = 0.0
+    """From the order to change an allocation to its effect."""
 
     def with_demands(self, demand_s: Mapping[str, float]) -> Knowledge:
         """The same, believing other demands of the operators that are named."""

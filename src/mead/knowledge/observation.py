@@ -56,6 +56,8 @@ class Observation:
     counts: FloatArray = field(repr=False)
     """Arrivals at the source in the last ten minutes, in bins of ``COUNT_BIN_S``, oldest first."""
     missing: str = ""
+    age_s: float = 0.0
+    """How old the readings are when a policy gets them."""
 
 
 COUNT_BIN_S = 0.1

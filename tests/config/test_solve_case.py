@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from mead.config import ConfigError, MatricesFile, SolveCase, matrices_in, parsed, read_file
+from mead.config.keys import ConfigError, parsed, read_file
+from mead.config.solve_case import MatricesFile, SolveCase, matrices_in
 from mead.models.map import MAP
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CASE: dict[str, Any] = {
     "arrival": {"rate_per_s": 100, "scv": 2.0},
     "operators": [{"name": "parser", "mean_service_s": 0.001}, {"name": "matcher", "mean_service_s": 0.002}],

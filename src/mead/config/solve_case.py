@@ -1,18 +1,12 @@
-"""The files that people write: every key typed, with unit, default and meaning, in one place.
-
-Keys that are not known are refused, so that a misspelt one is never silently ignored. What a file says is checked here
-for its shape and its ranges; whether matrices are a MAP or edges a graph is for the models to say.
-"""
+"""The case that ``mead solve`` takes, and the matrices that ``mead generate map`` takes."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-LARGEST = 1e12
-"""Times and rates lie between this and its inverse, in seconds and 1/s; anything else is a mistaken unit."""
+from mead.config.keys import EdgeKey, Keys, Percent, Positive, parsed
 
 LARGEST_RATE = 1e30
 """Entries of matrices are zero or lie between this and its inverse: a fit may need very small ones."""
@@ -21,16 +15,6 @@ MOST_PHASES = 128
 """An Erlang distribution of more phases is a constant for all that a queue can tell."""
 
 MOST_SERVERS = 100_000
-
-LEAST_PERCENT, MOST_PERCENT = 1.0, 99.99999999
-"""Within these percentiles the models have digits to show. Beyond them rounding decides."""
-
-SHOWN_CHARACTERS = 40
-"""How much of a wrong value an error message repeats."""
-
-
-class ConfigError(ValueError):
-    """A file does not say what it must. The message is one line that begins with the path of the key."""
 
 
 def _rectangular(rows: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...], ...]:
@@ -41,33 +25,7 @@ def _rectangular(rows: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...]
     return rows
 
 
-def _of_usual_size(value: float) -> float:
-    if not 1 / LARGEST <= value <= LARGEST:
-        raise ValueError(f"must lie between {1 / LARGEST:g} and {LARGEST:g}, check the unit; got {value:g}")
-    return value
-
-
-def _with_selectivity(edge: object) -> object:
-    if not isinstance(edge, list):
-        return edge
-    return (*edge, 1.0) if len(edge) == 2 else tuple(edge)
-
-
 Matrix = Annotated[tuple[tuple[float, ...], ...], AfterValidator(_rectangular)]
-Positive = Annotated[float, Field(gt=0), AfterValidator(_of_usual_size)]
-Percent = Annotated[float, Field(ge=LEAST_PERCENT, le=MOST_PERCENT)]
-EdgeKey = Annotated[tuple[str, str, Positive], BeforeValidator(_with_selectivity)]
-
-
-class Keys(BaseModel):
-    """What all parts of a file share: numbers are numbers, keys are known ones, values do not change."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-    @property
-    def given(self) -> set[str]:
-        """The keys that have a value; null is none."""
-        return {name for name, value in self if value is not None}
 
 
 class ArrivalKeys(Keys):
@@ -167,66 +125,9 @@ class _FitDocument(BaseModel):
     windows: Annotated[tuple[_Window, ...], Field(min_length=1)]
 
 
-Parsed = TypeVar("Parsed", bound=BaseModel)
-
-
-def parsed(kind: type[Parsed], text: bytes) -> Parsed:
-    """A file of JSON as its typed value, or a ConfigError that names the first key that is wrong.
-
-    >>> parsed(OperatorKeys, b'{"name": "parser", "mean_service_s": -1}')
-    Traceback (most recent call last):
-        ...
-    mead.config.ConfigError: mean_service_s: must be > 0; got -1
-    """
-    try:
-        return kind.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise ConfigError(f"{_key_path(first['loc'])}{_complaint(first)}") from error
-
-
-def read_file(path: Path) -> bytes:
-    """The bytes of a file, or a ConfigError."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"cannot be read ({error.strerror or error})") from error
-
-
 def matrices_in(text: bytes) -> MatricesFile:
     """D0 and D1 at the top of a JSON document, or those of the best model in what ``mead fit --json`` printed."""
     if b'"windows"' not in text:
         return parsed(MatricesFile, text)
     best = parsed(_FitDocument, text).windows[0].maps[0]
     return MatricesFile(D0=best.D0, D1=best.D1)
-
-
-def _key_path(location: tuple[int | str, ...]) -> str:
-    path = ""
-    for key in location:
-        path += f"[{key}]" if isinstance(key, int) else f".{key}" if key.isidentifier() else f"[{key!r}]"
-    return f"{path.removeprefix('.')}: " if path else ""
-
-
-def _complaint(error: Any) -> str:
-    kind, context = error["type"], error.get("ctx", {})
-    if kind == "missing":
-        return "is missing"
-    if kind == "extra_forbidden":
-        return "there is no such key"
-    if kind == "json_invalid":
-        return f"not JSON: {context['error']}"
-    if kind == "value_error":
-        return str(context["error"])
-    if kind in ("too_short", "too_long"):
-        bound = context["min_length" if kind == "too_short" else "max_length"]
-        least = "at least" if kind == "too_short" else "at most"
-        return f"must have {least} {bound} {'entry' if bound == 1 else 'entries'}; got {context['actual_length']}"
-    limit = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}.get(kind)
-    if limit:
-        bound = next(iter(context.values()))
-        rule = f"must be {limit} {bound:.12g}"
-    else:
-        rule = error["msg"].replace("Input should", "must", 1)
-    shown = repr(error["input"])
-    return f"{rule}; got {shown if len(shown) <= SHOWN_CHARACTERS else shown[:SHOWN_CHARACTERS] + '...'}"
