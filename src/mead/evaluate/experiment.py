@@ -1,0 +1,55 @@
+"""One policy on one workload in virtual time: the control loop around the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import process_time
+from typing import Any
+
+from mead.clock import VirtualClock
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.pipeline import Pipeline
+from mead.loop import ControlLoop, Mode, Round
+from mead.plan.policy import Policy
+from mead.simulate.conditions import Conditions
+from mead.simulate.simulation import Simulation
+from mead.workload.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What happened. The simulation has been drained: every tuple that arrived has left."""
+
+    policy: str
+    pipeline: Pipeline
+    duration_s: float
+    """The time of arrivals, in which the policy was in control."""
+    simulation: Simulation = field(repr=False)
+    rounds: list[Round] = field(repr=False)
+
+
+def run(
+    pipeline: Pipeline,
+    trace: Trace,
+    policy: Policy[Any],
+    *,
+    seed: int,
+    conditions: Conditions | None = None,
+    mode: Mode = Mode.ACT,
+    progress: Callable[[Round], None] = lambda _: None,
+) -> Run:
+    """Let a policy control a pipeline for as long as tuples of the trace arrive."""
+    simulation = Simulation(pipeline, trace, seed, conditions=conditions)
+    knowledge = Knowledge(pipeline, actuation_delay_s=simulation.conditions.share_delay_s)
+    rounds: list[Round] = []
+
+    def record(this: Round) -> None:
+        rounds.append(this)
+        progress(this)
+
+    loop = ControlLoop(simulation, policy, knowledge, VirtualClock(), mode=mode, record=record, cpu_s=process_time)
+    loop.run(trace.duration_s)
+    simulation.advance(max(simulation.now_s, trace.duration_s))
+    simulation.drain()
+    return Run(policy.name, pipeline, trace.duration_s, simulation, rounds)

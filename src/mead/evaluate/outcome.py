@@ -1,0 +1,87 @@
+"""What came of a run: response times against requirements, broken windows, CPU, changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from mead.evaluate.experiment import Run
+from mead.knowledge.requirement import Requirement
+from mead.models.arrays import FloatArray
+from mead.simulate.simulation import Responses
+
+WINDOW_S, STEP_S = 300.0, 30.0
+"""A requirement is looked at in windows of five minutes that slide by half a minute."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One requirement, after the run."""
+
+    requirement: Requirement
+    response_s: float
+    """Its mean or percentile over the whole run."""
+    broken_windows: float
+    """The part of the sliding windows that break it."""
+    worst_minute_s: float
+    """Its mean or percentile in the worst minute."""
+
+    @property
+    def met(self) -> bool:
+        """Over the whole run."""
+        return self.response_s <= self.requirement.bound_s
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All requirements, and what keeping them cost."""
+
+    policy: str
+    verdicts: tuple[Verdict, ...]
+    cpu: float
+    """Time average of the cores per operator: the MEAD paper's CPU percentage, divided by 100."""
+    changes: int
+    """How often an allocation came into force that was not in force before."""
+
+    @classmethod
+    def of(cls, run: Run) -> Outcome:
+        """Judge a run."""
+        verdicts = []
+        for requirement in run.pipeline.requirements:
+            responses = run.simulation.responses(requirement.path)
+            verdicts.append(
+                Verdict(
+                    requirement,
+                    statistic_s(responses.response_s, requirement),
+                    broken_windows(responses, requirement, run.duration_s),
+                    max(_by_window(responses, requirement, run.duration_s, 60.0, 60.0), default=0.0),
+                )
+            )
+        timeline = run.simulation.timeline
+        changes = sum(a != b for a, b in pairwise(timeline.allocations))
+        return cls(run.policy, tuple(verdicts), timeline.mean_cores_per_operator(run.duration_s), changes)
+
+
+def statistic_s(response_s: FloatArray, requirement: Requirement) -> float:
+    """The mean or the percentile that the requirement is about."""
+    if requirement.percent is None:
+        return float(response_s.mean())
+    return float(np.percentile(response_s, requirement.percent))
+
+
+def broken_windows(responses: Responses, requirement: Requirement, duration_s: float) -> float:
+    """The part of the sliding windows in which the requirement is broken; a tuple counts where it arrived."""
+    values = _by_window(responses, requirement, duration_s, min(WINDOW_S, duration_s), STEP_S)
+    return sum(value > requirement.bound_s for value in values) / max(len(values), 1)
+
+
+def _by_window(
+    responses: Responses, requirement: Requirement, duration_s: float, length_s: float, step_s: float
+) -> list[float]:
+    order = np.argsort(responses.arrival_s, kind="stable")
+    arrival_s, response_s = responses.arrival_s[order], responses.response_s[order]
+    starts_s = np.arange(0.0, max(duration_s - length_s, 0.0) + 1e-6, step_s)
+    first, end = np.searchsorted(arrival_s, [starts_s, starts_s + length_s])
+    return [statistic_s(response_s[i:j], requirement) for i, j in zip(first, end, strict=True) if j > i]
