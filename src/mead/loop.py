@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from enum import Enum
+from math import floor, inf
 from typing import Any, Protocol
 
 from mead.clock import Clock
@@ -13,7 +14,9 @@ from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.plan import Plan
+from mead.knowledge.round import Round
 from mead.monitor.demand import DemandEstimator
+from mead.monitor.plausible import implausible
 from mead.plan.policy import Policy
 
 
@@ -35,19 +38,6 @@ class Engine(Protocol):
         """Have this allocation from now on."""
 
 
-@dataclass
-class Round:
-    """One turn of the loop, as it goes into the history."""
-
-    time_s: float
-    observation: Observation | None = None
-    plan: Plan | None = None
-    error: str = ""
-    """In which phase the round failed, and why; empty if it did not."""
-    phase_s: dict[str, float] = field(default_factory=dict)
-    """CPU seconds by phase."""
-
-
 class ControlLoop:
     """Turns on a fixed interval. A round that fails changes nothing: the last good allocation stays in force."""
 
@@ -65,46 +55,84 @@ class ControlLoop:
         self.engine, self.policy, self.knowledge, self.clock = engine, policy, knowledge, clock
         self.mode, self.record, self.cpu_s = mode, record, cpu_s
         self.allocation = knowledge.pipeline.most
+        """What is believed to be in force, or ordered."""
+        self.settled = False
+        """Whether the engine took the last order. One that failed half-way may have left anything behind."""
+        self.seen_s = -inf
+        """Of when the last readings were that could be used."""
         self.demands = {o.name: DemandEstimator(o.demand_s) for o in knowledge.pipeline.operators}
 
     def run(self, duration_s: float) -> None:
         """Apply the start allocation, then turn until ``duration_s`` have passed."""
-        self.engine.apply(self.allocation)
-        rounds = int(duration_s / self.policy.interval_s + 1e-9)
-        for turn in range(1, rounds + 1):
-            self.clock.wait_until(turn * self.policy.interval_s)
+        start = Round(self.clock.now_s(), in_force=self.allocation)
+        self._execute(start, self.allocation)
+        if start.error:
+            self.record(start)
+        turn, interval_s = 1, self.policy.interval_s
+        while turn * interval_s <= duration_s + 1e-9:
+            self.clock.wait_until(turn * interval_s)
             self.record(self.round())
+            # A round that took longer than the interval is not made up for: its readings would be of no time at all.
+            turn = max(turn, floor(self.clock.now_s() / interval_s + 1e-9)) + 1
 
     def round(self) -> Round:
-        """One turn."""
+        """One turn. It never raises: whatever fails, the stream goes on with what it has."""
         this = Round(self.clock.now_s())
         try:
             with self._phase(this, "observe"):
-                observation = this.observation = self.engine.observe(this.time_s)
-                knowledge = self._learned(observation)
-            if self.mode is Mode.OBSERVE:
-                return this
-            if observation.missing:
-                this.plan = Plan.keep(observation.allocation, observation.missing)
-                return this
-            with self._phase(this, "analyze"):
-                analysis = self.policy.analyze(observation, knowledge)
-            with self._phase(this, "plan"):
-                this.plan = self.policy.plan(observation, analysis, knowledge)
-            if self.mode is Mode.ACT and this.plan.allocation != self.allocation:
-                with self._phase(this, "execute"):
-                    self.engine.apply(this.plan.allocation)
-                    self.allocation = this.plan.allocation
-        except Exception as error:  # noqa: BLE001 - whatever fails, the stream goes on with what it has
-            this.error = f"{this.phase_s and list(this.phase_s)[-1]}: {type(error).__name__}: {error}"
-            this.plan = Plan.keep(self.allocation, f"this round failed in {this.error}")
+                this.observation = self._observed(this.time_s)
+            if self.mode is not Mode.OBSERVE:
+                this.plan = self._planned(this, this.observation)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._failed(this, error)
+            if self.mode is not Mode.OBSERVE:
+                this.plan = Plan.keep(self.allocation, f"this round failed in {this.error}")
+        if this.plan is not None:
+            self._execute(this, this.plan.allocation)
+        this.in_force = self.allocation
         return this
 
-    def _learned(self, observation: Observation) -> Knowledge:
-        """The knowledge with demands as measured so far."""
+    def _observed(self, time_s: float) -> Observation:
+        """The readings, of which demands are learned; marked as missing if they cannot be true."""
+        observation = self.engine.observe(time_s)
+        if not observation.missing:
+            observation = replace(observation, missing=implausible(observation, self.knowledge.pipeline, self.seen_s))
+        if observation.missing:
+            return observation
+        self.seen_s = observation.time_s
         for name, reading in observation.operators.items():
             self.demands[name].add(observation.time_s, reading.completed, reading.busy_s)
-        return self.knowledge.with_demands({name: d.demand_s for name, d in self.demands.items()})
+        if self.mode is not Mode.ACT:
+            self.allocation = observation.allocation
+        return observation
+
+    def _planned(self, this: Round, observation: Observation) -> Plan:
+        """What the policy makes of the readings, if it is something that the operators may have."""
+        if observation.missing:
+            return Plan.keep(self.allocation, observation.missing)
+        with self._phase(this, "analyze"):
+            knowledge = self.knowledge.with_demands({name: d.demand_s for name, d in self.demands.items()})
+            analysis = self.policy.analyze(observation, knowledge)
+        with self._phase(this, "plan"):
+            plan = self.policy.plan(observation, analysis, knowledge)
+            self.knowledge.pipeline.check(plan.allocation)
+        return plan
+
+    def _execute(self, this: Round, allocation: Allocation) -> None:
+        """Order what is not in force yet. What fails is tried again in the next round."""
+        if self.mode is not Mode.ACT or (self.settled and allocation == self.allocation):
+            return
+        try:
+            with self._phase(this, "execute"):
+                self.engine.apply(allocation)
+            self.allocation, self.settled = allocation, True
+        except Exception as error:  # noqa: BLE001 - see round
+            self.settled = False
+            self._failed(this, error)
+
+    def _failed(self, this: Round, error: Exception) -> None:
+        failure = f"{list(this.phase_s)[-1]}: {type(error).__name__}: {error}"
+        this.error = f"{this.error}; {failure}" if this.error else failure
 
     @contextmanager
     def _phase(self, this: Round, name: str) -> Iterator[None]:

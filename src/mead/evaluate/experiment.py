@@ -10,7 +10,8 @@ from typing import Any
 from mead.clock import VirtualClock
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
-from mead.loop import ControlLoop, Mode, Round
+from mead.knowledge.round import Round
+from mead.loop import ControlLoop, Mode
 from mead.plan.policy import Policy
 from mead.simulate.conditions import Conditions
 from mead.simulate.simulation import Simulation

@@ -18,9 +18,4 @@ class Knowledge:
 
     def with_demands(self, demand_s: Mapping[str, float]) -> Knowledge:
         """The same, believing other demands of the operators that are named."""
-        operators = [
-            replace(operator, demand_s=demand_s.get(operator.name, operator.demand_s))
-            for operator in self.pipeline.operators
-        ]
-        pipeline = Pipeline(self.pipeline.name, operators, self.pipeline.edges, self.pipeline.requirements)
-        return replace(self, pipeline=pipeline)
+        return replace(self, pipeline=self.pipeline.with_demands(demand_s))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
@@ -133,6 +133,36 @@ class Pipeline:
             if requirement.path not in self.paths:
                 known = ", ".join(self.paths)
                 raise InvalidPipelineError(f"there is no path {requirement.path}; the paths of {name} are {known}")
+
+    def with_demands(self, demand_s: Mapping[str, float]) -> Pipeline:
+        """The same with other demands of the operators that are named.
+
+        A loop asks for this every second. Nothing that was checked or found out about the graph depends on demands,
+        so all of it is taken over.
+        """
+        _ = self.returns, self.paths, self.most, self.gains, self.visits  # found out here once, not by every copy
+        pipeline = object.__new__(Pipeline)
+        operators = tuple(replace(o, demand_s=demand_s.get(o.name, o.demand_s)) for o in self.operators)
+        vars(pipeline).update(vars(self) | {"operators": operators})
+        return pipeline
+
+    def check(self, allocation: Allocation) -> None:
+        """Refuse an allocation that some operator may not have."""
+        if unknown := ", ".join(allocation.keys() - {operator.name for operator in self.operators}):
+            raise ValueError(f"the allocation names {unknown}, which {self.name} does not have")
+        for operator in self.operators:
+            if operator.name not in allocation:
+                raise ValueError(f"the allocation gives nothing to operator {operator.name}")
+            resources = allocation[operator.name]
+            if resources.share not in operator.shares:
+                raise ValueError(
+                    f"operator {operator.name} may have a share of {list(operator.shares)}; got {resources.share:g}"
+                )
+            if not operator.min_replicas <= resources.replicas <= operator.max_replicas:
+                raise ValueError(
+                    f"operator {operator.name} may have {operator.min_replicas} to {operator.max_replicas} replicas; "
+                    f"got {resources.replicas}"
+                )
 
     def operator(self, name: str) -> Operator:
         """The operator of that name."""

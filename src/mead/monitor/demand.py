@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mead.models.arrays import FloatArray
+
 HALF_LIFE_S = 120.0
 """An interval of this age counts half."""
 
@@ -38,32 +40,36 @@ class DemandEstimator:
     """
 
     declared_s: float
-    _time_s: list[float] = field(default_factory=list, repr=False)
-    _completed: list[float] = field(default_factory=list, repr=False)
-    _busy_s: list[float] = field(default_factory=list, repr=False)
+    _seen: FloatArray = field(default_factory=lambda: np.empty((3, 0)), repr=False)
+    """Times, completed tuples and busy seconds, an interval per column."""
 
     def add(self, time_s: float, completed: int, busy_s: float) -> None:
         """One interval that ended at ``time_s``. Readings that cannot be true are not used."""
         if completed < LEAST_TUPLES or not 0 < busy_s < np.inf:
             return
-        for values, value in ((self._time_s, time_s), (self._completed, float(completed)), (self._busy_s, busy_s)):
-            values.append(value)
-            del values[:-MOST_INTERVALS]
+        new = np.array([[time_s], [completed], [busy_s]])
+        self._seen = np.concatenate([self._seen[:, 1 - MOST_INTERVALS :], new], axis=1)
 
     @property
     def demand_s(self) -> float:
         """CPU seconds per tuple at full share."""
-        if len(self._time_s) < LEAST_INTERVALS:
+        if self._seen.shape[1] < LEAST_INTERVALS:
             return self.declared_s
-        tuples, busy_s = np.array(self._completed), np.array(self._busy_s)
-        age_s = self._time_s[-1] - np.array(self._time_s)
-        # A longer interval knows more, in proportion to its tuples: the noise of a sum grows like its root.
-        weights = 0.5 ** (age_s / HALF_LIFE_S) / tuples
-        trust = np.ones(tuples.size)
-        demand_s = float(np.median(busy_s / tuples))
+        time_s, tuples, busy_s = self._seen
+        # The noise of a sum grows like the root of its tuples. Over that root, every interval is as noisy as the next,
+        # and least squares become a quotient of weighted sums.
+        root = np.sqrt(tuples)
+        weights = np.exp2((time_s - time_s[-1]) / HALF_LIFE_S)
+        demand_s = _median(busy_s / tuples)
         for _ in range(ROUNDS):
-            residual = (busy_s - demand_s * tuples) / np.sqrt(tuples)
-            typical = 1.4826 * float(np.median(np.abs(residual))) + 1e-15
-            trust = np.minimum(1.0, HUBER * typical / np.maximum(np.abs(residual), 1e-300))
-            demand_s = float((weights * trust * tuples * busy_s).sum() / (weights * trust * tuples**2).sum())
+            residual = np.abs(busy_s / root - demand_s * root)
+            typical = 1.4826 * _median(residual) + 1e-15
+            trusted = weights * np.minimum(1.0, HUBER * typical / np.maximum(residual, 1e-300))
+            demand_s = float(trusted @ busy_s / (trusted @ tuples))
         return demand_s
+
+
+def _median(values: FloatArray) -> float:
+    """As np.median, which spends ten times as long on its own arguments."""
+    values = np.sort(values)
+    return float(values[(values.size - 1) // 2] + values[values.size // 2]) / 2

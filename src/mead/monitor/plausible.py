@@ -1,0 +1,56 @@
+"""Whether a reading can be true. What cannot be is as good as missing: nothing is decided on it, nothing learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import inf
+
+from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Pipeline
+from mead.models.arrays import FloatArray
+
+
+def implausible(observation: Observation, pipeline: Pipeline, after_s: float) -> str:
+    """The first thing that cannot be true of this observation, which must be of a later time than ``after_s``; or "".
+
+    What is merely unusual is let through: readings of an engine that works in batches can be of the interval before.
+    """
+    return next(_objections(observation, pipeline, after_s), "")
+
+
+def _objections(observation: Observation, pipeline: Pipeline, after_s: float) -> Iterator[str]:
+    if not after_s < observation.time_s < inf:
+        yield f"the readings are of {observation.time_s:g} s, and there are some of {after_s:g} s already"
+    if not 0 < observation.interval_s < inf:
+        yield f"the readings are said to be of an interval of {observation.interval_s:g} s"
+    if not 0 <= observation.age_s < inf:
+        yield f"the readings are said to be {observation.age_s:g} s old"
+    operators = [operator.name for operator in pipeline.operators]
+    for names, readings, kind in (
+        (operators, observation.allocation, "allocation"),
+        (operators, observation.operators, "reading"),
+        (pipeline.paths, observation.paths, "reading"),
+    ):
+        yield from (f"there is no {kind} of {name}" for name in names if name not in readings)
+    for name, resources in observation.allocation.items():
+        yield from _impossible(name, {"share": resources.share, "replicas": resources.replicas})
+    for name, operator in observation.operators.items():
+        counts = {"arrived": operator.arrived, "completed": operator.completed, "backlog": operator.backlog}
+        yield from _impossible(name, counts | {"busy_s": operator.busy_s})
+    for name, path in observation.paths.items():
+        yield from _impossible(name, {"completed": path.completed, "late": path.late, "response": path.response_sum_s})
+        if path.late > path.completed:
+            yield f"of {path.completed} tuples on {name}, {path.late} are said to be late"
+    for name, values in (("IATs", observation.iats_s), ("counts", observation.counts)):
+        yield from _impossible("the source", _extremes(name, values))
+
+
+def _impossible(place: str, values: Mapping[str, float]) -> Iterator[str]:
+    return (f"{name} of {place} is said to be {value:g}" for name, value in values.items() if not 0 <= value < inf)
+
+
+def _extremes(name: str, values: FloatArray) -> dict[str, float]:
+    """NaN anywhere makes both of them NaN."""
+    return (
+        {f"least of the {name}": float(values.min()), f"most of the {name}": float(values.max())} if values.size else {}
+    )
