@@ -39,3 +39,35 @@ def test_plans_stay_within_bounds(target: float, replicas: int, now: float, *, d
     found = Rules(one_level_down=down).limited(after, before, ONE, since_change_s=60.0)["matcher"]
     assert found.share in ONE.operators[0].shares
     assert 1 <= found.replicas <= 4
+
+
+@given(
+    target=st.builds(Resources, LEVELS, st.integers(1, 4)),
+    now=st.builds(Resources, LEVELS, st.integers(1, 4)),
+    since_s=st.floats(0.0, 200.0),
+)
+def test_a_round_goes_down_one_level_and_never_up_on_the_way_down(
+    target: Resources, now: Resources, since_s: float
+) -> None:
+    shares = ONE.operators[0].shares
+    rules = Rules(hold_down_s=100.0)
+    found = rules.limited(Allocation.of(matcher=target), Allocation.of(matcher=now), ONE, since_change_s=since_s)[
+        "matcher"
+    ]
+    assert shares.index(found.share) >= shares.index(now.share) - 1
+    assert found.replicas >= now.replicas - 1
+    if since_s < 100.0:
+        assert found.share >= now.share
+        assert found.replicas >= now.replicas
+    if target.cores < now.cores and found != target:
+        one_step = max(now.share, 0.15 * now.replicas)
+        assert found.cores <= now.cores + one_step + 1e-9
+
+
+@given(target=st.builds(Resources, LEVELS, st.integers(1, 4)), now=st.builds(Resources, LEVELS, st.integers(1, 4)))
+def test_repeated_rounds_reach_the_target(target: Resources, now: Resources) -> None:
+    for _ in range(12):
+        now = Rules().limited(Allocation.of(matcher=target), Allocation.of(matcher=now), ONE, since_change_s=60.0)[
+            "matcher"
+        ]
+    assert now == target

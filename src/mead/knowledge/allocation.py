@@ -18,14 +18,23 @@ class Resources:
         """CPU cores altogether."""
         return self.share * self.replicas
 
+    def __str__(self) -> str:
+        return f"{self.share:g}" if self.replicas == 1 else f"{self.replicas} x {self.share:g}"
 
-@dataclass(frozen=True, eq=True)
+
+@dataclass(frozen=True, eq=False)
 class Allocation(Mapping[str, Resources]):
     """Resources by operator. Immutable, so that a plan cannot be changed after it was made.
+
+    Two allocations are equal if they give the same to every operator, in whatever order they name them.
 
     >>> full = Allocation.of(parser=Resources(1.0), matcher=Resources(0.7, replicas=2))
     >>> full["matcher"].cores, round(full.mean_cores, 3)
     (1.4, 1.2)
+    >>> str(full)
+    'parser 1, matcher 2 x 0.7'
+    >>> full == Allocation.of(matcher=Resources(0.7, replicas=2), parser=Resources(1.0))
+    True
     """
 
     entries: tuple[tuple[str, Resources], ...]
@@ -46,6 +55,17 @@ class Allocation(Mapping[str, Resources]):
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Allocation):
+            return NotImplemented
+        return self.entries == other.entries or dict(self.entries) == dict(other.entries)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.entries))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {resources}" for name, resources in self.entries)
 
     def with_(self, name: str, resources: Resources) -> Allocation:
         """The same with other resources for one operator."""

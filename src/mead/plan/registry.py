@@ -1,0 +1,30 @@
+"""All policies by name, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from mead.config.policies import PolicyOptions
+from mead.plan.policy import Policy
+from mead.plan.static import Static
+from mead.plan.threshold import Threshold
+
+POLICIES: Mapping[str, Callable[[Any], Policy[Any]]] = MappingProxyType(
+    {
+        "static": Static,
+        "threshold": Threshold,
+    }
+)
+"""Every policy, made from its own options."""
+
+
+def policy(options: PolicyOptions) -> Policy[Any]:
+    """The policy that the options are for.
+
+    >>> from mead.config.policies import ThresholdOptions
+    >>> policy(ThresholdOptions(high=0.8)).interval_s
+    10.0
+    """
+    return POLICIES[options.name](options)

@@ -1,0 +1,38 @@
+"""One allocation for ever: what every other policy has to be better than."""
+
+from __future__ import annotations
+
+from mead.config.policies import StaticOptions
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.observation import Observation
+from mead.knowledge.plan import Plan
+from mead.plan.rules import bounded
+from mead.plan.steps import moved, unusable
+
+
+class Static:
+    """Gives every operator the same share, on all replicas that it may have."""
+
+    def __init__(self, options: StaticOptions) -> None:
+        self.name: str = options.name
+        self.interval_s, self.share = options.interval_s, options.share
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> str:
+        """Why nothing can be done now; empty if something can."""
+        return unusable(observation, knowledge.pipeline)
+
+    def plan(self, observation: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+        """The allocation that was asked for."""
+        if analysis:
+            return Plan.keep(observation.allocation, analysis)
+        target = Allocation.of(
+            {
+                o.name: bounded(Resources(self.share or o.shares[-1], o.max_replicas), o)
+                for o in knowledge.pipeline.operators
+            }
+        )
+        fixed = "the highest levels are fixed" if self.share is None else f"a share of {self.share:g} is fixed"
+        if target == observation.allocation:
+            return Plan.keep(target, f"{fixed}: {target}")
+        return Plan(target, target, f"{moved(observation.allocation, target)}, because {fixed}")

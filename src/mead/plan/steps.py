@@ -1,0 +1,87 @@
+"""From a target to a plan: through the planning rules, with the reason in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import inf, isfinite
+
+from mead.config.policies import RuleKeys
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.plan import Plan, Prediction
+from mead.plan.rules import Rules
+
+
+class Steps:
+    """Puts the targets of one policy through its rules. It remembers when the allocation last changed.
+
+    What is in force may differ from what was decided: an engine takes its time, and in advise mode nothing is applied.
+    So a change is one that an observation shows. It is dated back to the decision that it came from, if there was one.
+    """
+
+    def __init__(self, options: RuleKeys) -> None:
+        self.rules = Rules(options.one_level_down, options.hold_down_s)
+        self._seen: Allocation | None = None
+        self._decided: Allocation | None = None
+        self._decided_s = -inf
+        self._changed_s = -inf
+
+    def to(
+        self,
+        target: Allocation,
+        observation: Observation,
+        pipeline: Pipeline,
+        because: str,
+        predicted: Callable[[Allocation], Mapping[str, Prediction]] = lambda _: {},
+    ) -> Plan:
+        """The plan that leads towards a target. ``because`` says why the target is one."""
+        now, allocation = observation.allocation, self.limited(target, observation, pipeline)
+        what = "keep" if allocation == now else moved(now, allocation)
+        rule = (
+            "" if allocation == target else f" (target {moved(now, target) or 'keep'}; the planning rules allow less)"
+        )
+        return Plan(allocation, target, f"{what}{rule}, because {because}", predicted(allocation))
+
+    def limited(self, target: Allocation, observation: Observation, pipeline: Pipeline) -> Allocation:
+        """What the rules leave of a target now."""
+        self._notice(observation)
+        since_s = observation.time_s - self._changed_s
+        allocation = self.rules.limited(target, observation.allocation, pipeline, since_change_s=since_s)
+        if allocation != observation.allocation:
+            self._decided, self._decided_s = allocation, observation.time_s
+        return allocation
+
+    def _notice(self, observation: Observation) -> None:
+        now = observation.allocation
+        if self._seen is not None and now != self._seen:
+            self._changed_s = self._decided_s if now == self._decided else observation.time_s
+        self._seen = now
+
+
+def moved(now: Allocation, then: Allocation) -> str:
+    """What changes, such as ``matcher 0.4 -> 0.55``."""
+    return ", ".join(f"{name} {now[name]} -> {then[name]}" for name in now if then[name] != now[name])
+
+
+def unusable(observation: Observation, pipeline: Pipeline) -> str:
+    """Why nothing can be decided from these readings; empty if they are sound.
+
+    A pipeline in which nothing arrived, waited or ran cannot be told from a monitor that is broken. It is left alone.
+    """
+    if observation.missing:
+        return observation.missing
+    if not (isfinite(observation.time_s) and 0 < observation.interval_s < inf):
+        return f"the readings span no time ({observation.interval_s:g} s up to {observation.time_s:g} s)"
+    names = [operator.name for operator in pipeline.operators]
+    lacking = [name for name in names if name not in observation.operators]
+    if lacking:
+        return f"there are no readings of {', '.join(lacking)}"
+    for name in names:
+        reading = observation.operators[name]
+        if min(reading.arrived, reading.completed, reading.backlog) < 0 or not 0 <= reading.busy_s < inf:
+            return f"the readings of {name} cannot be true: {reading}"
+    readings = [observation.operators[name] for name in names]
+    if not any(reading.arrived or reading.completed or reading.backlog for reading in readings):
+        return "nothing arrived, waited or was served since the last readings"
+    return ""
