@@ -14,6 +14,7 @@ from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
 from mead.plan.policy import Policy
 from mead.simulate.conditions import Conditions
+from mead.simulate.metrics import FaultyMetrics, MonitoredSimulation
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 
@@ -37,11 +38,13 @@ def run(
     *,
     seed: int,
     conditions: Conditions | None = None,
+    metrics: FaultyMetrics | None = None,
     mode: Mode = Mode.ACT,
     progress: Callable[[Round], None] = lambda _: None,
 ) -> Run:
     """Let a policy control a pipeline for as long as tuples of the trace arrive."""
     simulation = Simulation(pipeline, trace, seed, conditions=conditions)
+    engine = simulation if metrics is None else MonitoredSimulation(simulation, metrics)
     knowledge = Knowledge(pipeline, actuation_delay_s=simulation.conditions.share_delay_s)
     rounds: list[Round] = []
 
@@ -49,7 +52,7 @@ def run(
         rounds.append(this)
         progress(this)
 
-    loop = ControlLoop(simulation, policy, knowledge, VirtualClock(), mode=mode, record=record, cpu_s=process_time)
+    loop = ControlLoop(engine, policy, knowledge, VirtualClock(), mode=mode, record=record, cpu_s=process_time)
     loop.run(trace.duration_s)
     simulation.advance(max(simulation.now_s, trace.duration_s))
     simulation.drain()
