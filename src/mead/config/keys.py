@@ -6,10 +6,13 @@ for its shape and its ranges; whether matrices are a MAP or edges a graph is for
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 LARGEST = 1e12
 """Times and rates lie between this and its inverse, in seconds and 1/s; anything else is a mistaken unit."""
@@ -21,8 +24,31 @@ SHOWN_CHARACTERS = 40
 """How much of a wrong value an error message repeats."""
 
 
+KeyPath: TypeAlias = tuple[int | str, ...]
+"""Where a key stands, such as ``("operators", 2, "demand_s")``."""
+
+
 class ConfigError(ValueError):
     """A file does not say what it must. The message is one line that begins with the path of the key."""
+
+    def __init__(self, complaint: str, location: KeyPath = ()) -> None:
+        super().__init__(f"{_key_path(location)}{complaint}")
+        self.complaint, self.location = complaint, location
+
+
+def wrong_key(key: str, complaint: str) -> PydanticCustomError:
+    """What a validator of several keys raises about one of them."""
+    return PydanticCustomError("wrong_key", "{complaint}", {"key": key, "complaint": complaint})
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The known words that are nearest, ready to be appended to a complaint; nothing if none is near.
+
+    >>> did_you_mean("demand", ["name", "demand_s"])
+    '; did you mean demand_s?'
+    """
+    near = get_close_matches(word, list(known), n=2, cutoff=0.6)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def _of_usual_size(value: float) -> float:
@@ -56,7 +82,7 @@ class Keys(BaseModel):
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
-def parsed(kind: type[Parsed], text: bytes) -> Parsed:
+def parsed(kind: type[Parsed], text: bytes | str) -> Parsed:
     """A file of JSON as its typed value, or a ConfigError that names the first key that is wrong.
 
     >>> class Share(Keys):
@@ -65,12 +91,18 @@ def parsed(kind: type[Parsed], text: bytes) -> Parsed:
     Traceback (most recent call last):
         ...
     mead.config.keys.ConfigError: share: must be > 0; got -1
+    >>> parsed(Share, b'{"shares": 1}')
+    Traceback (most recent call last):
+        ...
+    mead.config.keys.ConfigError: shares: there is no such key; did you mean share?
     """
     try:
         return kind.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise ConfigError(f"{_key_path(first['loc'])}{_complaint(first)}") from error
+        found = error.errors(include_url=False)
+        # A misspelt key is also a missing one; its spelling says more.
+        first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
+        raise _located(kind, first) from error
 
 
 def read_file(path: Path) -> bytes:
@@ -81,19 +113,54 @@ def read_file(path: Path) -> bytes:
         raise ConfigError(f"cannot be read ({error.strerror or error})") from error
 
 
-def _key_path(location: tuple[int | str, ...]) -> str:
+def _key_path(location: KeyPath) -> str:
     path = ""
     for key in location:
         path += f"[{key}]" if isinstance(key, int) else f".{key}" if key.isidentifier() else f"[{key!r}]"
     return f"{path.removeprefix('.')}: " if path else ""
 
 
+def _located(kind: type[BaseModel], error: Any) -> ConfigError:
+    """The complaint about the key that is wrong, without the tags of unions, which stand in no file."""
+    models, location = [kind], []
+    for key in error["loc"]:
+        fields = [model.model_fields[key] for model in models if key in model.model_fields]
+        tagged = [
+            model for model in models if "name" in model.model_fields and model.model_fields["name"].default == key
+        ]
+        if tagged and not fields and key != error["loc"][-1]:
+            models = tagged
+            continue
+        location.append(key)
+        if isinstance(key, str) and fields:
+            models = [model for field in fields for model in _models_in(field.annotation)]
+    context = error.get("ctx", {})
+    if error["type"] == "extra_forbidden":
+        known = [name for model in models for name in model.model_fields]
+        return ConfigError(f"there is no such key{did_you_mean(str(location[-1]), known)}", tuple(location))
+    if error["type"] == "wrong_key":
+        return ConfigError(context["complaint"], (*location, context["key"]))
+    if error["type"] == "union_tag_not_found":
+        return ConfigError("is missing", (*location, "name"))
+    if error["type"] == "union_tag_invalid":
+        known = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
+        near = did_you_mean(context["tag"], known) or f"; there are {', '.join(known)}"
+        return ConfigError(f"there is no {location[-1]} {context['tag']!r}{near}", (*location, "name"))
+    return ConfigError(_complaint(error), tuple(location))
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """All models that a value of this type may be made of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
+
+
 def _complaint(error: Any) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind == "missing":
         return "is missing"
-    if kind == "extra_forbidden":
-        return "there is no such key"
     if kind == "json_invalid":
         return f"not JSON: {context['error']}"
     if kind == "value_error":

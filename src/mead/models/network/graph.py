@@ -11,6 +11,9 @@ from mead.models.ph import PH
 
 PATH_SEPARATOR = ">"
 
+MOST_PATHS = 1000
+"""Their number doubles with every fork that is joined again, and each is looked at on its own."""
+
 
 class InvalidNetworkError(ValueError):
     """The operators and edges are not a network that can be solved. The message names the rule that is broken."""
@@ -124,6 +127,12 @@ class Network:
     @cached_property
     def paths(self) -> tuple[tuple[str, ...], ...]:
         """Every way from an operator without predecessor to one without successor."""
+        ways: dict[str, int] = {}
+        for name in reversed(self.order):
+            ways[name] = sum(ways[edge.target] for edge in self.out_of(name)) or 1
+        count = sum(ways[operator.name] for operator in self.operators if not self.into(operator.name))
+        if count > MOST_PATHS:
+            raise InvalidNetworkError(f"there are {count:,} paths from source to sink; {MOST_PATHS:,} are the most")
         return tuple(path for o in self.operators if not self.into(o.name) for path in self._continued((o.name,)))
 
     def _continued(self, start: tuple[str, ...]) -> list[tuple[str, ...]]:

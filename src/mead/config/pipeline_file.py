@@ -1,0 +1,249 @@
+"""The pipeline file: operators, edges, requirements and policy in YAML, and how it becomes a pipeline.
+
+Every key is typed here, with unit, default and meaning; the reference page is made from it. A mistake is one line
+that names file, line and key.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, NoReturn, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from mead.config.keys import (
+    LEAST_PERCENT,
+    MOST_PERCENT,
+    ConfigError,
+    EdgeKey,
+    Keys,
+    Positive,
+    did_you_mean,
+    parsed,
+    read_file,
+    wrong_key,
+)
+from mead.config.policies import MapOptions, PolicyOptions
+from mead.config.yaml_lines import Document, LineError, read_yaml
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.pipeline import DEFAULT_SHARES, Batches, InvalidPipelineError, Operator, Pipeline
+from mead.knowledge.requirement import Requirement
+from mead.models.network.graph import Edge, InvalidNetworkError
+from mead.models.ph import MAX_ERLANG_PHASES
+
+MOST_REPLICAS = 10_000
+MOST_LEVELS_OF_SHARE = 100
+MOST_OPERATORS = 200
+MOST_EDGES = 1000
+PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)_s")
+FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+
+
+def _rising(shares: tuple[float, ...]) -> tuple[float, ...]:
+    if list(shares) != sorted(set(shares)):
+        raise ValueError(f"levels must rise from one to the next; got {list(shares)}")
+    return shares
+
+
+def _function(text: str) -> str:
+    if not FUNCTION.fullmatch(text):
+        raise ValueError(f"must be module:name, such as my.operators:parse; got {text!r}")
+    return text
+
+
+Shares = Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MOST_LEVELS_OF_SHARE), AfterValidator(_rising)]
+Replicas = Annotated[int, Field(ge=1, le=MOST_REPLICAS)]
+NotNegative = Annotated[float, Field(ge=0, le=1e6)]
+
+
+class ReplicasKeys(Keys):
+    """How many parallel tasks an operator may have."""
+
+    min: Replicas = Field(default=1, description="at least so many")
+    max: Replicas = Field(description="at most so many")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min > self.max:
+            raise wrong_key("min", f"must not exceed max, which is {self.max}; got {self.min}")
+        return self
+
+
+class BatchKeys(Keys):
+    """An operator that works in micro-batches, as a Spark query does: n tuples take overhead + n demand / share."""
+
+    overhead_s: NotNegative = Field(description="time that every micro-batch costs whatever its size, s")
+    trigger_s: Positive | None = Field(
+        default=None, description="time from the start of a micro-batch to the next, s; default as soon as it can"
+    )
+    max_tuples: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="most tuples in a micro-batch; default all that wait"
+    )
+
+
+class OperatorKeys(Keys):
+    """One processing step: in Spark, a streaming query with its own Python workers."""
+
+    name: Annotated[str, Field(min_length=1)] = Field(description="unique, without >, which joins names to paths")
+    demand_s: Positive = Field(description="CPU seconds that one tuple costs at full share")
+    scv: NotNegative | None = Field(
+        default=None, description="squared coefficient of variation of the demand; default 0.5"
+    )
+    phases: Annotated[int, Field(ge=1, le=MAX_ERLANG_PHASES)] | None = Field(
+        default=None, description="of an Erlang distributed demand, in place of scv, which is then 1/phases; default 2"
+    )
+    shares: Shares | None = Field(
+        default=None, description="CPU cores that it may have, a list of rising levels; default those of the pipeline"
+    )
+    replicas: ReplicasKeys = Field(
+        default=ReplicasKeys(min=1, max=1), description="parallel tasks that it may have; default one"
+    )
+    batch: BatchKeys | None = Field(default=None, description="micro-batches; default tuple by tuple")
+    function: Annotated[str, AfterValidator(_function)] | None = Field(
+        default=None, description="what it does on Spark, module:name; nothing in virtual time"
+    )
+
+    @model_validator(mode="after")
+    def _one_variability(self) -> Self:
+        if self.scv is not None and self.phases is not None:
+            raise wrong_key("phases", "give scv or phases, not both")
+        return self
+
+    def operator(self, shares: tuple[float, ...]) -> Operator:
+        """The operator, with the shares of the pipeline where it has none of its own."""
+        scv = self.scv if self.scv is not None else 1 / (self.phases or 2)
+        batch = self.batch
+        batches = None if batch is None else Batches(batch.overhead_s, batch.trigger_s, batch.max_tuples)
+        return Operator(
+            self.name, self.demand_s, scv, self.shares or shares, self.replicas.min, self.replicas.max, batches
+        )
+
+
+class RequirementKeys(Keys):
+    """What is asked of one path: bounds on the mean, on percentiles, or on both."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Positive]
+
+    path: str = Field(description="operators from source to sink, joined by >, such as parser>matcher")
+    mean_s: Positive | None = Field(default=None, description="bound on the mean response time, s")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _percentiles_are_spelt_right(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values
+        for key in values:
+            percentile = PERCENTILE.fullmatch(key)
+            if key not in cls.model_fields and not percentile:
+                near = did_you_mean(key, ["path", "mean_s", "p50_s", "p90_s", "p95_s", "p99_s", "p99.9_s"])
+                raise wrong_key(key, f"there is no such key{near}")
+            if percentile and not LEAST_PERCENT <= float(percentile[1]) <= MOST_PERCENT:
+                raise wrong_key(key, f"a percentile must lie between {LEAST_PERCENT:g} and {MOST_PERCENT:.10g}")
+        if not any(value is not None for key, value in values.items() if key != "path"):
+            raise ValueError("give mean_s, or a percentile such as p95_s: the bound in seconds")
+        return values
+
+    def requirements(self) -> Iterable[Requirement]:
+        """One for every bound."""
+        if self.mean_s is not None:
+            yield Requirement(self.path, self.mean_s)
+        for key, bound_s in (self.__pydantic_extra__ or {}).items():
+            yield Requirement(self.path, bound_s, percent=float(key[1:-2]))
+
+
+class PipelineKeys(Keys):
+    """A pipeline, what is asked of it, and who decides on its resources."""
+
+    name: Annotated[str, Field(min_length=1)] = Field(description="of the pipeline")
+    shares: Shares = Field(
+        default=DEFAULT_SHARES, description="CPU cores that an operator may have, a list of rising levels"
+    )
+    operators: Annotated[tuple[OperatorKeys, ...], Field(min_length=1, max_length=MOST_OPERATORS)] = Field(
+        description="the processing steps"
+    )
+    edges: Annotated[tuple[EdgeKey, ...], Field(max_length=MOST_EDGES)] = Field(
+        default=(),
+        description="[from, to] or [from, to, selectivity]: tuples along it for each that was served, default 1",
+    )
+    requirements: Annotated[tuple[RequirementKeys, ...], Field(max_length=MOST_EDGES)] = Field(
+        default=(), description="bounds on response times"
+    )
+    policy: PolicyOptions = Field(default=MapOptions(), description="who decides, and how; default map")
+    actuation_delay_s: NotNegative = Field(
+        default=0.0, description="from the order to change an allocation to its effect, s"
+    )
+
+
+class PipelineFile:
+    """A pipeline file that has been read. Raises ConfigError if its parts do not fit together."""
+
+    def __init__(self, keys: PipelineKeys) -> None:
+        self.keys = keys
+        self.policy = keys.policy
+        counts = {}
+        for part in ("operators", "edges", "requirements"):
+            counts[part] = len(getattr(keys, part))
+            if self._mistake(counts):
+                self._blame(part, counts)
+        self.pipeline = self._built(counts)
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What a policy may rely on."""
+        return Knowledge(self.pipeline, self.keys.actuation_delay_s)
+
+    def _built(self, counts: Mapping[str, int]) -> Pipeline:
+        """The pipeline of the first so many entries of every part."""
+        first = {part: getattr(self.keys, part)[:count] for part, count in counts.items()}
+        return Pipeline(
+            self.keys.name,
+            [operator.operator(self.keys.shares) for operator in first["operators"]],
+            [Edge(*edge) for edge in first.get("edges", ())],
+            [one for requirement in first.get("requirements", ()) for one in requirement.requirements()],
+        )
+
+    def _mistake(self, counts: Mapping[str, int]) -> str:
+        """What does not fit together; empty if all does."""
+        try:
+            self._built(counts).paths  # noqa: B018 - all is checked as it is made
+        except (InvalidPipelineError, InvalidNetworkError) as error:
+            return str(error)
+        return ""
+
+    def _blame(self, part: str, counts: Mapping[str, int]) -> NoReturn:
+        """Name the entry with which a part no longer fits. What does not fit is not mended by more entries."""
+        tried = range(1, counts[part] + 1)
+        place = bisect_left(tried, 1, hi=len(tried) - 1, key=lambda n: bool(self._mistake({**counts, part: n})))
+        raise ConfigError(self._mistake({**counts, part: tried[place]}), (part, place))
+
+
+def read_pipeline(path: str | Path) -> PipelineFile:
+    """A pipeline file. Raises ConfigError, in one line such as ``pipe.yaml:7: operators[2].demand_s: must be > 0``."""
+    try:
+        return parse_pipeline(read_file(Path(path)))
+    except LineError as error:
+        raise ConfigError(f"{path}:{error.line}: {error}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def parse_pipeline(text: bytes) -> PipelineFile:
+    """The same from the text of a file; mistakes are LineErrors."""
+    document = read_yaml(text)
+    if not isinstance(document.value, dict):
+        raise LineError(1, "a pipeline file is a mapping that begins with `name:` and `operators:`")
+    try:
+        return PipelineFile(parsed(PipelineKeys, json.dumps(document.value)))
+    except ConfigError as error:
+        raise _at_its_line(error, document) from error
+
+
+def _at_its_line(error: ConfigError, document: Document) -> LineError:
+    complaint = error.complaint.replace("must be a valid array", "must be a list", 1)
+    complaint = complaint.replace("must be an object", "must be a mapping such as {key: value}", 1)
+    return LineError(document.line(error.location), " ".join(complaint.split()), error.location)
