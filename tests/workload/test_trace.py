@@ -130,3 +130,15 @@ def test_event_times_must_be_as_many_as_arrivals() -> None:
     assert trace.with_event_timestamps_us([9, 5]).event_timestamps_us is not None
     with pytest.raises(TraceError, match="2 arrivals need as many event time stamps; got 3"):
         trace.with_event_timestamps_us([1, 2, 3])
+
+
+def test_a_part_of_a_trace_has_the_arrivals_iats_and_event_times_of_that_part() -> None:
+    trace = Trace.from_timestamps_us([5, 10, 10, 30, 60]).with_event_timestamps_us([1, 2, 3, 4, 5])
+    part = trace.between(5e-6, 25e-6)
+    assert part.timestamps_us.tolist() == [10, 10, 30]
+    assert part.iats_s.tolist() == [0.0, 20e-6]
+    assert part.event_timestamps_us is not None
+    assert part.event_timestamps_us.tolist() == [2, 3, 4]
+    assert trace.between(0.0, 1.0).timestamps_us.tolist() == trace.timestamps_us.tolist()
+    with pytest.raises(TraceError, match=r"fewer than two arrivals lie between 0 s and 2e-06 s"):
+        trace.between(0.0, 2e-6)

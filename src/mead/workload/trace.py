@@ -121,6 +121,24 @@ class Trace:
             raise TraceError(f"{self.timestamps_us.size} arrivals need as many event time stamps; got {events.size}")
         return replace(self, event_timestamps_us=events)
 
+    def between(self, start_s: float, end_s: float) -> Trace:
+        """The arrivals from ``start_s`` to ``end_s`` after the first one, both included.
+
+        >>> Trace.from_timestamps_s([5.0, 6.0, 8.0, 9.0]).between(1.0, 3.0).timestamps_us.tolist()
+        [6000000, 8000000]
+        """
+        times_s = self.times_s
+        first, end = int(np.searchsorted(times_s, start_s)), int(np.searchsorted(times_s, end_s, side="right"))
+        if end - first < 2:
+            raise TraceError(f"fewer than two arrivals lie between {start_s:g} s and {end_s:g} s after the first")
+        events = self.event_timestamps_us
+        return replace(
+            self,
+            timestamps_us=self.timestamps_us[first:end],
+            iats_s=self.iats_s[first : end - 1],
+            event_timestamps_us=None if events is None else events[first:end],
+        )
+
     # -- what it says -------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
