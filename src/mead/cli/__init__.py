@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import mead
-from mead.cli import fit, generate, solve
+from mead.cli import fit, generate, simulate, solve
 from mead.cli.terminal import OneLineErrors
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 app.add_typer(generate.app, name="generate")
 app.command(cls=fit.SeveralWindows)(fit.fit)
 app.command()(solve.solve)
+app.command()(simulate.simulate)
 
 
 def main() -> None:

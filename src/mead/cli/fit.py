@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
+from mead.cli.inputs import PLOT_ENDINGS, AreIats, ColumnName, Sorted, UnitName, read_trace_or_fail
 from mead.cli.terminal import AsJson, Seed, check_writable, print_json
-
-PLOT_ENDINGS = (".png", ".pdf", ".svg")
 
 
 class SeveralWindows(TyperCommand):
@@ -41,14 +40,10 @@ def fit(
         Literal["calibrated", "kpc"],
         typer.Option(help="By the queue that a model predicts, or by moments and correlation."),
     ] = "calibrated",
-    iat: Annotated[bool, typer.Option("--iat", help="The file holds inter-arrival times, not time stamps.")] = False,
-    column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The column to read: a name, or a number from 1.")
-    ] = None,
-    unit: Annotated[
-        Literal["s", "ms", "us", "ns"] | None, typer.Option(help="Unit of the numbers, where no name tells it.")
-    ] = None,
-    sort: Annotated[bool, typer.Option("--sort", help="Put time stamps in order that are not.")] = False,
+    iat: AreIats = False,
+    column: ColumnName = None,
+    unit: UnitName = None,
+    sort: Sorted = False,
     seed: Seed = 0,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw windows and models to this file: .png, .pdf or .svg.")
@@ -65,15 +60,10 @@ def fit(
 
     from mead.evaluate.fit_report import report_fits
     from mead.models.fitting.windows import DEFAULT_WINDOWS
-    from mead.workload.files import read_trace
-    from mead.workload.trace import TraceError
 
     if plot is not None:
         check_writable(ctx, plot, PLOT_ENDINGS)
-    try:
-        arrivals = read_trace(trace, iat=iat, sort=sort, column=column, unit=unit)
-    except TraceError as error:
-        ctx.fail(str(error))
+    arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
     sizes = window or DEFAULT_WINDOWS
     reports = list(report_fits(arrivals, sizes, fitter=fitter, best=best, seed=seed, clock=perf_counter))
     if plot is not None:

@@ -65,7 +65,9 @@ class Outcome:
 
 
 def statistic_s(response_s: FloatArray, requirement: Requirement) -> float:
-    """The mean or the percentile that the requirement is about."""
+    """The mean or the percentile that the requirement is about; 0 where nothing came that could have been late."""
+    if response_s.size == 0:
+        return 0.0
     if requirement.percent is None:
         return float(response_s.mean())
     return float(np.percentile(response_s, requirement.percent))

@@ -47,7 +47,7 @@ def solution_table(answer: Answer, model: str) -> Table:
     both = (*answer.operators.items(), *answer.paths.items())
     unit = TimeUnit.of(time_s for _, figures in both for time_s in figures.times_s)
     title = f"Response time in {unit.name} (model {model}, {number(answer.rate_per_s)} tuples/s)"
-    table = _table(title, "operator", "utilization", "mean", *(f"p{percent:.12g}" for percent in answer.percents))
+    table = plain_table(title, "operator", "utilization", "mean", *(f"p{percent:.12g}" for percent in answer.percents))
     for name, figures in answer.operators.items():
         table.add_row(Text(name), *_solution_cells(figures, unit))
     table.add_section()
@@ -77,7 +77,7 @@ def fit_tables(report: WindowReport) -> Iterator[Table | Text]:
 def _statistics_table(title: str, report: WindowReport) -> Table:
     span_s = max(report.used.idc, default=None)
     idc = "IDC" if span_s is None else f"IDC({span_s:g} s)"
-    table = _table(title, "", "rate/s", "SCV", "ACF(1)", "ACF(100)", idc, "limit", "states", "score")
+    table = plain_table(title, "", "rate/s", "SCV", "ACF(1)", "ACF(100)", idc, "limit", "states", "score")
     table.add_row("window", *_statistics_cells(report.trace, span_s))
     if report.is_cut:
         table.add_row("used part", *_statistics_cells(report.used, span_s))
@@ -106,13 +106,14 @@ def _response_table(responses: Sequence[ResponseAt]) -> Table:
     rows = [(at.utilization, [*at.replayed, *at.fitted, at.mg1.mean_s, at.kingman.mean_s]) for at in responses]
     unit = TimeUnit.of(time_s for _, times_s in rows for time_s in times_s)
     title = f"Response time in {unit.name} behind an Erlang-2 server"
-    table = _table(title, "utilization", "replayed", "p95", "best model", "p95", "M/G/1", "Kingman")
+    table = plain_table(title, "utilization", "replayed", "p95", "best model", "p95", "M/G/1", "Kingman")
     for utilization, times_s in rows:
         table.add_row(f"{utilization:g}", *(unit.show(time_s) for time_s in times_s))
     return table
 
 
-def _table(title: str, first: str, *others: str) -> Table:
+def plain_table(title: str, first: str, *others: str) -> Table:
+    """A table with names on the left and numbers on the right of each column."""
     table = Table(
         title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0)
     )

@@ -1,0 +1,55 @@
+"""The files that several commands take: a pipeline, a trace, and what to know about reading them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from mead.config.pipeline_file import PipelineFile
+    from mead.workload.trace import Trace
+
+POLICY_NAMES = ("static", "threshold", "mg1", "kingman", "map", "replay", "ds2", "adaptive")
+"""For the help, which must not wait for the options to load; a test compares it with them."""
+
+PLOT_ENDINGS = (".png", ".pdf", ".svg")
+
+PipelinePath = Annotated[
+    Path, typer.Argument(metavar="PIPELINE", help="A pipeline file in YAML, such as `examples/log-analysis.yaml`.")
+]
+TracePath = Annotated[
+    Path,
+    typer.Option("--trace", "-t", metavar="TRACE", help="Arrivals at the source: Parquet, CSV, text or .npy."),
+]
+AreIats = Annotated[bool, typer.Option("--iat", help="The file holds inter-arrival times, not time stamps.")]
+ColumnName = Annotated[str | None, typer.Option(metavar="NAME", help="The column to read: a name, or a number from 1.")]
+UnitOption: TypeAlias = Literal["s", "ms", "us", "ns"] | None
+UnitName = Annotated[UnitOption, typer.Option(help="Unit of the numbers, where no name tells it.")]
+Sorted = Annotated[bool, typer.Option("--sort", help="Put time stamps in order that are not.")]
+PlotPath = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw to this file: .png, .pdf or .svg.")]
+
+
+def read_pipeline_or_fail(ctx: typer.Context, path: Path) -> PipelineFile:
+    """A pipeline file, or the complaint about it."""
+    from mead.config.keys import ConfigError
+    from mead.config.pipeline_file import read_pipeline
+
+    try:
+        return read_pipeline(path)
+    except ConfigError as error:
+        ctx.fail(str(error))
+
+
+def read_trace_or_fail(
+    ctx: typer.Context, path: Path, *, iat: bool, column: str | None, unit: UnitOption, sort: bool
+) -> Trace:
+    """A trace, or the complaint about it."""
+    from mead.workload.files import read_trace
+    from mead.workload.trace import TraceError
+
+    try:
+        return read_trace(path, iat=iat, sort=sort, column=column, unit=unit)
+    except TraceError as error:
+        ctx.fail(str(error))

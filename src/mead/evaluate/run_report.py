@@ -1,0 +1,143 @@
+"""What ``mead simulate`` says of a run: response times of every path, cost, decisions, and where the tuples are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mead.evaluate.experiment import Run
+from mead.evaluate.outcome import Outcome, Verdict
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.plan import Plan, Prediction
+from mead.knowledge.round import Round
+from mead.models.arrays import FloatArray
+
+PERCENTS = (50.0, 95.0, 99.0)
+
+
+@dataclass(frozen=True)
+class PathReport:
+    """The response times of one path over the whole run."""
+
+    completed: int
+    mean_s: float | None
+    """None if nothing left the path."""
+    percentiles_s: Mapping[str, float | None]
+    """By name, such as ``p95_s``."""
+    verdicts: tuple[Verdict, ...]
+    """One for each requirement on it."""
+
+    @classmethod
+    def of(cls, response_s: FloatArray, verdicts: tuple[Verdict, ...]) -> PathReport:
+        """Of every tuple that left it."""
+        some = response_s.size > 0
+        values = np.percentile(response_s, PERCENTS).tolist() if some else [None] * len(PERCENTS)
+        percentiles_s = {f"p{percent:g}_s": value for percent, value in zip(PERCENTS, values, strict=True)}
+        return cls(response_s.size, float(response_s.mean()) if some else None, percentiles_s, verdicts)
+
+    @property
+    def met(self) -> bool:
+        """Whether every requirement on it was met; so it was where there is none."""
+        return all(verdict.met for verdict in self.verdicts)
+
+    def as_json(self) -> dict[str, Any]:
+        """As in the reference of JSON documents."""
+        return {
+            "mean_s": self.mean_s,
+            **self.percentiles_s,
+            "required": {f"{v.requirement.statistic}_s": v.requirement.bound_s for v in self.verdicts},
+            "met": self.met,
+            "completed": self.completed,
+            "broken_windows": {f"{v.requirement.statistic}_s": v.broken_windows for v in self.verdicts},
+            "worst_minute_s": {f"{v.requirement.statistic}_s": v.worst_minute_s for v in self.verdicts},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class RunReport:
+    """Everything about one run that people and scripts ask for."""
+
+    pipeline: str
+    outcome: Outcome
+    seed: int
+    duration_s: float
+    paths: Mapping[str, PathReport]
+    cores: Mapping[str, float]
+    """By operator: the time average of its cores, all replicas together."""
+    start: Allocation
+    rounds: tuple[Round, ...]
+    tuples: int
+    """That arrived at the source."""
+    lost: int
+    """What neither left, nor was filtered, nor is inside: always 0, or the simulator is wrong."""
+
+    @classmethod
+    def of(cls, run: Run, seed: int) -> RunReport:
+        """Look at a run from all sides."""
+        outcome = Outcome.of(run)
+        timeline, counters = run.simulation.timeline, run.simulation.counters
+        return cls(
+            pipeline=run.pipeline.name,
+            outcome=outcome,
+            seed=seed,
+            duration_s=run.duration_s,
+            paths={
+                path: PathReport.of(
+                    run.simulation.responses(path).response_s,
+                    tuple(verdict for verdict in outcome.verdicts if verdict.requirement.path == path),
+                )
+                for path in run.pipeline.paths
+            },
+            cores={o.name: timeline.mean_cores(o.name, run.duration_s) for o in run.pipeline.operators},
+            start=timeline.allocations[0],
+            rounds=tuple(run.rounds),
+            tuples=counters.arrived,
+            lost=counters.arrived + counters.copied - counters.departed - counters.filtered - counters.inside,
+        )
+
+    @property
+    def failed_rounds(self) -> tuple[Round, ...]:
+        """Rounds in which something went wrong, so that the allocation stayed."""
+        return tuple(this for this in self.rounds if this.error)
+
+    def as_json(self) -> dict[str, Any]:
+        """As in the reference of JSON documents."""
+        return {
+            "policy": self.outcome.policy,
+            "pipeline": self.pipeline,
+            "seed": self.seed,
+            "duration_s": self.duration_s,
+            "paths": {path: report.as_json() for path, report in self.paths.items()},
+            "cpu_share_mean": self.outcome.cpu,
+            "cores": dict(self.cores),
+            "changes": self.outcome.changes,
+            "failed_rounds": len(self.failed_rounds),
+            "timeline": [
+                {"time_s": 0.0, **_decision(Plan(self.start, self.start, "start with all that may be had"))},
+                *({"time_s": this.time_s, **_decision(this.plan)} for this in self.rounds if this.plan),
+            ],
+            "tuples": self.tuples,
+            "lost": self.lost,
+        }
+
+
+def _decision(plan: Plan) -> dict[str, Any]:
+    return {
+        "allocation": allocation_json(plan.allocation),
+        "predicted": {path: prediction_json(prediction) for path, prediction in plan.predicted.items()},
+        "reason": plan.reason,
+    }
+
+
+def allocation_json(allocation: Allocation) -> dict[str, Any]:
+    """Share and replicas by operator."""
+    return {name: {"share": given.share, "replicas": given.replicas} for name, given in allocation.items()}
+
+
+def prediction_json(prediction: Prediction) -> dict[str, Any]:
+    """What is known of a path's response time; an overloaded one has none."""
+    known = {"mean_s": prediction.mean_s, "p95_s": prediction.p95_s}
+    return {"stable": prediction.stable, **{name: value for name, value in known.items() if value is not None}}
