@@ -1,0 +1,1 @@
+"""Past rounds in a SQLite file: what was observed, decided and predicted, and what followed."""

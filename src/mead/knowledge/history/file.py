@@ -1,0 +1,219 @@
+"""A history: several runs in one SQLite file, written while they happen and readable all the time."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.history.pipeline_json import pipeline_from_json, pipeline_to_json
+from mead.knowledge.history.recorder import Recorder
+from mead.knowledge.history.rows import PHASES
+from mead.knowledge.history.schema import HistoryError, connect
+from mead.knowledge.history.values import Decision, Effect, PastRound, PastRun
+from mead.knowledge.observation import OperatorReading, PathReading
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.plan import Prediction
+
+
+class History:
+    """Opened to write (``open``) or to look (``read``). A file has one writer per run and any number of readers.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from mead.knowledge.pipeline import Operator
+    >>> from mead.knowledge.round import Round
+    >>> pipeline = Pipeline("one", [Operator("matcher", 0.0015)])
+    >>> with TemporaryDirectory() as folder, History.open(Path(folder) / "runs.sqlite") as history:
+    ...     record = history.begin("trial", pipeline, policy="static", started="2026-01-01T12:00:00Z")
+    ...     record(Round(time_s=60.0, error="observe: TimeoutError: no answer"))
+    ...     [(run.name, run.rounds, run.errors) for run in history.runs()]
+    [('trial', 1, 1)]
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.path = path
+        self._connection = connection
+        self._connection.row_factory = sqlite3.Row
+        self._recorders: list[Recorder] = []
+
+    @classmethod
+    def open(cls, path: Path) -> History:
+        """To add runs. The file is made if it is not there."""
+        return cls(connect(path, write=True), path)
+
+    @classmethod
+    def read(cls, path: Path) -> History:
+        """To look only, also while a run is being written."""
+        return cls(connect(path, write=False), path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        for recorder in self._recorders:
+            recorder.finish() if failure is None else recorder.flush()
+        self._connection.close()
+
+    def begin(
+        self,
+        name: str,
+        pipeline: Pipeline,
+        *,
+        policy: str,
+        started: str,
+        options: Mapping[str, Any] | None = None,
+        engine: str = "simulator",
+        mode: str = "act",
+        workload: str = "",
+        batch: int = 1,
+    ) -> Recorder:
+        """A new run. What is returned is the ``record`` of its control loop.
+
+        ``batch`` rounds share a commit. Where rounds follow each other without a pause, as in virtual time, a few
+        hundred cost a tenth; live, every round should be there at once.
+        """
+        values = (
+            name,
+            pipeline_to_json(pipeline),
+            policy,
+            json.dumps(options or {}, default=str),
+            engine,
+            mode,
+            workload,
+            started,
+        )
+        with self._errors("written"):
+            places = ", ".join("?" * len(values))
+            cursor = self._connection.execute(f"INSERT INTO run VALUES (NULL, {places}, 0)", values)  # noqa: S608
+        recorder = Recorder(self._connection, cursor.lastrowid or 0, pipeline, advises=mode != "act", batch=batch)
+        self._recorders.append(recorder)
+        return recorder
+
+    def runs(self) -> list[PastRun]:
+        """All runs, oldest first."""
+        rows = self._rows(
+            """
+            SELECT run.*, count(round.number) AS rounds, total(round.changed) AS changes,
+                   total(round.error != '') AS errors, coalesce(max(round.time_s), 0) AS duration_s
+            FROM run LEFT JOIN round ON round.run = run.number GROUP BY run.number ORDER BY run.number
+            """
+        )
+        return [
+            PastRun(
+                **{key: row[key] for key in ("number", "name", "policy", "engine", "mode", "workload", "started")},
+                pipeline=pipeline_from_json(row["pipeline"]),
+                options=json.loads(row["options"]),
+                finished=bool(row["finished"]),
+                rounds=row["rounds"],
+                changes=int(row["changes"]),
+                errors=int(row["errors"]),
+                duration_s=row["duration_s"],
+            )
+            for row in rows
+        ]
+
+    def run(self, number: int) -> PastRun:
+        """The run of that number."""
+        runs = {run.number: run for run in self.runs()}
+        if number not in runs:
+            known = f"those that it has are 1 to {max(runs)}" if runs else "it has none"
+            raise HistoryError(f"{self.path}: there is no run {number}; {known}")
+        return runs[number]
+
+    def decisions(self, run: int, *, changes_only: bool = False, limit: int | None = None) -> list[Decision]:
+        """What was decided, oldest first, each with what followed until the next of them; the last ``limit``."""
+        kind, which = ("change", "AND changed") if changes_only else ("round", "")
+        rows = self._rows(
+            f"SELECT * FROM round WHERE run = ? {which} ORDER BY number DESC LIMIT ?",  # noqa: S608
+            run,
+            -1 if limit is None else limit,
+        )[::-1]
+        first = rows[0]["number"] if rows else 0
+        operators = self._by_round("SELECT * FROM operator WHERE run = ? AND round >= ?", run, first)
+        effects = self._by_round(f"SELECT * FROM effect_of_{kind} WHERE run = ? AND round >= ?", run, first)  # noqa: S608
+        return [
+            Decision(
+                round=row["number"],
+                time_s=row["time_s"],
+                before=_allocation(operators[row["number"]], "before_"),
+                after=_allocation(operators[row["number"]], "planned_"),
+                target=_allocation(operators[row["number"]], "target_"),
+                changed=bool(row["changed"]),
+                applied=bool(row["applied"]),
+                reason=row["reason"],
+                missing=row["missing"],
+                error=row["error"],
+                effects=tuple(_effect(effect) for effect in effects[row["number"]]),
+            )
+            for row in rows
+        ]
+
+    def rounds(self, run: int, *, after: int = 0, limit: int | None = None) -> list[PastRound]:
+        """What was seen in the rounds after the one of that number, oldest first."""
+        rows = self._rows(
+            "SELECT * FROM round WHERE run = ? AND number > ? ORDER BY number LIMIT ?",
+            run,
+            after,
+            -1 if limit is None else limit,
+        )
+        last = rows[-1]["number"] if rows else 0
+        operators, paths = (
+            self._by_round(f"SELECT * FROM {table} WHERE run = ? AND round > ? AND round <= ?", run, after, last)  # noqa: S608
+            for table in ("operator", "path")
+        )
+        return [
+            PastRound(
+                round=row["number"],
+                **{key: row[key] for key in ("time_s", "observed_s", "interval_s", "rate_per_s", "missing", "error")},
+                in_force=_allocation(operators[row["number"]], ""),
+                operators={
+                    r["name"]: OperatorReading(r["arrived"], r["completed"], r["backlog"], r["busy_s"])
+                    for r in operators[row["number"]]
+                    if None not in (r["arrived"], r["completed"], r["backlog"], r["busy_s"])
+                },
+                paths={
+                    r["name"]: PathReading(r["completed"], r["response_sum_s"], r["late"])
+                    for r in paths[row["number"]]
+                    if None not in (r["completed"], r["response_sum_s"], r["late"])
+                },
+                phase_s={phase: row[f"{phase}_s"] for phase in PHASES if row[f"{phase}_s"] is not None},
+            )
+            for row in rows
+        ]
+
+    def _by_round(self, query: str, *values: int) -> Mapping[int, list[sqlite3.Row]]:
+        """Rows by their round, in the order of the pipeline."""
+        found: dict[int, list[sqlite3.Row]] = defaultdict(list)
+        for row in self._rows(f"{query} ORDER BY round, place", *values):
+            found[row["round"]].append(row)
+        return found
+
+    def _rows(self, query: str, *values: int) -> list[sqlite3.Row]:
+        with self._errors("read"):
+            return self._connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise HistoryError(f"{self.path}: cannot be {doing} ({error})") from error
+
+
+def _allocation(rows: list[sqlite3.Row], prefix: str) -> Allocation | None:
+    """What those columns hold; None if they are empty."""
+    if any(row[f"{prefix}share"] is None or row[f"{prefix}replicas"] is None for row in rows):
+        return None
+    return Allocation.of({row["name"]: Resources(row[f"{prefix}share"], row[f"{prefix}replicas"]) for row in rows})
+
+
+def _effect(row: sqlite3.Row) -> Effect:
+    predicted = None
+    if row["predicted_stable"] is not None:
+        predicted = Prediction(row["predicted_mean_s"], row["predicted_p95_s"], stable=bool(row["predicted_stable"]))
+    return Effect(row["path"], predicted, row["completed"] or 0, row["mean_s"], row["late"] or 0)

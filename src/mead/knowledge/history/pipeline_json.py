@@ -1,0 +1,41 @@
+"""A pipeline as JSON, so that a history can be read without the file that described it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from mead.knowledge.pipeline import Batches, Operator, Pipeline
+from mead.knowledge.requirement import Requirement
+from mead.models.network.graph import Edge
+
+
+def pipeline_to_json(pipeline: Pipeline) -> str:
+    """All that describes it.
+
+    >>> pipeline = Pipeline("one", [Operator("matcher", 0.0015)])
+    >>> pipeline_from_json(pipeline_to_json(pipeline)) == pipeline
+    True
+    """
+    return json.dumps(asdict(pipeline), allow_nan=False)
+
+
+def pipeline_from_json(text: str) -> Pipeline:
+    """The pipeline that was written."""
+    keys = json.loads(text)
+    operators = [
+        Operator(
+            **operator
+            | {
+                "shares": tuple(operator["shares"]),
+                "batches": None if operator["batches"] is None else Batches(**operator["batches"]),
+            }
+        )
+        for operator in keys["operators"]
+    ]
+    return Pipeline(
+        keys["name"],
+        operators,
+        [Edge(**edge) for edge in keys["edges"]],
+        [Requirement(**requirement) for requirement in keys["requirements"]],
+    )

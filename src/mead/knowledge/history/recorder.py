@@ -1,0 +1,147 @@
+"""Writes the rounds of one run as they happen, and never gets in the way of control."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections import deque
+from typing import NamedTuple
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.history.rows import PHASES, Row, number, operator_rows, path_rows, rate_per_s, text
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.round import Round
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 3_600
+"""Rounds that are kept for a file that cannot be written: an hour at a round per second."""
+
+ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 17, 18, 10
+
+
+class _Rows(NamedTuple):
+    """All of one round."""
+
+    round: Row
+    operators: list[Row]
+    paths: list[Row]
+
+
+class Recorder:
+    """The ``record`` of a control loop. What cannot be written is reported once, kept, and tried again later.
+
+    ``batch`` rounds share a commit, so a writer that is killed loses that many rounds at most.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, run: int, pipeline: Pipeline, *, advises: bool, batch: int
+    ) -> None:
+        self.run, self.pipeline, self.advises, self.batch = run, pipeline, advises, batch
+        self.lost = 0
+        """Rounds that are in no file, because it could not be written for too long, or could not be understood."""
+        self._connection = connection
+        self._waiting: deque[_Rows] = deque()
+        self._next_try = batch
+        self._number = 0
+        self._in_force: Allocation | None = None if advises else pipeline.most
+        self._advised: Allocation | None = None
+        self._rounds: deque[tuple[float, int]] = deque(maxlen=MOST_WAITING)
+        self._changes: deque[tuple[float, int]] = deque([(0.0, 0)], maxlen=MOST_WAITING)
+
+    def __call__(self, this: Round) -> None:
+        """Keep a round, and write if enough of them wait."""
+        try:
+            self._waiting.append(self._rows_of(this))
+        except Exception as error:  # noqa: BLE001 - nothing that happens here may stop the loop
+            self.lost += 1
+            if self.lost == 1:
+                log.warning("the history lacks the round at %s s: %s: %s", this.time_s, type(error).__name__, error)
+        if len(self._waiting) >= self._next_try:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits, now; or say what is in the way."""
+        troubled = self._next_try > self.batch
+        try:
+            self._write()
+        except sqlite3.Error as error:
+            if not troubled:
+                log.warning("the history cannot be written (%s); control goes on, and it is tried again", error)
+            while len(self._waiting) > MOST_WAITING:
+                self._waiting.popleft()
+                self.lost += 1
+            self._next_try = min(2 * max(len(self._waiting), self.batch), MOST_WAITING + 1)
+            return
+        if troubled:
+            log.warning("the history is written again; it lacks %d rounds", self.lost)
+        self._next_try = self.batch
+
+    def finish(self) -> None:
+        """Write what waits, and that the run is over."""
+        self.flush()
+        if self._waiting:
+            log.warning("the last %d rounds of run %d are not in the history", len(self._waiting), self.run)
+        try:
+            self._connection.execute("UPDATE run SET finished = 1 WHERE number = ?", (self.run,))
+        except sqlite3.Error as error:
+            log.warning("the end of run %d cannot be written (%s)", self.run, error)
+
+    def _write(self) -> None:
+        """All or nothing."""
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for table, columns, rows in (
+                ("round", ROUND_COLUMNS, [this.round for this in self._waiting]),
+                ("operator", OPERATOR_COLUMNS, [row for this in self._waiting for row in this.operators]),
+                ("path", PATH_COLUMNS, [row for this in self._waiting for row in this.paths]),
+            ):
+                places = ", ".join("?" * columns)
+                connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608 - names of ours
+            connection.execute("COMMIT")
+        except sqlite3.Error:
+            if connection.in_transaction:  # some errors have rolled back already
+                connection.execute("ROLLBACK")
+            raise
+        self._waiting.clear()
+
+    def _rows_of(self, this: Round) -> _Rows:
+        before, seen, plan = self._in_force, this.observation, this.plan
+        planned = this.in_force if plan is None else plan.allocation
+        compared = (self._advised or before) if self.advises else before
+        changed, applied = plan is not None and planned != compared, planned == this.in_force
+        observed_s = None if seen is None else number(seen.time_s)
+        key = (self.run, self._number + 1)
+        rows = _Rows(
+            round=(
+                *key,
+                float(this.time_s),
+                observed_s,
+                None if seen is None else number(seen.interval_s),
+                None if seen is None else rate_per_s(seen),
+                "" if seen is None else text(seen.missing),
+                "" if plan is None else text(plan.reason),
+                text(this.error),
+                int(changed),
+                int(applied),
+                _last_before(self._rounds, observed_s),
+                _last_before(self._changes, observed_s),
+                *(number(this.phase_s.get(phase)) for phase in PHASES),
+            ),
+            operators=[(*key, *row) for row in operator_rows(this, self.pipeline, before)],
+            paths=[(*key, *row) for row in path_rows(this, self.pipeline)],
+        )
+        self._number += 1
+        self._rounds.append((this.time_s, self._number))
+        if changed and applied:
+            self._changes.append((this.time_s, self._number))
+        self._in_force, self._advised = this.in_force, planned
+        return rows
+
+
+def _last_before(times: deque[tuple[float, int]], time_s: float | None) -> int | None:
+    """The last round before that time. Readings are rarely late, so it is looked for from the end."""
+    if time_s is None:
+        return None
+    return next((number for at_s, number in reversed(times) if at_s < time_s), None)

@@ -1,0 +1,89 @@
+"""A round as rows of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import TypeAlias
+
+import numpy as np
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.round import Round
+
+Value: TypeAlias = float | int | str | None
+Row: TypeAlias = tuple[Value, ...]
+
+PHASES = ("observe", "analyze", "plan", "execute")
+
+
+def operator_rows(this: Round, pipeline: Pipeline, before: Allocation | None) -> Iterator[Row]:
+    """Place, name, readings, and what the operator had, has, and was to have."""
+    seen = this.observation
+    plan = this.plan
+    for place, operator in enumerate(pipeline.operators):
+        reading = None if seen is None else seen.operators.get(operator.name)
+        yield (
+            place,
+            operator.name,
+            *_readings(reading),
+            *_resources(None if seen is None else seen.allocation, operator.name),
+            *_resources(before, operator.name),
+            *_resources(this.in_force, operator.name),
+            *_resources(None if plan is None else plan.allocation, operator.name),
+            *_resources(None if plan is None else plan.target, operator.name),
+        )
+
+
+def path_rows(this: Round, pipeline: Pipeline) -> Iterator[Row]:
+    """Place, name, readings, and what was predicted."""
+    for place, name in enumerate(pipeline.paths):
+        reading = None if this.observation is None else this.observation.paths.get(name)
+        predicted = None if this.plan is None else this.plan.predicted.get(name)
+        yield (
+            place,
+            name,
+            None if reading is None else _count(reading.completed),
+            None if reading is None else number(reading.response_sum_s),
+            None if reading is None else _count(reading.late),
+            None if predicted is None else number(predicted.mean_s),
+            None if predicted is None else number(predicted.p95_s),
+            None if predicted is None else int(predicted.stable),
+        )
+
+
+def rate_per_s(observation: Observation) -> float | None:
+    """Arrivals at the source in the interval of the observation, or as much of it as was counted."""
+    if not observation.interval_s > 0:
+        return None
+    bins = round(min(observation.counts.size, observation.interval_s / COUNT_BIN_S))
+    with np.errstate(all="ignore"):  # counts that cannot be true are written down, too
+        return number(observation.counts[-bins:].sum() / (bins * COUNT_BIN_S)) if bins else None
+
+
+def number(value: float | None) -> float | None:
+    """A plain number, and nothing where it is none: a history holds no NaN and no infinity."""
+    return float(value) if value is not None and isfinite(value) else None
+
+
+def text(value: str) -> str:
+    """What can be written as UTF-8."""
+    return value.encode(errors="replace").decode()
+
+
+def _readings(reading: OperatorReading | None) -> Row:
+    if reading is None:
+        return (None,) * 4
+    return _count(reading.arrived), _count(reading.completed), _count(reading.backlog), number(reading.busy_s)
+
+
+def _count(value: float) -> int | None:
+    """A plain integer: SQLite would store one of NumPy as a blob, and cannot store a large one."""
+    return int(value) if isfinite(value) and abs(value) < 2**63 else None
+
+
+def _resources(allocation: Allocation | None, name: str) -> tuple[float | None, int | None]:
+    resources = None if allocation is None else allocation.get(name)
+    return (None, None) if resources is None else (number(resources.share), _count(resources.replicas))

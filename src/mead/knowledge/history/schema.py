@@ -1,0 +1,178 @@
+"""The tables of a history, and whether a file is one.
+
+Everything is kept in plain columns, so that any program that reads SQLite can ask its own questions.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+APPLICATION = 0x4D454144
+"""``MEAD`` in four letters, where SQLite keeps the kind of a file."""
+
+VERSION = 1
+
+MOST_WAIT_S = 0.25
+"""For another writer. Control goes on; what cannot be written now is written with a later round."""
+
+
+class HistoryError(Exception):
+    """The file cannot be used as a history. The message begins with its path."""
+
+
+TABLES = """
+CREATE TABLE run (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    pipeline TEXT NOT NULL,       -- JSON
+    policy TEXT NOT NULL,
+    options TEXT NOT NULL,        -- JSON
+    engine TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    workload TEXT NOT NULL,
+    started TEXT NOT NULL,
+    finished INTEGER NOT NULL     -- 0: it is still running, or it broke off
+);
+
+CREATE TABLE round (
+    run INTEGER NOT NULL REFERENCES run,
+    number INTEGER NOT NULL,      -- from 1
+    time_s REAL NOT NULL,         -- since the run began
+    observed_s REAL,              -- the time that the readings are of
+    interval_s REAL,
+    rate_per_s REAL,              -- arrivals at the source
+    missing TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    error TEXT NOT NULL,
+    changed INTEGER NOT NULL,     -- whether something else was planned than before
+    applied INTEGER NOT NULL,     -- whether the plan is in force, or ordered
+    follows_round INTEGER,        -- the last round before the time of the readings
+    follows_change INTEGER,       -- the last round before it that changed what is in force
+    observe_s REAL,               -- CPU seconds by phase; NULL where the round did not get there
+    analyze_s REAL,
+    plan_s REAL,
+    execute_s REAL,
+    PRIMARY KEY (run, number)
+) WITHOUT ROWID;
+
+CREATE TABLE operator (
+    run INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    place INTEGER NOT NULL,       -- in the pipeline
+    name TEXT NOT NULL,
+    arrived INTEGER,              -- readings, NULL if they are missing
+    completed INTEGER,
+    backlog INTEGER,
+    busy_s REAL,
+    seen_share REAL,              -- what was in force at the time of the readings
+    seen_replicas INTEGER,
+    before_share REAL,            -- what was in force, or ordered, before the round
+    before_replicas INTEGER,
+    share REAL,                   -- and after it
+    replicas INTEGER,
+    planned_share REAL,
+    planned_replicas INTEGER,
+    target_share REAL,            -- what the policy wanted before bounds and planning rules
+    target_replicas INTEGER,
+    PRIMARY KEY (run, round, place)
+) WITHOUT ROWID;
+
+CREATE TABLE path (
+    run INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    place INTEGER NOT NULL,       -- in the pipeline
+    name TEXT NOT NULL,
+    completed INTEGER,            -- readings, NULL if they are missing
+    response_sum_s REAL,
+    late INTEGER,
+    predicted_mean_s REAL,        -- for what was planned; NULL if nothing was predicted
+    predicted_p95_s REAL,
+    predicted_stable INTEGER,
+    PRIMARY KEY (run, round, place)
+) WITHOUT ROWID;
+"""
+
+EFFECT = """
+CREATE VIEW effect_of_{kind} AS
+SELECT path.run, path.round, decision.time_s, path.place, path.name AS path,
+       path.predicted_mean_s, path.predicted_p95_s, path.predicted_stable,
+       later.until_s, later.completed, later.mean_s, later.late
+FROM round AS decision
+JOIN path ON path.run = decision.run AND path.round = decision.number
+LEFT JOIN (
+    SELECT round.run, round.follows_{kind} AS round, path.place,
+           max(round.observed_s) AS until_s,
+           sum(path.completed) AS completed,
+           sum(path.response_sum_s) / nullif(sum(path.completed), 0) AS mean_s,
+           sum(path.late) AS late
+    FROM round JOIN path ON path.run = round.run AND path.round = round.number
+    WHERE round.missing = ''
+    GROUP BY round.run, round.follows_{kind}, path.place
+) AS later
+ON decision.applied AND later.run = decision.run AND later.round = decision.number AND later.place = path.place
+{which};
+"""
+"""Every decision with what followed it, path by path, until the next one: predicted beside observed.
+
+A plan that was not applied is not responsible for what followed, and has nothing there.
+"""
+
+SCHEMA = f"""
+BEGIN;
+{TABLES}
+{EFFECT.format(kind="round", which="")}
+{EFFECT.format(kind="change", which="WHERE decision.changed")}
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+COMMIT;
+"""
+
+
+def connect(path: Path, *, write: bool) -> sqlite3.Connection:
+    """The file as a database, made if it is to be written and is not there."""
+    if not write and not path.exists():
+        raise HistoryError(f"{path}: there is no such file")
+    if path.is_dir():
+        raise HistoryError(f"{path}: is a folder; name a file")
+    if not path.parent.is_dir():
+        raise HistoryError(f"{path}: there is no folder {path.parent}; make it first")
+    try:
+        # The loop may turn in another thread than the one that opened the file; it is never used by two at once.
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}",
+            uri=True,
+            timeout=MOST_WAIT_S,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+    except sqlite3.Error as error:
+        raise HistoryError(f"{path}: cannot be opened ({error})") from error
+    try:
+        _prepare(connection, path, write=write)
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        if error.sqlite_errorname == "SQLITE_NOTADB":
+            raise HistoryError(f"{path}: is not a history; name another file") from error
+        raise HistoryError(f"{path}: cannot be {'written' if write else 'read'} ({error})") from error
+    except HistoryError:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None:
+    empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if empty and write:
+        connection.execute("PRAGMA journal_mode = WAL")  # readers see the last commit and never wait
+        connection.executescript(SCHEMA)
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise HistoryError(f"{path}: is not a history; name another file")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > VERSION:
+        raise HistoryError(
+            f"{path}: was written by a newer version of MEAD (format {version}, this one reads up to {VERSION}); "
+            "update MEAD"
+        )
+    if write:
+        connection.execute("PRAGMA synchronous = NORMAL")  # a crash of the machine may cost the last rounds, no more

@@ -1,0 +1,93 @@
+"""What a history answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import OperatorReading, PathReading
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.plan import Prediction
+
+
+@dataclass(frozen=True)
+class PastRun:
+    """One run: who controlled what, and how often something happened."""
+
+    number: int
+    name: str
+    pipeline: Pipeline
+    policy: str
+    options: Mapping[str, Any]
+    engine: str
+    mode: str
+    workload: str
+    started: str
+    finished: bool
+    """Otherwise it is still running, or it broke off."""
+    rounds: int
+    changes: int
+    errors: int
+    duration_s: float
+    """Up to the last round that was written."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a decision was to do to a path, and what was seen there until the next one."""
+
+    path: str
+    predicted: Prediction | None
+    completed: int
+    mean_s: float | None
+    """Of the tuples that left in that time; None if there were none, or the plan was not applied."""
+    late: int
+
+    @property
+    def error_s(self) -> float | None:
+        """Observed less predicted mean, where there are both."""
+        if self.mean_s is None or self.predicted is None or self.predicted.mean_s is None:
+            return None
+        return self.mean_s - self.predicted.mean_s
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What one round decided, and what followed."""
+
+    round: int
+    time_s: float
+    before: Allocation | None
+    """What was in force, or ordered; None if that was not known yet."""
+    after: Allocation | None
+    """What was planned; None for a loop that only observes."""
+    target: Allocation | None
+    """What the policy wanted before bounds and planning rules."""
+    changed: bool
+    """Whether something else was planned than before."""
+    applied: bool
+    reason: str
+    missing: str
+    error: str
+    effects: tuple[Effect, ...]
+
+
+@dataclass(frozen=True)
+class PastRound:
+    """What one round saw. Readings that were missing are left out."""
+
+    round: int
+    time_s: float
+    observed_s: float | None
+    interval_s: float | None
+    rate_per_s: float | None
+    missing: str
+    error: str
+    in_force: Allocation | None
+    """What was in force, or ordered, when the round was over."""
+    operators: Mapping[str, OperatorReading]
+    paths: Mapping[str, PathReading]
+    phase_s: Mapping[str, float]
+    """CPU seconds by phase."""
