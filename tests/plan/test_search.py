@@ -9,7 +9,8 @@ from mead.knowledge.requirement import Requirement
 from mead.models.map import MAP
 from mead.models.network.graph import Edge
 from mead.models.network.solve import NetworkSolution, solve_network
-from mead.plan.search import Predictor, exact, heuristic, meets
+from mead.plan.forecast import meets
+from mead.plan.search import Predictor, exact, heuristic
 
 
 def pipeline(bound_s: float, percent: float | None = None) -> Pipeline:

@@ -83,6 +83,10 @@ class DS2Options(RuleKeys):
     name: Literal["ds2"] = "ds2"
     interval_s: Positive = Field(default=60.0, description="time between two decisions, s")
     target_utilization: Fraction = Field(default=0.7, description="how busy an operator should be")
+    boundary: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.3, description="how far the utilization may be off before anything changes"
+    )
+    catch_up_s: Positive = Field(default=300.0, description="time in which a backlog should be gone, s")
 
 
 class AdaptiveOptions(Keys):

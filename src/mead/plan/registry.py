@@ -7,7 +7,12 @@ from types import MappingProxyType
 from typing import Any
 
 from mead.config.policies import PolicyOptions
+from mead.plan.ds2 import DS2
+from mead.plan.kingman import Kingman
+from mead.plan.map import Map
+from mead.plan.mg1 import MG1
 from mead.plan.policy import Policy
+from mead.plan.replay import Replay
 from mead.plan.static import Static
 from mead.plan.threshold import Threshold
 
@@ -15,6 +20,11 @@ POLICIES: Mapping[str, Callable[[Any], Policy[Any]]] = MappingProxyType(
     {
         "static": Static,
         "threshold": Threshold,
+        "mg1": MG1,
+        "kingman": Kingman,
+        "map": Map,
+        "replay": Replay,
+        "ds2": DS2,
     }
 )
 """Every policy, made from its own options."""

@@ -5,8 +5,8 @@ Both ask a predictor for response times; where those come from (M/G/1, fitted MA
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
 from math import inf
 from typing import TypeAlias
 
@@ -15,7 +15,8 @@ from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.models.network.solve import NetworkSolution
-from mead.models.queues.response import QueueSolution, Unstable
+from mead.plan.forecast import meets, response_s
+from mead.plan.rules import one_up
 
 Predictor: TypeAlias = Callable[[Allocation], NetworkSolution]
 
@@ -23,35 +24,24 @@ LEAST_GAIN = 0.05
 """The paper's delta, which it does not give: a step that gains less than this part of the bound is not worth it."""
 
 
-def response_s(solution: QueueSolution, percent: float | None = None) -> float:
-    """Mean or percentile, and infinity for an overloaded queue: fit for comparisons, never for reports."""
-    if isinstance(solution, Unstable):
-        return inf
-    return solution.mean_s if percent is None else solution.percentile_s(percent)
-
-
-def meets(solution: NetworkSolution, requirement: Requirement) -> bool:
-    """Whether a prediction keeps a requirement."""
-    return response_s(solution.paths[requirement.path], requirement.percent) <= requirement.bound_s
-
-
 def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
     """Fig. 5 of the MEAD paper: from the lowest level up, path by path, always the operator that answers latest.
 
     A step that gains less than ``LEAST_GAIN`` of the bound while the bound is still broken is undone, and the path
-    given up. An overloaded operator is raised regardless.
+    given up. An overloaded operator is raised regardless. Beyond the paper, replicas are added where the share is at
+    its highest.
     """
     allocation = Allocation.of({operator.name: operator.least for operator in pipeline.operators})
     for requirement in pipeline.requirements:
         names = requirement.path.split(PATH_SEPARATOR)
         solution = predict(allocation)
         while not meets(solution, requirement):
-            growing = [name for name in names if _next_level(pipeline.operator(name), allocation[name])]
+            raised = {name: one_up(pipeline.operator(name), allocation[name]) for name in names}
+            growing = [name for name in names if raised[name] != allocation[name]]
             if not growing:
                 break
             slowest = max(growing, key=lambda name: response_s(solution.operators[name]))
-            level = _next_level(pipeline.operator(slowest), allocation[slowest])
-            grown = allocation.with_(slowest, level or allocation[slowest])
+            grown = allocation.with_(slowest, raised[slowest])
             after = predict(grown)
             before_s = response_s(solution.paths[requirement.path], requirement.percent)
             after_s = response_s(after.paths[requirement.path], requirement.percent)
@@ -63,32 +53,74 @@ def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
 
 
 def exact(pipeline: Pipeline, predict: Predictor) -> Allocation:
-    """The cheapest allocation that meets every requirement, by trying them in the order of their cost.
+    """The cheapest allocation that meets every requirement; where there is none, the one that comes closest.
 
-    If none does, the one that comes closest: with the least excess over its bound on the worst path.
+    Allocations are tried in the order of their cost. It relies on more CPU never making a predicted response time
+    longer, and so leaves out what need not be tried: levels at which an operator breaks a requirement even if all
+    others have all they may have; and, where a path has failed, whatever gives no more to those it depends on.
     """
-    levels = [_levels(operator) for operator in pipeline.operators]
-    names = [operator.name for operator in pipeline.operators]
-    candidates = [Allocation(tuple(zip(names, choice, strict=True))) for choice in product(*levels)]
-    closest, least_excess = candidates[-1], inf
-    for allocation in sorted(candidates, key=lambda a: a.cores):
-        solution = predict(allocation)
-        excess = max(
-            (response_s(solution.paths[r.path], r.percent) / r.bound_s for r in pipeline.requirements), default=0.0
-        )
-        if excess <= 1:
+    top = closest(pipeline)
+    if not all(meets(predict(top), requirement) for requirement in pipeline.requirements):
+        return top
+    levels = {
+        operator.name: [
+            resources
+            for resources in _levels(operator)
+            if all(meets(predict(top.with_(operator.name, resources)), r) for r in pipeline.requirements)
+        ]
+        for operator in pipeline.operators
+        if operator.name in involved(pipeline, *pipeline.requirements)
+    }
+    upstream = {r: sorted(involved(pipeline, r)) for r in pipeline.requirements}
+    failed: dict[Requirement, list[list[Resources]]] = {r: [] for r in pipeline.requirements}
+    for choice in _by_cost(levels):
+        allocation = Allocation.of({**top, **choice})
+        given = {r: [allocation[name] for name in names] for r, names in upstream.items()}
+        if any(_no_more(given[r], before) for r in failed for before in failed[r]):
+            continue
+        broken = next((r for r in pipeline.requirements if not meets(predict(allocation), r)), None)
+        if broken is None:
             return allocation
-        if excess < least_excess:
-            closest, least_excess = allocation, excess
-    return closest
+        failed[broken].append(given[broken])
+    return top
+
+
+def closest(pipeline: Pipeline) -> Allocation:
+    """All that can help the requirements, and no more: the operators on their ways get all they may have."""
+    helpful = involved(pipeline, *pipeline.requirements)
+    return Allocation.of({o.name: o.most if o.name in helpful else o.least for o in pipeline.operators})
+
+
+def involved(pipeline: Pipeline, *requirements: Requirement) -> set[str]:
+    """The operators on the paths of these requirements, and all from which tuples get there."""
+    names = {name for requirement in requirements for name in requirement.path.split(PATH_SEPARATOR)}
+    while more := {edge.source for edge in pipeline.edges if edge.target in names} - names:
+        names |= more
+    return names
+
+
+def _by_cost(levels: dict[str, list[Resources]]) -> Iterator[dict[str, Resources]]:
+    """All combinations of levels, the cheapest first; those of every operator are in the order of their cost."""
+    names = list(levels)
+
+    def entry(places: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
+        return sum(levels[name][place].cores for name, place in zip(names, places, strict=True)), places
+
+    heap = [entry((0,) * len(names))]
+    while heap:
+        _, places = heappop(heap)
+        yield {name: levels[name][place] for name, place in zip(names, places, strict=True)}
+        # Raising only from the last raised place on reaches every combination once.
+        last = max((i for i, place in enumerate(places) if place), default=0)
+        for i in range(last, len(names)):
+            if places[i] + 1 < len(levels[names[i]]):
+                heappush(heap, entry((*places[:i], places[i] + 1, *places[i + 1 :])))
+
+
+def _no_more(given: list[Resources], before: list[Resources]) -> bool:
+    return all(a.share <= b.share and a.replicas <= b.replicas for a, b in zip(given, before, strict=True))
 
 
 def _levels(operator: Operator) -> list[Resources]:
     replicas = range(operator.min_replicas, operator.max_replicas + 1)
     return sorted((Resources(share, k) for share in operator.shares for k in replicas), key=lambda r: r.cores)
-
-
-def _next_level(operator: Operator, now: Resources) -> Resources | None:
-    """The next higher share, or None at the top."""
-    higher = [share for share in operator.shares if share > now.share]
-    return Resources(higher[0], now.replicas) if higher else None

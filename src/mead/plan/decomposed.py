@@ -1,0 +1,24 @@
+"""A pipeline by a model that solves every operator on its own, with rate and variability of what reaches it."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.pipeline import Pipeline
+from mead.models.network.decomposition import Arrivals, OperatorModel, decomposed, independent_path
+from mead.models.network.graph import PATH_SEPARATOR
+from mead.models.network.solve import NetworkSolution
+from mead.plan.forecast import Asked
+from mead.plan.stations import stations
+
+
+def decomposed_pipeline(
+    pipeline: Pipeline, allocation: Allocation, arrivals: Arrivals, model: OperatorModel
+) -> NetworkSolution:
+    """Response times by a model of single operators; the operators of a path are taken as independent."""
+    operators = decomposed(stations(pipeline, allocation), arrivals, model)
+    return NetworkSolution(
+        MappingProxyType(operators),
+        Asked(pipeline.paths, lambda path: independent_path([operators[name] for name in path.split(PATH_SEPARATOR)])),
+    )

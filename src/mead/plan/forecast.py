@@ -1,0 +1,161 @@
+"""Predictions that several models make together: the worst of them counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.plan import Prediction
+from mead.knowledge.requirement import Requirement
+from mead.models.network.solve import NetworkSolution
+from mead.models.queues.response import QueueSolution, ResponseTime, Unstable
+
+
+class Asked(Mapping[str, QueueSolution]):
+    """Solutions by name, each computed when it is asked for, and once.
+
+    A search asks for the paths that have a requirement; solving the others as well would cost as much again.
+    """
+
+    def __init__(self, names: Iterable[str], solve: Callable[[str], QueueSolution]) -> None:
+        self._names, self._solve = tuple(names), solve
+        self._known: dict[str, QueueSolution] = {}
+
+    def __getitem__(self, name: str) -> QueueSolution:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._known:
+            self._known[name] = self._solve(name)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@dataclass(frozen=True, eq=False)
+class WorstResponse:
+    """The longest of several response times, statistic by statistic."""
+
+    each: tuple[ResponseTime, ...]
+
+    @cached_property
+    def utilization(self) -> float:
+        """The highest."""
+        return max(one.utilization for one in self.each)
+
+    @cached_property
+    def mean_s(self) -> float:
+        """The longest mean."""
+        return max(one.mean_s for one in self.each)
+
+    def percentile_s(self, percent: float) -> float:
+        """The longest percentile."""
+        return max(one.percentile_s(percent) for one in self.each)
+
+
+@dataclass(frozen=True, eq=False)
+class SumOfResponses:
+    """The time at several operators, long at all of them together.
+
+    The mean is exact. A percentile is the sum of the percentiles, as it is if a tuple that is late at one operator is
+    late at all; otherwise it is too long.
+    """
+
+    each: tuple[ResponseTime, ...]
+    extra_s: float = 0.0
+    """Constant time that is added."""
+
+    @cached_property
+    def utilization(self) -> float:
+        """Of the busiest."""
+        return max(one.utilization for one in self.each)
+
+    @cached_property
+    def mean_s(self) -> float:
+        """Mean response time."""
+        return sum(one.mean_s for one in self.each) + self.extra_s
+
+    def percentile_s(self, percent: float) -> float:
+        """No less than the response time that ``percent`` of the tuples do not exceed."""
+        return sum(one.percentile_s(percent) for one in self.each) + self.extra_s
+
+
+def worst_of(solutions: Sequence[QueueSolution]) -> QueueSolution:
+    """The worst of several answers about one queue; overload is worse than any number."""
+    stable = tuple(s for s in solutions if not isinstance(s, Unstable))
+    if len(stable) < len(solutions):
+        return Unstable(max(s.utilization for s in solutions))
+    return stable[0] if len(stable) == 1 else WorstResponse(stable)
+
+
+def sum_of(solutions: Sequence[QueueSolution], extra_s: float = 0.0) -> QueueSolution:
+    """The time at several operators in a row; one that is overloaded makes the path so."""
+    stable = tuple(s for s in solutions if not isinstance(s, Unstable))
+    if len(stable) < len(solutions):
+        return Unstable(max(s.utilization for s in solutions))
+    return stable[0] if len(stable) == 1 and extra_s == 0 else SumOfResponses(stable, extra_s)
+
+
+def worst(solutions: Sequence[NetworkSolution]) -> NetworkSolution:
+    """The worst of several answers about one network, operator by operator and path by path."""
+    first = solutions[0]
+    if len(solutions) == 1:
+        return first
+    return NetworkSolution(
+        Asked(first.operators, lambda name: worst_of([s.operators[name] for s in solutions])),
+        Asked(first.paths, lambda path: worst_of([s.paths[path] for s in solutions])),
+    )
+
+
+def response_s(solution: QueueSolution, percent: float | None = None) -> float:
+    """Mean or percentile, and infinity for an overloaded queue: fit for comparisons, never for reports."""
+    if isinstance(solution, Unstable):
+        return inf
+    return solution.mean_s if percent is None else solution.percentile_s(percent)
+
+
+def meets(solution: NetworkSolution, requirement: Requirement) -> bool:
+    """Whether a prediction keeps a requirement."""
+    return response_s(solution.paths[requirement.path], requirement.percent) <= requirement.bound_s
+
+
+def predictions(solution: NetworkSolution) -> dict[str, Prediction]:
+    """By path, as a plan reports it."""
+    return {path: _prediction(queue) for path, queue in solution.paths.items()}
+
+
+def _prediction(queue: QueueSolution) -> Prediction:
+    if isinstance(queue, Unstable):
+        return Prediction(None, None, stable=False)
+    return Prediction(queue.mean_s, queue.percentile_s(95))
+
+
+def against(solution: NetworkSolution, requirements: Iterable[Requirement]) -> str:
+    """Predicted and required response times in words."""
+    return "; ".join(_against(solution.paths[r.path], r) for r in requirements)
+
+
+def _against(queue: QueueSolution, requirement: Requirement) -> str:
+    required = f"required {requirement.statistic} {requirement.bound_s:g} s"
+    if isinstance(queue, Unstable):
+        return f"{requirement.path} overloaded (utilization {queue.utilization:.2f}), {required}"
+    found_s = response_s(queue, requirement.percent)
+    return f"{requirement.path} {requirement.statistic} {found_s:.3g} s, required {requirement.bound_s:g} s"
+
+
+def remembered(predict: Callable[[Allocation], NetworkSolution]) -> Callable[[Allocation], NetworkSolution]:
+    """The same predictor, which solves no allocation twice."""
+    known: dict[Allocation, NetworkSolution] = {}
+
+    def remembering(allocation: Allocation) -> NetworkSolution:
+        if allocation not in known:
+            known[allocation] = predict(allocation)
+        return known[allocation]
+
+    return remembering

@@ -1,0 +1,43 @@
+"""Kingman's GI/G/1: rate and variance of the arrivals, and nothing of their correlation."""
+
+from __future__ import annotations
+
+from mead.config.policies import KingmanOptions
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Pipeline
+from mead.models.arrays import FloatArray
+from mead.models.map import MAP
+from mead.models.network.decomposition import MODELS, Arrivals
+from mead.models.network.solve import NetworkSolution
+from mead.models.ph import PH
+from mead.models.statistics import scv
+from mead.plan.decomposed import decomposed_pipeline
+from mead.plan.predictive import Predictive
+from mead.plan.solved import with_batches
+
+LEAST_SCV = 0.01
+"""More regular arrivals are taken as this regular: a renewal process of two moments has one phase per 1 / SCV."""
+
+
+class Kingman(Predictive[Arrivals]):
+    """Every operator a GI/G/1 queue by Kingman's formula; several replicas by DRS's GI/G/k, which is the same for one.
+
+    A micro-batch operator is the batch server under independent IATs of the same mean and variance.
+    """
+
+    kind = "rates and variances"
+
+    def __init__(self, options: KingmanOptions) -> None:
+        super().__init__(options, options.name)
+
+    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[Arrivals]:  # noqa: ARG002
+        """Rate and squared coefficient of variation of the IATs."""
+        return [Arrivals(iats_s.size / float(iats_s.sum()), scv(iats_s))]
+
+    def predict(self, pipeline: Pipeline, allocation: Allocation, model: Arrivals) -> NetworkSolution:
+        """As if every IAT were independent of the one before."""
+        if any(operator.batches for operator in pipeline.operators):
+            iat = PH.with_moments(1 / model.rate_per_s, max(model.scv, LEAST_SCV))
+            return with_batches(pipeline, allocation, MAP.renewal(iat), self.name)
+        return decomposed_pipeline(pipeline, allocation, model, MODELS["gigk"])

@@ -1,0 +1,46 @@
+"""MEAD: Markovian arrival processes fitted to several windows, of which the worst counts."""
+
+from __future__ import annotations
+
+from mead.config.policies import MapOptions
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Pipeline
+from mead.models.arrays import FloatArray
+from mead.models.fitting.calibrated import fit_calibrated
+from mead.models.fitting.result import WindowFit
+from mead.models.map import MAP
+from mead.models.network.solve import NetworkSolution
+from mead.plan.predictive import Predictive
+from mead.plan.solved import solved
+
+SEED = 0
+"""Of the service times that a fit replays. Every round draws the same, so that only the arrivals make a difference."""
+
+
+class Map(Predictive[MAP]):
+    """The pipeline as a network of MAP/PH/1 queues, the micro-batch ones as MAP batch servers.
+
+    The paper's worst case: a requirement is met if it is under every one of the best MAPs of every window.
+    """
+
+    kind = "MAPs"
+
+    def __init__(self, options: MapOptions) -> None:
+        super().__init__(options, options.name)
+        self.best = options.best
+        self._fits: dict[int, tuple[float, WindowFit]] = {}
+
+    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[MAP]:
+        """The best few MAPs of a window."""
+        fitted_s, previous = self._fits.get(size, (0.0, None))
+        # A window of which less than half is left has other time scales; a search from there ends too early.
+        if observation.time_s - fitted_s > float(iats_s.sum()) / 2:
+            previous = None
+        fit = fit_calibrated(iats_s, best=self.best, seed=SEED, previous=previous)
+        self._fits[size] = observation.time_s, fit
+        return [model.map for model in fit.models]
+
+    def predict(self, pipeline: Pipeline, allocation: Allocation, model: MAP) -> NetworkSolution:
+        """The network under one MAP."""
+        return solved(pipeline, allocation, model, self.name)

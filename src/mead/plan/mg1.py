@@ -1,0 +1,48 @@
+"""M/G/1: the rate of the arrivals, and nothing of their burstiness."""
+
+from __future__ import annotations
+
+from mead.config.policies import MG1Options
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Pipeline
+from mead.models.arrays import FloatArray
+from mead.models.map import MAP
+from mead.models.network.decomposition import Arrivals
+from mead.models.network.graph import Operator as Station
+from mead.models.network.solve import NetworkSolution
+from mead.models.queues.gigk import gigk
+from mead.models.queues.mg1 import m_ph_1
+from mead.models.queues.response import QueueSolution
+from mead.plan.decomposed import decomposed_pipeline
+from mead.plan.predictive import Predictive
+from mead.plan.solved import with_batches
+
+
+class MG1(Predictive[float]):
+    """Every operator an M/PH/1 queue, mean and percentiles exact; several replicas by DRS's M/G/k.
+
+    A micro-batch operator is the batch server under Poisson arrivals.
+    """
+
+    kind = "rates"
+
+    def __init__(self, options: MG1Options) -> None:
+        super().__init__(options, options.name)
+
+    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[float]:  # noqa: ARG002
+        """The rate per second."""
+        return [iats_s.size / float(iats_s.sum())]
+
+    def predict(self, pipeline: Pipeline, allocation: Allocation, model: float) -> NetworkSolution:
+        """As if the arrivals were Poisson everywhere."""
+        if any(operator.batches for operator in pipeline.operators):
+            return with_batches(pipeline, allocation, MAP.poisson(model), self.name)
+        return decomposed_pipeline(pipeline, allocation, Arrivals(model, 1.0), _poisson)
+
+
+def _poisson(arrivals: Arrivals, station: Station) -> QueueSolution:
+    service = station.service
+    if station.servers == 1:
+        return m_ph_1(arrivals.rate_per_s, service)
+    return gigk(arrivals.rate_per_s, 1.0, service.mean_s, service.scv, station.servers)

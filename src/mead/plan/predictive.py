@@ -1,0 +1,101 @@
+"""What the predictive policies share: windows of IATs, the worst case over all models of them, a search, a plan."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from mead.config.policies import PredictiveOptions
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.plan import Plan
+from mead.models.arrays import FloatArray
+from mead.models.fitting.windows import distinct
+from mead.models.network.solve import NetworkSolution
+from mead.plan.forecast import against, meets, predictions, remembered, worst
+from mead.plan.search import Predictor, closest, exact, heuristic
+from mead.plan.steps import Steps, unusable
+
+Model = TypeVar("Model")
+
+LEAST_IATS = 200
+"""With fewer, neither burstiness nor the rate are known well enough to lower anything."""
+
+
+@dataclass(frozen=True)
+class Analysis(Generic[Model]):
+    """The models of all windows, and what they were made from in words; or why there are none."""
+
+    models: tuple[Model, ...]
+    basis: str = ""
+    unknown: str = ""
+
+
+class Predictive(ABC, Generic[Model]):
+    """Predicts the response times of candidate allocations and takes the cheapest that meets all requirements.
+
+    A policy of this family says what it makes of a window of IATs, and what that predicts for an allocation.
+    """
+
+    kind: str
+    """What its models are called."""
+
+    def __init__(self, options: PredictiveOptions, name: str) -> None:
+        self.name, self.options, self.interval_s = name, options, options.interval_s
+        self._steps = Steps(options)
+
+    @abstractmethod
+    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> Sequence[Model]:
+        """What a window shows. ``size`` is the size that was asked for; it may hold less."""
+
+    @abstractmethod
+    def predict(self, pipeline: Pipeline, allocation: Allocation, model: Model) -> NetworkSolution:
+        """The response times that a model predicts."""
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Analysis[Model]:
+        """The models of every window."""
+        unknown = unusable(observation, knowledge.pipeline)
+        if unknown:
+            return Analysis((), unknown=unknown)
+        iats_s = observation.iats_s[np.isfinite(observation.iats_s) & (observation.iats_s >= 0)]
+        if iats_s.size < LEAST_IATS or not iats_s.any():
+            return Analysis(
+                (), unknown=f"{iats_s.size} usable IATs are too few to predict from (at least {LEAST_IATS})"
+            )
+        sizes = distinct(self.options.windows, iats_s.size)
+        models = [model for size in sizes for model in self.models_of(iats_s[-size:], size, observation)]
+        used = " and ".join(str(min(size, iats_s.size)) for size in sizes)
+        return Analysis(tuple(models), f"{len(models)} {self.kind} of the last {used} IATs")
+
+    def plan(self, observation: Observation, analysis: Analysis[Model], knowledge: Knowledge) -> Plan:
+        """The cheapest allocation that meets every requirement, or the one that comes closest."""
+        if analysis.unknown:
+            return Plan.keep(observation.allocation, analysis.unknown)
+        pipeline = knowledge.pipeline
+        predict = remembered(
+            lambda allocation: worst([self.predict(pipeline, allocation, model) for model in analysis.models])
+        )
+        target, because = self._target(pipeline, predict)
+        because = f"{because} ({analysis.basis})"
+        return self._steps.to(target, observation, pipeline, because, lambda a: predictions(predict(a)))
+
+    def _target(self, pipeline: Pipeline, predict: Predictor) -> tuple[Allocation, str]:
+        requirements = pipeline.requirements
+        target = (heuristic if self.options.search == "heuristic" else exact)(pipeline, predict)
+        if all(meets(predict(target), requirement) for requirement in requirements):
+            found = against(predict(target), requirements) or "nothing is required"
+            return target, f"it is the cheapest found to meet all requirements: predicted {found}"
+        most = closest(pipeline)
+        if not all(meets(predict(most), requirement) for requirement in requirements):
+            found = against(predict(most), requirements)
+            return most, f"NO ALLOCATION MEETS ALL REQUIREMENTS; {most} comes closest: predicted {found}"
+        # Fig. 5 has given up a path that can be kept.
+        target = exact(pipeline, predict)
+        found = against(predict(target), requirements)
+        return target, f"the heuristic gave up, and exact search found: predicted {found}"

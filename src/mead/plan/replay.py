@@ -1,0 +1,33 @@
+"""Replay: the window itself, sent through the pipeline at every candidate allocation. No model of the arrivals."""
+
+from __future__ import annotations
+
+from mead.config.policies import ReplayOptions
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Pipeline
+from mead.models.arrays import FloatArray
+from mead.models.network.solve import NetworkSolution
+from mead.plan.predictive import Predictive
+from mead.plan.replayed import Draws, WindowReplay
+
+SEED = 0
+"""Every round draws the same service times, so that only the arrivals make a difference."""
+
+
+class Replay(Predictive[WindowReplay]):
+    """What would have happened in the last windows, had the allocation been another one, from empty queues on."""
+
+    kind = "replays"
+
+    def __init__(self, options: ReplayOptions) -> None:
+        super().__init__(options, options.name)
+        self._draws = Draws(SEED)
+
+    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[WindowReplay]:  # noqa: ARG002
+        """The window as it is."""
+        return [WindowReplay(iats_s, self._draws)]
+
+    def predict(self, pipeline: Pipeline, allocation: Allocation, model: WindowReplay) -> NetworkSolution:
+        """The response times that its tuples would have had."""
+        return model.solution(pipeline, allocation)

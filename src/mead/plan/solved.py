@@ -1,0 +1,81 @@
+"""A pipeline under one arrival process: the models of the tuple-at-a-time and of the micro-batch operators together."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.models.map import MAP
+from mead.models.network.bottleneck import Chains
+from mead.models.network.graph import PATH_SEPARATOR, InvalidNetworkError, Network
+from mead.models.network.solve import NetworkSolution
+from mead.models.network.streams import Stream, streams_of
+from mead.models.queues.batch_server import BatchServer
+from mead.models.queues.map_ph_1 import map_ph_1
+from mead.models.queues.microbatch import micro_batch
+from mead.models.queues.response import QueueSolution
+from mead.plan.forecast import Asked, sum_of
+from mead.plan.stations import stations
+
+
+def solved(pipeline: Pipeline, allocation: Allocation, arrivals: MAP, policy: str) -> NetworkSolution:
+    """Response times under a MAP, each computed when it is asked for."""
+    if any(operator.batches for operator in pipeline.operators):
+        return with_batches(pipeline, allocation, arrivals, policy)
+    network = stations(pipeline, allocation, joint=True)
+    chains = Chains(network, arrivals)
+    extra_s = {o.name: _extra_s(o, allocation, network) for o in pipeline.operators}
+
+    def path(name: str) -> QueueSolution:
+        way = tuple(name.split(PATH_SEPARATOR))
+        return sum_of([chains.path(way)], sum(extra_s[operator] for operator in way))
+
+    return NetworkSolution(
+        Asked(network.order, lambda name: sum_of([chains.operator(name)], extra_s[name])), Asked(pipeline.paths, path)
+    )
+
+
+def with_batches(pipeline: Pipeline, allocation: Allocation, arrivals: MAP, policy: str) -> NetworkSolution:
+    """Every operator alone under the arrivals of the source, as many as reach it.
+
+    Behind a micro-batch operator tuples come a batch at a time. The next micro-batch operator gathers them anyway, so
+    for it the arrivals of the source are taken; for one that serves tuple by tuple there is no model here.
+    """
+    network = stations(pipeline, allocation, joint=True)
+    streams = streams_of(network, arrivals.rate_per_s)
+    for edge in network.edges:
+        source, target = pipeline.operator(edge.source), pipeline.operator(edge.target)
+        if source.batches and not target.batches:
+            raise InvalidNetworkError(
+                f"policy {policy} has no model of operator {target.name!r}, which serves tuple by tuple behind the "
+                f"micro-batches of {source.name!r}; give it a batch overhead, or use policy replay"
+            )
+
+    @cache
+    def alone(name: str) -> QueueSolution:
+        operator, stream = pipeline.operator(name), streams[name]
+        here = arrivals if stream.keep == 1 else arrivals.thinned(stream.keep)
+        if operator.batches:
+            return micro_batch(here, _batch_server(operator, network, stream))
+        queue = map_ph_1(here, network.operator(name).service.scaled(stream.batch))
+        return sum_of([queue], _extra_s(operator, allocation, network))
+
+    return NetworkSolution(
+        Asked(network.order, alone),
+        Asked(pipeline.paths, lambda path: sum_of([alone(name) for name in path.split(PATH_SEPARATOR)])),
+    )
+
+
+def _batch_server(operator: Operator, network: Network, stream: Stream) -> BatchServer:
+    """A batch is split evenly over the replicas, so they are one server of their joint speed."""
+    batches = operator.batches
+    assert batches is not None  # noqa: S101 - a fact, not a check
+    limit = None if batches.max_tuples is None else max(1, round(batches.max_tuples / stream.batch))
+    per_tuple_s = network.operator(operator.name).service.mean_s * stream.batch
+    return BatchServer(batches.overhead_s, per_tuple_s, trigger_s=batches.trigger_s, max_batch=limit)
+
+
+def _extra_s(operator: Operator, allocation: Allocation, network: Network) -> float:
+    """How much longer a tuple's own service is than with one server of the joint speed of its replicas."""
+    return network.operator(operator.name).service.mean_s * (allocation[operator.name].replicas - 1)
