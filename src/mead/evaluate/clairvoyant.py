@@ -42,7 +42,7 @@ from mead.workload.trace import Trace
 AT_ONCE = 1e12
 """A share so large that a tuple leaves an operator when it arrives there."""
 
-NARROW = 1.02
+NARROW = 1.04
 """Prices that differ by less lead to nearly the same schedule, and a mixture of the two takes up what is left."""
 
 
@@ -157,8 +157,10 @@ class _Search:
         self.shares, self.limit, self.allowed = np.array(shares), limit, limit.allowed
         self.proven_cpu_s = float(shares[0] * limit.future.paid_s.sum())
         highest_s = _highest_backlog_s(limit.future, shares[0])
-        self.coarse = _states_s(limit.scale_s / 50, highest_s, growth=0.04)
-        self.fine = _states_s(limit.scale_s / 1000, highest_s, growth=0.004)
+        self.coarse = _states_s(limit.scale_s / 40, highest_s, growth=0.06)
+        # Whether a tuple is late jumps where the time it spends only bends, and is quicker to find.
+        finest = 0.004 if limit.future.deadline_s.size else 0.01
+        self.fine = _states_s(limit.scale_s * finest / 4, highest_s, growth=finest)
 
     def allow_less(self) -> None:
         """The simulator has found more than the requirement allows; be a little stricter."""
@@ -172,7 +174,7 @@ class _Search:
         if self._always(len(self.shares) - 1).penalty > self.allowed:
             return None
         price = float(self.shares[-1] - self.shares[0]) * float(self.limit.future.paid_s.sum()) / lowest.penalty
-        low, high = self._bracket(price, 2.0, self.coarse)
+        low, high = self._bracket(price, 4.0, self.coarse)
         while high.price > NARROW * low.price:
             middle = self._at((low.price * high.price) ** 0.5, self.coarse)
             low, high = (middle, high) if middle.penalty > self.allowed else (low, middle)
@@ -224,9 +226,7 @@ class _Search:
         """One level all the time. Nobody looks ahead, and there is nothing to choose from."""
         intervals = self.limit.future.paid_s.size
         least, prices = np.zeros((intervals + 1, 1)), np.zeros(intervals)
-        _, penalty = best_levels(
-            self.limit.future, self.shares[level : level + 1], prices, np.zeros(1), least
-        )
+        _, penalty = best_levels(self.limit.future, self.shares[level : level + 1], prices, np.zeros(1), least)
         return _Schedule(0.0, np.full(intervals, level), float(penalty), np.zeros(1), least)
 
 

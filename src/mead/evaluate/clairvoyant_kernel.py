@@ -4,8 +4,7 @@ The state is the backlog ``v`` in CPU seconds at the start of an interval. What 
 interval at a given share is exact, tuple by tuple, and needs no step in time: first come, first served, the work done
 by time t is ``w(t) = arrived work - v(t)``, and the tuples that have left are those whose cumulated work is at most
 ``w(t)``. With ``X(t)`` the work that has arrived in the interval less ``share * t``, a backlog of ``v`` becomes
-``max(v + X(t), M(t))``, where ``M`` is what an empty start leads to. So all states of an interval are done in one sweep.
-
+``max(v + X(t), M(t))``, where ``M`` is what an empty start leads to. So one sweep does all states of an interval.
 """
 
 # ruff: noqa: FURB136, PLR1730 - min and max take longer to compile than a comparison

@@ -15,7 +15,7 @@ from mead.loop import ControlLoop, Mode
 from mead.plan.policy import Policy
 from mead.simulate.conditions import Conditions
 from mead.simulate.metrics import FaultyMetrics, MonitoredSimulation
-from mead.simulate.simulation import Simulation
+from mead.simulate.simulation import KEPT_IATS, Simulation
 from mead.workload.trace import Trace
 
 
@@ -40,10 +40,11 @@ def run(
     conditions: Conditions | None = None,
     metrics: FaultyMetrics | None = None,
     mode: Mode = Mode.ACT,
+    kept_iats: int = KEPT_IATS,
     progress: Callable[[Round], None] = lambda _: None,
 ) -> Run:
     """Let a policy control a pipeline for as long as tuples of the trace arrive."""
-    simulation = Simulation(pipeline, trace, seed, conditions=conditions)
+    simulation = Simulation(pipeline, trace, seed, conditions=conditions, kept_iats=kept_iats)
     engine = simulation if metrics is None else MonitoredSimulation(simulation, metrics)
     knowledge = Knowledge(pipeline, actuation_delay_s=simulation.conditions.share_delay_s)
     rounds: list[Round] = []

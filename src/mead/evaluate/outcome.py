@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,8 @@ from mead.simulate.simulation import Responses
 
 WINDOW_S, STEP_S = 300.0, 30.0
 """A requirement is looked at in windows of five minutes that slide by half a minute."""
+
+MINUTE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,19 @@ class Outcome:
     """Time average of the cores per operator: the MEAD paper's CPU percentage, divided by 100."""
     changes: int
     """How often an allocation came into force that was not in force before."""
+    duration_s: float
+    spent_s: Mapping[str, float] = field(compare=False)
+    """CPU seconds that the loop took itself, by phase, to observe, analyze, plan and execute."""
+
+    @property
+    def own_load(self) -> float:
+        """The part of a core that the loop takes itself."""
+        return sum(self.spent_s.values()) / self.duration_s
+
+    @property
+    def met(self) -> bool:
+        """Whether every requirement was."""
+        return all(verdict.met for verdict in self.verdicts)
 
     @classmethod
     def of(cls, run: Run) -> Outcome:
@@ -56,12 +72,17 @@ class Outcome:
                     requirement,
                     statistic_s(responses.response_s, requirement),
                     broken_windows(responses, requirement, run.duration_s),
-                    max(_by_window(responses, requirement, run.duration_s, 60.0, 60.0), default=0.0),
+                    max(_by_window(responses, requirement, run.duration_s, MINUTE_S, MINUTE_S)),
                 )
             )
         timeline = run.simulation.timeline
         changes = sum(a != b for a, b in pairwise(timeline.allocations))
-        return cls(run.policy, tuple(verdicts), timeline.mean_cores_per_operator(run.duration_s), changes)
+        spent_s: dict[str, float] = {}
+        for this in run.rounds:
+            for phase, seconds in this.phase_s.items():
+                spent_s[phase] = spent_s.get(phase, 0.0) + seconds
+        cpu = timeline.mean_cores_per_operator(run.duration_s)
+        return cls(run.policy, tuple(verdicts), cpu, changes, run.duration_s, spent_s)
 
 
 def statistic_s(response_s: FloatArray, requirement: Requirement) -> float:
@@ -76,14 +97,18 @@ def statistic_s(response_s: FloatArray, requirement: Requirement) -> float:
 def broken_windows(responses: Responses, requirement: Requirement, duration_s: float) -> float:
     """The part of the sliding windows in which the requirement is broken; a tuple counts where it arrived."""
     values = _by_window(responses, requirement, duration_s, min(WINDOW_S, duration_s), STEP_S)
-    return sum(value > requirement.bound_s for value in values) / max(len(values), 1)
+    return sum(value > requirement.bound_s for value in values) / len(values)
 
 
 def _by_window(
     responses: Responses, requirement: Requirement, duration_s: float, length_s: float, step_s: float
 ) -> list[float]:
+    """The statistic in every window. The last one may end half a step after the run.
+
+    Half an hour of a trace ends with its last arrival, a moment before the half hour is over; its last minute counts.
+    """
     order = np.argsort(responses.arrival_s, kind="stable")
     arrival_s, response_s = responses.arrival_s[order], responses.response_s[order]
-    starts_s = np.arange(0.0, max(duration_s - length_s, 0.0) + 1e-6, step_s)
+    starts_s = step_s * np.arange(max(round((duration_s - length_s) / step_s), 0) + 1)
     first, end = np.searchsorted(arrival_s, [starts_s, starts_s + length_s])
-    return [statistic_s(response_s[i:j], requirement) for i, j in zip(first, end, strict=True) if j > i]
+    return [statistic_s(response_s[i:j], requirement) for i, j in zip(first, end, strict=True)]
