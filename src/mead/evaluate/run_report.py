@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.experiment import Run
 from mead.evaluate.outcome import Outcome, Verdict
 from mead.knowledge.allocation import Allocation
-from mead.knowledge.plan import Plan, Prediction
+from mead.knowledge.plan import Plan
 from mead.knowledge.round import Round
 from mead.models.arrays import FloatArray
 
@@ -130,14 +131,3 @@ def _decision(plan: Plan) -> dict[str, Any]:
         "predicted": {path: prediction_json(prediction) for path, prediction in plan.predicted.items()},
         "reason": plan.reason,
     }
-
-
-def allocation_json(allocation: Allocation) -> dict[str, Any]:
-    """Share and replicas by operator."""
-    return {name: {"share": given.share, "replicas": given.replicas} for name, given in allocation.items()}
-
-
-def prediction_json(prediction: Prediction) -> dict[str, Any]:
-    """What is known of a path's response time; an overloaded one has none."""
-    known = {"mean_s": prediction.mean_s, "p95_s": prediction.p95_s}
-    return {"stable": prediction.stable, **{name: value for name, value in known.items() if value is not None}}

@@ -132,7 +132,7 @@ COMMIT;
 def connect(path: Path, *, write: bool) -> sqlite3.Connection:
     """The file as a database, made if it is to be written and is not there."""
     if not write and not path.exists():
-        raise HistoryError(f"{path}: there is no such file")
+        raise HistoryError(f"{path}: there is no such file; a run with --history makes one")
     if path.is_dir():
         raise HistoryError(f"{path}: is a folder; name a file")
     if not path.parent.is_dir():
@@ -140,7 +140,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
     try:
         # The loop may turn in another thread than the one that opened the file; it is never used by two at once.
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}",
+            f"{path.absolute().as_uri()}?mode={'rwc' if write else 'rw'}",
             uri=True,
             timeout=MOST_WAIT_S,
             isolation_level=None,
@@ -162,6 +162,10 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None:
+    if not write:
+        connection.execute(
+            "PRAGMA query_only = ON"
+        )  # opened to look only, it could not clear away the log that it made
     empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if empty and write:
         connection.execute("PRAGMA journal_mode = WAL")  # readers see the last commit and never wait

@@ -1,0 +1,120 @@
+"""``mead history``: past runs, what was decided in them, and what followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mead.cli.terminal import AsJson, print_json
+
+if TYPE_CHECKING:
+    from mead.knowledge.pipeline import Pipeline
+    from mead.knowledge.round import Round
+
+SHOWN_DECISIONS = 20
+LAST = -1
+
+SHARED_COMMIT = 100
+"""Rounds: in virtual time they follow each other without a pause."""
+
+HistoryPath = Annotated[
+    Path | None,
+    typer.Option("--history", metavar="FILE", help="Add every round to this file, to be read with `mead history`."),
+]
+
+
+def history(
+    ctx: typer.Context,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A history, as `mead simulate --history` writes it.")
+    ] = Path("mead-history.sqlite"),
+    *,
+    run: Annotated[
+        int | None, typer.Option(metavar="N", help="Show the decisions of this run; -1 is the last one.")
+    ] = None,
+    changes: Annotated[bool, typer.Option("--changes", help="Only decisions that changed something.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the last N decisions.  [default: 20; with --json all]")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Past runs, or the decisions of one: what changed when and why, and predicted beside observed response times.
+
+    A history can be read while a run is being written to it.
+
+    Example: `mead history mead-history.sqlite --run -1 --changes`
+    """
+    from mead.evaluate.history_report import decision_json, decision_tables, run_json, runs_table
+    from mead.knowledge.history.file import History
+    from mead.knowledge.history.schema import HistoryError
+
+    if run is None and (changes or limit is not None):
+        ctx.fail("of which run? Add --run N, or --run -1 for the last; without it, all runs are listed")
+    if limit is None and not as_json:
+        limit = SHOWN_DECISIONS
+    try:
+        with History.read(file) as past:
+            runs = past.runs()
+            chosen = None if run is None else past.run(runs[-1].number if run == LAST and runs else run)
+            decisions = [] if chosen is None else past.decisions(chosen.number, changes_only=changes, limit=limit)
+    except HistoryError as error:
+        ctx.fail(str(error))
+    if as_json and chosen is None:
+        print_json({"runs": [run_json(one) for one in runs]})
+        return
+    if as_json and chosen is not None:
+        print_json({"run": run_json(chosen), "decisions": [decision_json(decision) for decision in decisions]})
+        return
+
+    from rich.console import Console
+
+    console = Console()
+    if chosen is None:
+        console.print(runs_table(runs))
+        return
+    for part in decision_tables(chosen, decisions, changes_only=changes):
+        console.print(part)
+
+
+@contextmanager
+def recorded(
+    ctx: typer.Context,
+    file: Path | None,
+    pipeline: Pipeline,
+    options: Mapping[str, Any],
+    workload: str,
+    show: Callable[[Round], None],
+) -> Iterator[Callable[[Round], None]]:
+    """What shows every round of a simulated run and adds it to a history; without a file, it only shows."""
+    from datetime import UTC, datetime
+
+    from mead.knowledge.history.file import History
+    from mead.knowledge.history.schema import HistoryError
+
+    if file is None:
+        yield show
+        return
+    try:
+        past = History.open(file)
+    except HistoryError as error:
+        ctx.fail(str(error))
+    with past:
+        record = past.begin(
+            pipeline.name,
+            pipeline,
+            policy=options["name"],
+            options=options,
+            workload=workload,
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            batch=SHARED_COMMIT,
+        )
+
+        def follow(this: Round) -> None:
+            record(this)
+            show(this)
+
+        yield follow
