@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from typer.testing import CliRunner, Result
 
 from mead.cli import app

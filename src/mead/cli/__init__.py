@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import mead
-from mead.cli import fit, generate, simulate, solve
+from mead.cli import fit, generate, history, plan, simulate, solve
 from mead.cli.terminal import OneLineErrors
 
 app = typer.Typer(
@@ -24,6 +24,8 @@ app.add_typer(generate.app, name="generate")
 app.command(cls=fit.SeveralWindows)(fit.fit)
 app.command()(solve.solve)
 app.command()(simulate.simulate)
+app.command()(history.history)
+app.command()(plan.plan)
 
 
 def main() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from mead.cli.history import HistoryPath, recorded
 from mead.cli.inputs import (
     PLOT_ENDINGS,
     POLICY_NAMES,
@@ -21,10 +20,7 @@ from mead.cli.inputs import (
     read_pipeline_or_fail,
     read_trace_or_fail,
 )
-from mead.cli.terminal import AsJson, Seed, check_writable, print_json
-
-if TYPE_CHECKING:
-    from mead.knowledge.round import Round
+from mead.cli.terminal import AsJson, Seed, check_writable, print_json, progress_bar
 
 
 def simulate(
@@ -47,6 +43,7 @@ def simulate(
     sort: Sorted = False,
     seed: Seed = 0,
     plot: PlotPath = None,
+    history: HistoryPath = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a pipeline under a policy in virtual time: half an hour takes seconds.
@@ -79,9 +76,20 @@ def simulate(
             ctx.fail(f"{trace}: {error}")
     delay_s = file.knowledge.actuation_delay_s
     conditions = Conditions(share_delay_s=delay_s, replicas_delay_s=delay_s)
-    with _progress_bar(arrivals.duration_s) as progress:
+    workload = f"{trace.name}, seed {seed}"
+    with (
+        progress_bar(arrivals.duration_s) as bar,
+        recorded(
+            ctx, history, file.pipeline, options.model_dump(), workload, lambda this: bar("Simulating", this.time_s)
+        ) as follow,
+    ):
         result = run(
-            file.pipeline, arrivals, registry.policy(options), seed=seed, conditions=conditions, progress=progress
+            file.pipeline,
+            arrivals,
+            registry.policy(options),
+            seed=seed,
+            conditions=conditions,
+            progress=follow,
         )
     report = RunReport.of(result, seed)
     if plot is not None:
@@ -105,21 +113,3 @@ def simulate(
         console.print()
     if plot is not None:
         console.print(f"Plot: {plot}", highlight=False, markup=False)
-
-
-@contextmanager
-def _progress_bar(duration_s: float) -> Iterator[Callable[[Round], None]]:
-    """Virtual time on standard error, while there is somebody to look at it."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("Simulating", total=duration_s)
-        yield lambda this: bar.update(task, completed=this.time_s)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any, NoReturn
@@ -68,3 +69,21 @@ def check_writable(ctx: typer.Context, path: Path, endings: tuple[str, ...]) -> 
         TemporaryFile(dir=path.parent).close()  # permissions alone do not tell: a file system may be read-only or full
     except OSError as error:
         ctx.fail(f"{path}: cannot be written ({error.strerror or error})")
+
+
+@contextmanager
+def progress_bar(total: float) -> Iterator[Callable[[str, float], None]]:
+    """A bar on standard error, while there is somebody to look at it: call it with what is done, and how far."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda doing, completed: bar.update(task, description=doing, completed=completed)

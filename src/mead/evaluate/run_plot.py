@@ -82,6 +82,6 @@ def _draw_cores(axes: Axes, run: Run) -> None:
             lw=max(1.0, 3.2 - 0.6 * place),  # equal levels lie on each other; all are to be seen
             label=operator.name,
         )
-    axes.set(xlabel="time in s", xlim=(0.0, run.duration_s))
+    axes.set(xlabel="time in s", xlim=(0.0, run.duration_s or 1.0))
     axes.set_ylim(bottom=0.0)
     axes.legend(ncols=4)

@@ -148,7 +148,8 @@ class _Run:
         units = self.window.draws.services(operator, stream.time_s.shape[1])
         response_s = np.empty(stream.time_s.shape)
         for row, (time_s, unit) in enumerate(zip(stream.time_s, units, strict=True)):
-            iats_s = np.diff(time_s, prepend=0.0)
+            # Tuples of one micro-batch leave at the same time; rounding can turn them around.
+            iats_s = np.maximum(np.diff(time_s, prepend=0.0), 0.0)
             if operator.batches:
                 solution = replay_batches(iats_s, self._batch_server(operator))
             else:

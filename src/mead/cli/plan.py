@@ -1,0 +1,79 @@
+"""``mead plan``: what every policy would choose now."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Annotated
+
+import typer
+
+from mead.cli.inputs import (
+    POLICY_NAMES,
+    AreIats,
+    ColumnName,
+    PipelinePath,
+    Sorted,
+    TracePath,
+    UnitName,
+    read_pipeline_or_fail,
+    read_trace_or_fail,
+)
+from mead.cli.terminal import AsJson, Seed, print_json, progress_bar
+
+
+def plan(
+    ctx: typer.Context,
+    pipeline: PipelinePath,
+    *,
+    trace: TracePath,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help=f"{', '.join(POLICY_NAMES)}; may be repeated; default all of them."),
+    ] = None,
+    iat: AreIats = False,
+    column: ColumnName = None,
+    unit: UnitName = None,
+    sort: Sorted = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """What each policy would allocate at the end of a trace, what would come of it, and what other bounds would cost.
+
+    Nothing is run but the last minutes of the trace, in virtual time. The policy of the pipeline file has the options
+    that are given there, the others their defaults.
+
+    Example: `mead plan examples/log-analysis.yaml --trace arrivals.parquet --policy map --policy mg1`
+    """
+    from mead.config.keys import ConfigError
+    from mead.config.policy_choice import chosen_policy
+    from mead.evaluate.what_if import what_if
+    from mead.evaluate.what_if_report import as_json as document
+    from mead.evaluate.what_if_report import what_if_tables
+    from mead.plan import registry
+    from mead.workload.trace import TraceError
+
+    file = read_pipeline_or_fail(ctx, pipeline)
+    try:
+        options = [chosen_policy(file.policy, name, []) for name in dict.fromkeys(policy or registry.POLICIES)]
+    except ConfigError as error:
+        ctx.fail(str(error))
+    arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
+    try:
+        arrivals.rate_per_s  # noqa: B018 - nothing can be planned without one
+    except TraceError as error:
+        ctx.fail(f"{trace}: {error}")
+    done = count()
+    with progress_bar(len(options) + 1) as show:
+        answer = what_if(
+            file.knowledge, arrivals, options, seed=seed, progress=lambda name: show(f"Asking {name}", next(done))
+        )
+    if as_json:
+        print_json(document(answer))
+        return
+
+    from rich.console import Console
+
+    console = Console()
+    for part in what_if_tables(answer):
+        console.print(part)
+        console.print()

@@ -1,0 +1,222 @@
+"""What every policy would choose now, what would come of it, and what a stricter or looser bound would cost.
+
+"Now" is the end of a trace. Its last part runs through the simulator on all the pipeline may have; what the policies
+see is the observation at the end of that. A policy that plans answers at once, with an allocation. One that only
+reacts has none to name: it is run over the same part, and what it had in the mean counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from mead.config.policies import PolicyOptions, RuleKeys
+from mead.evaluate.experiment import run
+from mead.evaluate.outcome import statistic_s
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.plan import Prediction
+from mead.knowledge.requirement import Requirement
+from mead.models.network.graph import PATH_SEPARATOR, InvalidNetworkError
+from mead.models.queues.response import overloaded
+from mead.plan import registry
+from mead.plan.forecast import meets, predictions, remembered
+from mead.plan.replayed import Draws, WindowReplay
+from mead.plan.search import Predictor, exact, heuristic
+from mead.simulate.conditions import Conditions
+from mead.simulate.simulation import KEPT_IATS, Simulation
+from mead.workload.trace import Trace
+
+TAIL_S, MOST_TUPLES = 600.0, 500_000
+"""The last part of a trace: ten minutes, or less where that is more than so many tuples, but all IATs that are kept."""
+
+REACTIVE = ("threshold", "adaptive")
+"""These follow utilization and backlog from moment to moment."""
+
+FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
+"""The bounds of the frontier, over those that are required."""
+
+MOST_EXACT = 5_000
+"""With more allocations than this the frontier is found by the paper's heuristic."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one policy would do."""
+
+    policy: str
+    allocation: Allocation | None
+    """None for a policy that only reacts, and for one that cannot answer."""
+    cores: Mapping[str, float]
+    """By operator; of a policy that reacts, the time average. Empty if it cannot answer."""
+    predicted: Mapping[str, Prediction]
+    """By path, by its own model; empty if it has none."""
+    simulated: Mapping[str, Prediction]
+    """By path, what the last part of the trace would have met."""
+    met: bool | None
+    """Whether the simulated response times keep every requirement; None if it cannot answer."""
+    reason: str
+    """In its own words; or why it cannot answer."""
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """The cheapest allocation for bounds that are ``factor`` times those required."""
+
+    factor: float
+    requirements: tuple[Requirement, ...]
+    allocation: Allocation
+    predicted: Mapping[str, Prediction]
+    met: bool
+    """Whether it keeps those bounds; if not, it comes closest."""
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The answers of all policies about one moment."""
+
+    pipeline: Pipeline
+    tail: Trace
+    """The last part of the trace, on which everything is based."""
+    choices: tuple[Choice, ...]
+    frontier: tuple[FrontierPoint, ...]
+    search: str
+    """How the frontier was found."""
+
+
+def what_if(
+    knowledge: Knowledge,
+    trace: Trace,
+    policies: Iterable[PolicyOptions],
+    *,
+    seed: int,
+    progress: Callable[[str], None] = lambda _: None,
+) -> WhatIf:
+    """Ask every policy, and find the frontier."""
+    pipeline, last = knowledge.pipeline, tail(trace)
+    choices = []
+    for options in policies:
+        progress(options.name)
+        choices.append(_choice(knowledge, last, options, seed))
+    progress("frontier")
+    points, search = _frontier(pipeline, last) if pipeline.requirements else ((), "")
+    return WhatIf(pipeline, last, tuple(choices), points, search)
+
+
+def tail(trace: Trace) -> Trace:
+    """The last part of a trace, on which everything here is based."""
+    times_s = trace.times_s
+    kept_s = float(times_s[max(0, times_s.size - 1 - KEPT_IATS)])
+    most_s = float(times_s[max(0, times_s.size - MOST_TUPLES)])
+    end_s = float(times_s[-1])
+    return trace.between(min(kept_s, max(end_s - TAIL_S, most_s)), end_s)
+
+
+def _choice(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
+    try:
+        if options.name in REACTIVE:
+            return _reaction(knowledge, last, options, seed)
+        return _plan(knowledge, last, options, seed)
+    except InvalidNetworkError as error:  # a policy says so if it has no model of a pipeline
+        return Choice(options.name, None, {}, {}, {}, met=None, reason=str(error))
+
+
+def _plan(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
+    """The answer of a policy that plans, without the rules that would lead it there step by step."""
+    if isinstance(options, RuleKeys):
+        options = options.model_copy(update={"one_level_down": False, "hold_down_s": 0.0})
+    policy = registry.policy(options)
+    observation = _observation(knowledge.pipeline, last, policy.interval_s, seed)
+    plan = policy.plan(observation, policy.analyze(observation, knowledge), knowledge)
+    simulation = Simulation(knowledge.pipeline, last, seed, allocation=plan.target)
+    simulation.drain()
+    simulated = _simulated(simulation, _overloaded_paths(knowledge.pipeline, plan.target, last.rate_per_s))
+    return Choice(
+        options.name,
+        plan.target,
+        {name: resources.cores for name, resources in plan.target.items()},
+        plan.predicted,
+        simulated,
+        met=_met(simulation, knowledge.pipeline, simulated),
+        reason=plan.reason,
+    )
+
+
+def _observation(pipeline: Pipeline, last: Trace, interval_s: float, seed: int) -> Observation:
+    """What a policy sees at the end, having looked once before, ``interval_s`` earlier."""
+    simulation = Simulation(pipeline, last, seed)
+    simulation.observe(max(0.0, last.duration_s - interval_s))
+    return simulation.observe(last.duration_s)
+
+
+def _reaction(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
+    """What a policy that reacts would have done over the last part of the trace."""
+    delay_s = knowledge.actuation_delay_s
+    conditions = Conditions(share_delay_s=delay_s, replicas_delay_s=delay_s)
+    result = run(knowledge.pipeline, last, registry.policy(options), seed=seed, conditions=conditions)
+    timeline = result.simulation.timeline
+    simulated = _simulated(result.simulation, set())
+    return Choice(
+        options.name,
+        None,
+        {o.name: timeline.mean_cores(o.name, last.duration_s) for o in knowledge.pipeline.operators},
+        {},
+        simulated,
+        met=_met(result.simulation, knowledge.pipeline, simulated),
+        reason=f"it reacts from moment to moment; this is its average over the last {last.duration_s:.0f} s",
+    )
+
+
+def _simulated(simulation: Simulation, overloaded_paths: set[str]) -> dict[str, Prediction]:
+    return {path: _response(simulation, path, path not in overloaded_paths) for path in simulation.pipeline.paths}
+
+
+def _response(simulation: Simulation, path: str, stable: bool) -> Prediction:  # noqa: FBT001 - one of three facts
+    response_s = simulation.responses(path).response_s
+    if not stable or response_s.size == 0:
+        return Prediction(None, None, stable)
+    return Prediction(
+        float(response_s.mean()), statistic_s(response_s, Requirement(path, bound_s=1.0, percent=95.0)), stable
+    )
+
+
+def _met(simulation: Simulation, pipeline: Pipeline, simulated: Mapping[str, Prediction]) -> bool:
+    return all(
+        simulated[r.path].stable and statistic_s(simulation.responses(r.path).response_s, r) <= r.bound_s
+        for r in pipeline.requirements
+    )
+
+
+def _overloaded_paths(pipeline: Pipeline, allocation: Allocation, rate_per_s: float) -> set[str]:
+    """Paths whose response time would grow for as long as tuples arrive at that rate."""
+    too_busy = {
+        o.name
+        for o in pipeline.operators
+        if overloaded(rate_per_s * pipeline.visits[o.name] * o.demand_s / allocation[o.name].cores)
+    }
+    return {path for path in pipeline.paths if too_busy & set(path.split(PATH_SEPARATOR))}
+
+
+def _frontier(pipeline: Pipeline, last: Trace) -> tuple[tuple[FrontierPoint, ...], str]:
+    """By replay of the last IATs: the cheapest allocation for every bound."""
+    window = WindowReplay(last.iats_s[-KEPT_IATS:], Draws(seed=0))
+    predict = remembered(lambda allocation: window.solution(pipeline, allocation))
+    count = prod(len(o.shares) * (o.max_replicas - o.min_replicas + 1) for o in pipeline.operators)
+    search = exact if count <= MOST_EXACT else heuristic
+    points = tuple(_point(pipeline, predict, search, factor) for factor in FACTORS)
+    return points, "exact search" if search is exact else f"the heuristic, since there are {count:,} allocations"
+
+
+def _point(
+    pipeline: Pipeline, predict: Predictor, search: Callable[[Pipeline, Predictor], Allocation], factor: float
+) -> FrontierPoint:
+    asked = tuple(replace(r, bound_s=r.bound_s * factor) for r in pipeline.requirements)
+    scaled = Pipeline(pipeline.name, pipeline.operators, pipeline.edges, asked)
+    allocation = search(scaled, predict)
+    solution = predict(allocation)
+    return FrontierPoint(
+        factor, asked, allocation, predictions(solution), met=all(meets(solution, requirement) for requirement in asked)
+    )

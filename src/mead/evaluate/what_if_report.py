@@ -1,0 +1,142 @@
+"""The answers about one moment, for people and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from mead.evaluate.decision_json import allocation_json, prediction_json
+from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table
+from mead.evaluate.what_if import Choice, FrontierPoint, WhatIf
+from mead.knowledge.plan import Prediction
+from mead.knowledge.requirement import Requirement
+
+
+def as_json(answer: WhatIf) -> dict[str, Any]:
+    """As in the reference of JSON documents."""
+    return {
+        "pipeline": answer.pipeline.name,
+        "window": {"tuples": len(answer.tail), "span_s": answer.tail.duration_s, "rate_per_s": answer.tail.rate_per_s},
+        "policies": [_choice_json(choice) for choice in answer.choices],
+        "frontier": [_point_json(point) for point in answer.frontier],
+    }
+
+
+def _choice_json(choice: Choice) -> dict[str, Any]:
+    return {
+        "policy": choice.policy,
+        "allocation": None if choice.allocation is None else allocation_json(choice.allocation),
+        "cores": dict(choice.cores),
+        "cores_total": sum(choice.cores.values()) if choice.cores else None,
+        "predicted": _by_path(choice.predicted),
+        "simulated": _by_path(choice.simulated),
+        "met": choice.met,
+        "reason": choice.reason,
+    }
+
+
+def _point_json(point: FrontierPoint) -> dict[str, Any]:
+    required: dict[str, dict[str, float]] = {}
+    for requirement in point.requirements:
+        required.setdefault(requirement.path, {})[f"{requirement.statistic}_s"] = requirement.bound_s
+    return {
+        "factor": point.factor,
+        "required": required,
+        "allocation": allocation_json(point.allocation),
+        "cores_total": point.allocation.cores,
+        "predicted": _by_path(point.predicted),
+        "met": point.met,
+    }
+
+
+def _by_path(predicted: Mapping[str, Prediction]) -> dict[str, Any]:
+    return {path: prediction_json(prediction) for path, prediction in predicted.items()}
+
+
+def what_if_tables(answer: WhatIf) -> Iterator[Table | Text]:
+    """The choices, the response times that they lead to, and the frontier."""
+    tail = answer.tail
+    yield Text(
+        f"{answer.pipeline.name} after the last {number(tail.duration_s)} s of arrivals: {len(tail):,} tuples, "
+        f"{number(tail.rate_per_s)} per s"
+    )
+    yield _choice_table(answer)
+    paths = {requirement.path: None for requirement in answer.pipeline.requirements} or answer.pipeline.paths
+    for path in paths:
+        yield _response_table(answer.choices, path)
+    for choice in answer.choices:
+        if choice.met is None:
+            yield Text(f"{choice.policy} has no answer: {choice.reason}.", style="yellow")
+        elif choice.allocation is None:
+            yield Text(f"{choice.policy} names no allocation: {choice.reason}.")
+        elif choice.reason.startswith("keep") and not choice.predicted:
+            yield Text(f"{choice.policy}: {choice.reason}.")
+    if answer.frontier:
+        yield _frontier_table(answer)
+    else:
+        yield Text("Nothing is required of this pipeline, so there is no frontier of cost against requirement.")
+
+
+def _choice_table(answer: WhatIf) -> Table:
+    names = [operator.name for operator in answer.pipeline.operators]
+    table = plain_table("What every policy would choose now", "policy", "cores", "enough", *names)
+    for choice in answer.choices:
+        if not choice.cores:
+            table.add_row(choice.policy, NOTHING, NOTHING)
+            continue
+        given = choice.allocation
+        cells = [str(given[name]) if given is not None else f"~{choice.cores[name]:.2f}" for name in names]
+        table.add_row(
+            choice.policy, f"{sum(choice.cores.values()):.2f}", _yes_or_no(choice.met), *(Text(c) for c in cells)
+        )
+    return table
+
+
+def _yes_or_no(fact: bool | None) -> Text:  # noqa: FBT001 - the fact is what is shown
+    return Text("yes", style="green") if fact else Text("NO", style="bold red")
+
+
+def _response_table(choices: Iterable[Choice], path: str) -> Table:
+    rows = {c.policy: [*_times(c.predicted.get(path)), *_times(c.simulated.get(path))] for c in choices if c.cores}
+    unit = TimeUnit.of(time_s for times_s in rows.values() for time_s in times_s if isinstance(time_s, float))
+    title = f"Response time on {path} in {unit.name}"
+    table = plain_table(title, "policy", "its model: mean", "p95", "simulated: mean", "p95")
+    for policy, times_s in rows.items():
+        table.add_row(policy, *(unit.show(time_s) if isinstance(time_s, float) else time_s for time_s in times_s))
+    return table
+
+
+def _times(prediction: Prediction | None) -> list[float | str]:
+    if prediction is None:
+        return [NOTHING, NOTHING]
+    if not prediction.stable:
+        return ["overload", "overload"]
+    return [NOTHING if time_s is None else time_s for time_s in (prediction.mean_s, prediction.p95_s)]
+
+
+def _frontier_table(answer: WhatIf) -> Table:
+    names = [operator.name for operator in answer.pipeline.operators]
+    title = f"The cheapest allocation for other bounds, by replay and {answer.search}"
+    table = plain_table(title, "bound", "cores", "possible", *names)
+    for point in answer.frontier:
+        table.add_row(
+            Text(_bounds(point)),
+            f"{point.allocation.cores:.2f}",
+            _yes_or_no(point.met),
+            *(Text(str(point.allocation[name])) for name in names),
+            style="bold" if point.factor == 1 else None,
+        )
+    return table
+
+
+def _bounds(point: FrontierPoint) -> str:
+    if len(point.requirements) == 1:
+        return _bound(point.requirements[0])
+    return f"x {point.factor:g}"
+
+
+def _bound(requirement: Requirement) -> str:
+    return f"{requirement.statistic} {number(requirement.bound_s)} s"
