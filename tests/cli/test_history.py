@@ -1,0 +1,129 @@
+"""``mead history`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from mead.cli import app
+
+LOG_ANALYSIS = Path(__file__).parents[2] / "examples/log-analysis.yaml"
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, [*map(str, words)], env={"COLUMNS": "100", "NO_COLOR": "1"})
+
+
+def shown(*words: object) -> str:
+    result = run("history", *words)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def answer(*words: object) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(shown(*words, "--json"), parse_constant=pytest.fail)
+    return document
+
+
+def complaint(*words: object) -> str:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    return result.stderr.rstrip("\n")
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("traces") / "arrivals.npy"
+    np.save(path, np.cumsum(np.random.default_rng(1).exponential(1 / 300, 30_000)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def simulated(trace: Path) -> dict[str, Any]:
+    """What the two simulations said themselves, by policy."""
+    documents = {}
+    for policy in ("threshold", "mg1"):
+        words = ("--policy", policy, "--option", "interval_s=10", "--history", trace.with_name("past.sqlite"), "--json")
+        result = run("simulate", LOG_ANALYSIS, "--trace", trace, *words)
+        assert result.exit_code == 0, result.stderr
+        documents[policy] = json.loads(result.stdout)
+    return documents
+
+
+@pytest.fixture
+def past(trace: Path, simulated: dict[str, Any]) -> Path:
+    assert simulated
+    return trace.with_name("past.sqlite")
+
+
+def test_runs_are_listed(past: Path, simulated: dict[str, Any]) -> None:
+    runs = answer(past)["runs"]
+    assert [(one["run"], one["name"], one["policy"]) for one in runs] == [
+        (1, "log-analysis", "threshold"),
+        (2, "log-analysis", "mg1"),
+    ]
+    assert all(one["finished"] and one["workload"] == "arrivals.npy, seed 0" for one in runs)
+    assert runs[0]["options"]["interval_s"] == 10.0
+    assert [one["changes"] for one in runs] == [simulated[one["policy"]]["changes"] for one in runs]
+    table = shown(past)
+    assert "threshold" in table
+    assert "mg1" in table
+
+
+def test_decisions_are_those_of_the_run(past: Path, simulated: dict[str, Any]) -> None:
+    document = answer(past, "--run", 2)
+    assert document["run"]["policy"] == "mg1"
+    told = simulated["mg1"]["timeline"][1:]
+    assert [(d["time_s"], d["after"], d["reason"]) for d in document["decisions"]] == [
+        (entry["time_s"], entry["allocation"], entry["reason"]) for entry in told
+    ]
+    for decision, entry in zip(document["decisions"], told, strict=True):
+        assert decision["paths"]["parser>matcher"]["predicted"] == entry["predicted"]["parser>matcher"]
+    assert all(d["paths"]["parser>matcher"]["observed"]["completed"] > 0 for d in document["decisions"][:-1])
+
+
+def test_changes_are_those_decisions_that_changed_something(past: Path) -> None:
+    everything, changes = answer(past, "--run", 1)["decisions"], answer(past, "--run", 1, "--changes")["decisions"]
+    assert 0 < len(changes) < len(everything)
+    assert [d["round"] for d in changes] == [d["round"] for d in everything if d["before"] != d["after"]]
+
+
+def test_a_table_shows_the_last_decisions_and_says_that_there_are_more(past: Path) -> None:
+    table = shown(past, "--run", "-1", "--limit", 2)
+    assert "Run 2, log-analysis under mg1" in table
+    assert "The last 2 of 9; --limit shows more." in table
+    assert "80" in table
+    assert "until the next decision" in table
+    assert "parser 1 -> 0.85, counter 1 -> 0.85, matcher 1 -> 0.85" in " ".join(
+        shown(past, "--run", 2, "--changes").split()
+    )
+
+
+def test_the_default_is_a_file_in_the_current_folder(
+    past: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert complaint("history") == (
+        "mead history: mead-history.sqlite: there is no such file; a run with --history makes one"
+    )
+    (tmp_path / "mead-history.sqlite").write_bytes(past.read_bytes())
+    assert len(answer()["runs"]) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["mead-history.sqlite"]  # looking leaves nothing behind
+
+
+def test_what_cannot_be_shown_is_one_line(past: Path, trace: Path, tmp_path: Path) -> None:
+    assert complaint("history", past, "--run", 7) == (
+        f"mead history: {past}: there is no run 7; those that it has are 1 to 2"
+    )
+    assert complaint("history", trace).endswith("is not a history; name another file")
+    assert "of which run? Add --run N" in complaint("history", past, "--changes")
+    assert complaint("simulate", LOG_ANALYSIS, "--trace", trace, "--history", tmp_path / "none" / "past.sqlite") == (
+        f"mead simulate: {tmp_path}/none/past.sqlite: there is no folder {tmp_path}/none; make it first"
+    )
