@@ -95,10 +95,8 @@ class ControlLoop:
     def _observed(self, time_s: float) -> Observation:
         """The readings, of which demands are learned; marked as missing if they cannot be true."""
         observation = self.engine.observe(time_s)
-        if not observation.missing:
-            observation = replace(observation, missing=implausible(observation, self.knowledge.pipeline, self.seen_s))
-        if observation.missing:
-            return observation
+        if fault := observation.missing or implausible(observation, self.knowledge.pipeline, self.seen_s):
+            return replace(observation, missing=fault)
         self.seen_s = observation.time_s
         for name, reading in observation.operators.items():
             self.demands[name].add(observation.time_s, reading.completed, reading.busy_s)

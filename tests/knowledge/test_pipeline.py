@@ -77,3 +77,24 @@ def test_allocations_with_the_same_resources_are_equal() -> None:
 def test_requirements_that_make_no_sense_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="requirement on a"):
         Requirement("a", **options)
+
+
+def test_other_demands_give_the_same_as_a_pipeline_described_so() -> None:
+    edges = [Edge("a", "b", 0.5), Edge("b", "a", 0.2), Edge("a", "c")]
+    required = [Requirement("a>c", 1.0)]
+    pipeline = Pipeline("loop", [Operator(name, 0.1, max_replicas=2) for name in "abc"], edges, required)
+    demands_s = {"a": 0.3, "c": 0.7}
+    changed = pipeline.with_demands(demands_s)
+    described = Pipeline("loop", [Operator(n, demands_s.get(n, 0.1), max_replicas=2) for n in "abc"], edges, required)
+    assert changed == described
+    assert [o.demand_s for o in pipeline.operators] == [0.1] * 3
+    for found in ("paths", "most", "visits", "returns"):
+        assert getattr(changed, found) == getattr(described, found)
+    assert changed.network(changed.most).paths == described.network(described.most).paths
+    share = changed.network(changed.most).operators[0].service.mean_s
+    assert share == pytest.approx(0.3)
+
+
+def test_a_demand_that_cannot_be_is_refused_when_it_is_changed_too() -> None:
+    with pytest.raises(InvalidPipelineError, match="demand_s must be above 0"):
+        Pipeline("one", [Operator("a", 0.1)]).with_demands({"a": 0.0})

@@ -39,3 +39,20 @@ def test_readings_that_cannot_be_used_change_nothing(completed: int, busy_s: flo
     before = estimator.demand_s
     estimator.add(1000.0, completed, busy_s)
     assert estimator.demand_s == before
+
+
+def test_it_is_the_slope_of_a_weighted_regression_that_distrusts_outliers() -> None:
+    """Against least squares through the origin, written out and solved by NumPy."""
+    rng = np.random.default_rng(9)
+    estimator = DemandEstimator(declared_s=0.01)
+    readings = [(10.0 * turn, int(rng.integers(30, 5000)), float(rng.gamma(2.0))) for turn in range(300)]
+    for reading in readings:
+        estimator.add(*reading)
+    time_s, tuples, busy_s = np.array(readings[-240:]).T
+    demand_s = np.median(busy_s / tuples)
+    for _ in range(3):
+        residual = np.abs(busy_s - demand_s * tuples) / np.sqrt(tuples)
+        trust = np.minimum(1.0, 2.0 * 1.4826 * np.median(residual) / residual)
+        weight = np.sqrt(0.5 ** ((time_s[-1] - time_s) / 120.0) / tuples * trust)
+        demand_s = np.linalg.lstsq((weight * tuples)[:, None], weight * busy_s, rcond=None)[0][0]
+    assert estimator.demand_s == pytest.approx(demand_s, rel=1e-9)

@@ -42,9 +42,10 @@ def history(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Past runs, or the decisions of one: what changed when and why, and predicted beside observed response times.
+    """Past runs, their decisions, and what followed.
 
-    A history can be read while a run is being written to it.
+    Lists all runs, or the decisions of one: what changed when and why, and predicted beside observed response times. A
+    history can be read while a run is being written to it.
 
     Example: `mead history mead-history.sqlite --run -1 --changes`
     """
