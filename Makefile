@@ -45,6 +45,7 @@ bench: $(VENV)/.dev ## Run every benchmark, one after the other (BENCHMARKS=benc
 
 docs: $(VENV)/.dev ## Build the documentation into site/
 	@$(RUN) -m typer mead.cli utils docs --name mead --title Commands --output docs/reference/commands.md
+	@$(RUN) -m mead.config.reference docs/reference/pipeline-file.md
 	@rm -rf docs/reference/api
 	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going docs site
 	@echo "Documentation: site/index.html"

@@ -78,7 +78,7 @@ class BatchKeys(Keys):
 
     overhead_s: NotNegative = Field(description="time that every micro-batch costs whatever its size, s")
     trigger_s: Positive | None = Field(
-        default=None, description="time from the start of a micro-batch to the next, s; default as soon as it can"
+        default=None, description="time from the start of a micro-batch to the next, s; default the next starts at once"
     )
     max_tuples: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="most tuples in a micro-batch; default all that wait"
@@ -97,7 +97,8 @@ class OperatorKeys(Keys):
         default=None, description="of an Erlang distributed demand, in place of scv, which is then 1/phases; default 2"
     )
     shares: Shares | None = Field(
-        default=None, description="CPU cores that it may have, a list of rising levels; default those of the pipeline"
+        default=None,
+        description="CPU cores that it may have, rising from level to level; default those of the pipeline",
     )
     replicas: ReplicasKeys = Field(
         default=ReplicasKeys(min=1, max=1), description="parallel tasks that it may have; default one"
@@ -124,10 +125,12 @@ class OperatorKeys(Keys):
 
 
 class RequirementKeys(Keys):
-    """What is asked of one path: bounds on the mean, on percentiles, or on both."""
+    """What is asked of one path: bounds on the mean, on percentiles, or on several of them, but at least one."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Positive]
+    __pydantic_extra__: dict[
+        str, Annotated[Positive, Field(description="bound on a percentile, such as `p95_s` or `p99.9_s`, s")]
+    ]
 
     path: str = Field(description="operators from source to sink, joined by >, such as parser>matcher")
     mean_s: Positive | None = Field(default=None, description="bound on the mean response time, s")
@@ -161,19 +164,19 @@ class PipelineKeys(Keys):
 
     name: Annotated[str, Field(min_length=1)] = Field(description="of the pipeline")
     shares: Shares = Field(
-        default=DEFAULT_SHARES, description="CPU cores that an operator may have, a list of rising levels"
+        default=DEFAULT_SHARES, description="CPU cores that an operator may have, rising from level to level"
     )
     operators: Annotated[tuple[OperatorKeys, ...], Field(min_length=1, max_length=MOST_OPERATORS)] = Field(
         description="the processing steps"
     )
     edges: Annotated[tuple[EdgeKey, ...], Field(max_length=MOST_EDGES)] = Field(
         default=(),
-        description="[from, to] or [from, to, selectivity]: tuples along it for each that was served, default 1",
+        description="[from, to, selectivity]: where tuples go, how many for each that was served; without the third 1",
     )
     requirements: Annotated[tuple[RequirementKeys, ...], Field(max_length=MOST_EDGES)] = Field(
         default=(), description="bounds on response times"
     )
-    policy: PolicyOptions = Field(default=MapOptions(), description="who decides, and how; default map")
+    policy: PolicyOptions = Field(default=MapOptions(), description="who decides on the resources, and how")
     actuation_delay_s: NotNegative = Field(
         default=0.0, description="from the order to change an allocation to its effect, s"
     )

@@ -1,0 +1,106 @@
+"""The tables of the reference page, made from the typed keys: key, type and unit, default, meaning.
+
+``python -m mead.config.reference PAGE`` writes them into a page, between its two marks.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from mead.config.pipeline_file import BatchKeys, OperatorKeys, PipelineKeys, ReplicasKeys, RequirementKeys
+from mead.config.policy_choice import POLICIES
+
+BEGIN, END = "<!-- keys: begin, made by `make docs` -->", "<!-- keys: end -->"
+
+SECTIONS: Mapping[str, type[BaseModel]] = {
+    "The pipeline": PipelineKeys,
+    "An operator": OperatorKeys,
+    "replicas": ReplicasKeys,
+    "batch": BatchKeys,
+    "A requirement": RequirementKeys,
+}
+UNITS = {"_per_s": "1/s", "_s": "s"}
+"""By the end of a key."""
+
+WORDS = {"string": "text", "boolean": "true or false", "integer": "whole number", "number": "number"}
+
+
+def tables() -> str:
+    """All tables in Markdown."""
+    parts = [part for title, kind in SECTIONS.items() for part in _section(f"### {title}", kind)]
+    parts += ["### A policy\n", "Its `name` is one of those below; the other keys are its options.\n"]
+    parts += [part for name, kind in POLICIES.items() for part in _section(f"#### {name}", kind)]
+    return "\n".join(parts)
+
+
+def with_tables(page: str) -> str:
+    """A page with the tables as they are now."""
+    before, rest = page.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n\n{tables()}\n{END}{after}"
+
+
+def _section(heading: str, kind: type[BaseModel]) -> Iterator[str]:
+    schema = kind.model_json_schema()
+    yield f"{heading}\n"
+    yield f"{' '.join((kind.__doc__ or '').split())}\n"
+    yield "| key | type and unit | default | meaning |"
+    yield "|---|---|---|---|"
+    required = schema.get("required", [])
+    for key, entry in schema["properties"].items():
+        if "const" not in entry:
+            yield _row(key, entry, "required" if key in required else _default(entry.get("default")))
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield _row("pNN_s", schema["additionalProperties"], "")
+    yield ""
+
+
+def _row(key: str, entry: Mapping[str, Any], default: str) -> str:
+    unit = next((unit for ending, unit in UNITS.items() if key.endswith(ending)), "")
+    meaning, _, otherwise = entry.get("description", "").partition("; default ")
+    kind = _kind(entry) + (f", {unit}" if unit else "")
+    return f"| `{key}` | {kind} | {default or otherwise} | {meaning.removesuffix(f', {unit}')} |"
+
+
+def _default(value: object) -> str:
+    """A value as it would stand in a file; nothing where the meaning says what then happens."""
+    if isinstance(value, dict):
+        value = value.get("name")
+    if isinstance(value, list):
+        return f"`[{', '.join(f'{entry:g}' for entry in value)}]`"
+    if isinstance(value, float):
+        return f"`{value:g}`"
+    return "" if value is None else f"`{value}`".lower()
+
+
+def _kind(entry: Mapping[str, Any], plural: str = "") -> str:
+    """A type in words, with its bounds."""
+    entry = next((one for one in entry.get("anyOf", ()) if one.get("type") != "null"), entry)
+    if "oneOf" in entry:
+        return "keys, see [a policy](#a-policy)"
+    if "$ref" in entry:
+        name = entry["$ref"].rpartition("/")[2]
+        title = next(title for title, kind in SECTIONS.items() if kind.__name__ == name)
+        return f"keys, see [{title.lower()}](#{title.lower().replace(' ', '-')})"
+    if "enum" in entry:
+        return " or ".join(f"`{value}`" for value in entry["enum"])
+    if "prefixItems" in entry:
+        return f"[{', '.join(_kind(item) for item in entry['prefixItems'])}]"
+    if entry["type"] == "array":
+        return f"list of {_kind(entry['items'], plural='s')}"
+    return f"{WORDS[entry['type']]}{plural}{_bounds(entry)}"
+
+
+def _bounds(entry: Mapping[str, Any]) -> str:
+    signs = {"exclusiveMinimum": ">", "minimum": "≥", "maximum": "≤"}
+    return ",".join(f" {sign} {entry[bound]:,.10g}" for bound, sign in signs.items() if bound in entry)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.write_text(with_tables(target.read_text()))
