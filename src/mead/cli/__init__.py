@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import mead
-from mead.cli import fit, generate, history, plan, simulate, solve
+from mead.cli import evaluate, fit, generate, history, plan, simulate, solve
 from mead.cli.terminal import OneLineErrors
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(generate.app, name="generate")
+app.add_typer(evaluate.app, name="evaluate")
 app.command(cls=fit.SeveralWindows)(fit.fit)
 app.command()(solve.solve)
 app.command()(simulate.simulate)

@@ -49,12 +49,12 @@ class Outcome:
     """How often an allocation came into force that was not in force before."""
     duration_s: float
     spent_s: Mapping[str, float] = field(compare=False)
-    """CPU seconds that the loop took itself, by phase, to observe, analyze, plan and execute."""
+    """CPU seconds that the loop took itself, by phase. In virtual time, to observe is to simulate."""
 
     @property
     def own_load(self) -> float:
-        """The part of a core that the loop takes itself."""
-        return sum(self.spent_s.values()) / self.duration_s
+        """The part of a core that the policy takes itself: to analyze, plan and execute."""
+        return sum(seconds for phase, seconds in self.spent_s.items() if phase != "observe") / self.duration_s
 
     @property
     def met(self) -> bool:

@@ -1,0 +1,173 @@
+"""Several policies on the same workloads, under the same requirements, with the same seeds; and the two bounds.
+
+Every run is on its own and depends on its seed alone, so that they can be made in any order and in several processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from typing import Any, Protocol
+
+import numpy as np
+
+from mead.config.keys import ConfigError
+from mead.config.policies import PolicyOptions, StaticOptions
+from mead.config.policy_choice import chosen_policy
+from mead.evaluate.clairvoyant import clairvoyant
+from mead.evaluate.experiment import Run, run
+from mead.evaluate.mead_tables import Case
+from mead.evaluate.outcome import Outcome, Verdict, statistic_s
+from mead.models.arrays import FloatArray
+from mead.plan import registry
+from mead.simulate.conditions import Conditions
+from mead.simulate.metrics import FaultyMetrics
+from mead.simulate.simulation import KEPT_IATS
+
+COURSE_S = 10.0
+"""A course has one response time for so many seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """Response time and share of the controlled operator over time, for a plot."""
+
+    time_s: FloatArray
+    response_s: FloatArray
+    """Mean or percentile, as the requirement is, of the tuples that arrived in ten seconds; NaN if none did."""
+    change_s: FloatArray
+    share: FloatArray
+    """From every change on."""
+
+    @classmethod
+    def of(cls, run: Run) -> Course:
+        """Of the last operator on the path of the requirement."""
+        requirement = run.pipeline.requirements[0]
+        responses = run.simulation.responses(requirement.path)
+        order = np.argsort(responses.arrival_s, kind="stable")
+        starts_s = np.arange(0.0, run.duration_s, COURSE_S)
+        parts = np.split(responses.response_s[order], np.searchsorted(responses.arrival_s[order], starts_s[1:]))
+        name = requirement.path.split(">")[-1]
+        timeline = run.simulation.timeline
+        return cls(
+            starts_s,
+            np.array([statistic_s(part, requirement) if part.size else np.nan for part in parts]),
+            np.array(timeline.times_s),
+            np.array([allocation[name].share for allocation in timeline.allocations]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What came of one run."""
+
+    case: Case
+    label: str
+    seed: int
+    outcome: Outcome | None
+    """None for a bound that does not exist: no schedule keeps the requirement."""
+    proven_cpu: float | None = None
+    """Of a clairvoyant schedule: no other is cheaper than this."""
+    course: Course | None = field(default=None, repr=False)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """On the one requirement of the case."""
+        return None if self.outcome is None else self.outcome.verdicts[0]
+
+
+def available(labels: Sequence[str]) -> list[str]:
+    """Those of the policies that there are."""
+    return [label for label in labels if label.split("@")[0] in registry.POLICIES]
+
+
+class Contender(Protocol):
+    """Somebody who decides on shares."""
+
+    @property
+    def label(self) -> str:
+        """As in the tables, and as it is asked for."""
+
+    def result(self, case: Case, seed: int) -> Result:
+        """Run the case."""
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyContender:
+    """A policy of the loop."""
+
+    label: str
+    options: PolicyOptions
+    conditions: Conditions | None = None
+    metrics: FaultyMetrics | None = None
+
+    @classmethod
+    def of(cls, text: str) -> PolicyContender:
+        """A name, and options that differ from the default.
+
+        >>> PolicyContender.of("static@share=0.7").options.share
+        0.7
+        """
+        name, *settings = text.split("@")
+        options = chosen_policy(StaticOptions(), name, settings)
+        if options.name not in registry.POLICIES:
+            raise ConfigError(f"policy {options.name} is not available")
+        return cls(text, options)
+
+    def result(self, case: Case, seed: int) -> Result:
+        """Let the policy control the case."""
+        done = run(
+            case.workload.pipeline(case.requirement),
+            case.workload.trace(seed),
+            registry.policy(self.options),
+            seed=seed,
+            conditions=self.conditions,
+            metrics=self.metrics,
+            kept_iats=max(KEPT_IATS, *getattr(self.options, "windows", (0,))),
+        )
+        return Result(case, self.label, seed, Outcome.of(done), course=Course.of(done))
+
+
+@dataclass(frozen=True)
+class BoundContender:
+    """Somebody who knows the future, and decides every so often."""
+
+    interval_s: float
+
+    @property
+    def label(self) -> str:
+        """As in the tables."""
+        return f"clairvoyant {self.interval_s:g} s"
+
+    def result(self, case: Case, seed: int) -> Result:
+        """The cheapest schedule for the case, replayed."""
+        best = clairvoyant(
+            case.workload.pipeline(case.requirement), case.workload.trace(seed), seed=seed, interval_s=self.interval_s
+        )
+        if best is None:
+            return Result(case, self.label, seed, None)
+        return Result(case, self.label, seed, Outcome.of(best.run), best.proven_cpu, Course.of(best.run))
+
+
+BOUNDS = (BoundContender(10.0), BoundContender(1.0))
+
+
+def results(
+    cases: Sequence[Case], contenders: Sequence[Contender], seeds: Sequence[int], jobs: int = 1
+) -> Iterator[Result]:
+    """Every contender on every case with every seed, in this order, each as soon as it is there."""
+    work = [(contender, case, seed) for case in cases for contender in contenders for seed in seeds]
+    if jobs == 1:
+        yield from map(_result, work)
+        return
+    # Fresh processes: one that is forked while others threads run can hang.
+    with ProcessPoolExecutor(min(jobs, len(work)), mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_result, work)
+
+
+def _result(work: tuple[Any, Case, int]) -> Result:
+    contender, case, seed = work
+    result: Result = contender.result(case, seed)
+    return result

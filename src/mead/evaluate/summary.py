@@ -1,0 +1,149 @@
+"""Runs of a comparison put together: one row for each policy on each case, over all seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from mead.evaluate.comparison import Result
+from mead.evaluate.mead_tables import Case, Published
+
+COLUMNS = (
+    "response s",
+    "met",
+    "CPU %",
+    "broken windows %",
+    "changes",
+    "worst minute s",
+    "own load %",
+    "paper s",
+    "CPU %",
+)
+"""Of a row, behind the name of the policy."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The mean of a figure over the seeds, with its smallest and largest value."""
+
+    mean: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """Of at least one value."""
+        return cls(sum(values) / len(values), min(values), max(values))
+
+    def show(self, digits: int) -> str:
+        """The mean, and the range where there is one.
+
+        >>> Spread.of([1.0, 2.0]).show(1), Spread.of([3.0, 3.0]).show(0)
+        ('1.5 (1.0-2.0)', '3')
+        """
+        mean, least, most = (f"{value:.{digits}f}" for value in (self.mean, self.least, self.most))
+        return mean if least == most else f"{mean} ({least}-{most})"
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """All runs of one policy on one case."""
+
+    case: Case
+    label: str
+    results: tuple[Result, ...]
+
+    @property
+    def published(self) -> Published | None:
+        """What the paper says."""
+        return self.case.published.get(self.label)
+
+    @property
+    def met(self) -> int:
+        """With how many seeds the requirement was kept."""
+        return sum(result.outcome is not None and result.outcome.met for result in self.results)
+
+    @property
+    def cells(self) -> list[str]:
+        """The columns, as people read them."""
+        done = [(result.outcome, result.outcome.verdicts[0]) for result in self.results if result.outcome is not None]
+        paper = (
+            ["", ""]
+            if self.published is None
+            else [f"{self.published.response_s:g}", f"{self.published.cpu_percent:g}"]
+        )
+        if not done:
+            return ["no schedule keeps it", f"0/{len(self.results)}", *[""] * 5, *paper]
+        own_load = 100 * sum(outcome.own_load for outcome, _ in done) / len(done)
+        return [
+            Spread.of([verdict.response_s for _, verdict in done]).show(3),
+            f"{self.met}/{len(self.results)}",
+            Spread.of([100 * outcome.cpu for outcome, _ in done]).show(1),
+            Spread.of([100 * verdict.broken_windows for _, verdict in done]).show(0),
+            Spread.of([float(outcome.changes) for outcome, _ in done]).show(0),
+            Spread.of([verdict.worst_minute_s for _, verdict in done]).show(2),
+            "" if self.proven_cpu is not None else f"{own_load:.2f}",
+            *paper,
+        ]
+
+    @property
+    def proven_cpu(self) -> float | None:
+        """Of a clairvoyant schedule: the mean over the seeds of what no schedule can undercut."""
+        proven = [result.proven_cpu for result in self.results if result.proven_cpu is not None]
+        return sum(proven) / len(proven) if proven else None
+
+    def as_json(self) -> dict[str, Any]:
+        """One entry of ``rows``."""
+        paper = self.published
+        return {
+            "trace": self.case.workload.name,
+            "requirement": {self.case.requirement.statistic: self.case.requirement.bound_s},
+            "demand_s": self.case.workload.demand_s,
+            "policy": self.label,
+            "met": self.met,
+            "runs": [run_json(result) for result in self.results],
+            "paper": None if paper is None else {"response_s": paper.response_s, "cpu_percent": paper.cpu_percent},
+        }
+
+
+def run_json(result: Result) -> dict[str, Any]:
+    """One run; the figures are null where no schedule keeps the requirement."""
+    outcome, verdict = result.outcome, result.verdict
+    figures: dict[str, Any] = dict.fromkeys(RUN_FIGURES)
+    if outcome is not None and verdict is not None:
+        figures = {
+            "response_s": verdict.response_s,
+            "met": verdict.met,
+            "cpu_percent": 100 * outcome.cpu,
+            "broken_windows_percent": 100 * verdict.broken_windows,
+            "changes": outcome.changes,
+            "worst_minute_s": verdict.worst_minute_s,
+            "own_load_percent": 100 * outcome.own_load,
+            "proven_cpu_percent": None if result.proven_cpu is None else 100 * result.proven_cpu,
+        }
+    return {"seed": result.seed} | figures
+
+
+RUN_FIGURES = (
+    "response_s",
+    "met",
+    "cpu_percent",
+    "broken_windows_percent",
+    "changes",
+    "worst_minute_s",
+    "own_load_percent",
+    "proven_cpu_percent",
+)
+"""What there is to say about one run."""
+
+
+def rows_of(results: Iterable[Result]) -> list[Row]:
+    """One row for neighbours of the same case and policy."""
+    groups = groupby(results, key=lambda result: (result.case.workload.name, result.case.requirement, result.label))
+    rows = []
+    for _, group in groups:
+        members = tuple(group)
+        rows.append(Row(members[0].case, members[0].label, members))
+    return rows
