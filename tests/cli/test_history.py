@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +129,13 @@ def test_what_cannot_be_shown_is_one_line(past: Path, trace: Path, tmp_path: Pat
     assert complaint("simulate", LOG_ANALYSIS, "--trace", trace, "--history", tmp_path / "none" / "past.sqlite") == (
         f"mead simulate: {tmp_path}/none/past.sqlite: there is no folder {tmp_path}/none; make it first"
     )
+
+
+def test_a_history_that_another_program_holds_is_said_before_the_simulation(trace: Path, tmp_path: Path) -> None:
+    file = tmp_path / "past.sqlite"
+    assert run("simulate", LOG_ANALYSIS, "--trace", trace, "--policy", "static", "--history", file).exit_code == 0
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        words = ("--policy", "static", "--history", file)
+        message = complaint("simulate", LOG_ANALYSIS, "--trace", trace, *words)
+    assert message == f"mead simulate: {file}: cannot be written (database is locked)"

@@ -101,9 +101,6 @@ def recorded(
         return
     try:
         past = History.open(file)
-    except HistoryError as error:
-        ctx.fail(str(error))
-    with past:
         record = past.begin(
             pipeline.name,
             pipeline,
@@ -113,9 +110,12 @@ def recorded(
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             batch=SHARED_COMMIT,
         )
+    except HistoryError as error:
+        ctx.fail(str(error))
 
-        def follow(this: Round) -> None:
-            record(this)
-            show(this)
+    def follow(this: Round) -> None:
+        record(this)
+        show(this)
 
+    with past:
         yield follow
