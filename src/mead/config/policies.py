@@ -11,6 +11,9 @@ from mead.config.keys import Keys, Positive
 Tuples = Annotated[int, Field(ge=100, le=10_000_000)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
+CALM_CHANGES_PER_HOUR = 450.0
+"""One in eight seconds."""
+
 
 class RuleKeys(Keys):
     """How far one round may move an allocation, whatever the policy."""
@@ -50,6 +53,10 @@ class PredictiveOptions(RuleKeys):
     search: Literal["heuristic", "exact"] = Field(
         default="heuristic", description="the paper's Fig. 5, or the cheapest of all allocations"
     )
+    cautious: bool = Field(
+        default=False,
+        description="predict for the highest rate that a window is compatible with, not for its mean rate",
+    )
 
 
 class MG1Options(PredictiveOptions):
@@ -69,6 +76,9 @@ class MapOptions(PredictiveOptions):
 
     name: Literal["map"] = "map"
     best: Annotated[int, Field(ge=1, le=20)] = Field(default=5, description="how many MAPs of every window")
+    cautious: bool = Field(
+        default=True, description="predict for the highest rate that a window is compatible with, not for its mean rate"
+    )
 
 
 class ReplayOptions(PredictiveOptions):
@@ -90,12 +100,17 @@ class DS2Options(RuleKeys):
 
 
 class AdaptiveOptions(Keys):
-    """Our own: a backlog rule every second, its parameters chosen by predicting the closed loop ahead."""
+    """Our own: a rule for the backlog every second, its prices chosen by looking ahead through the closed loop."""
 
     name: Literal["adaptive"] = "adaptive"
     interval_s: Positive = Field(default=1.0, description="time between two looks at the backlog, s")
-    replan_s: Positive = Field(default=15.0, description="time between two choices of the rule's parameters, s")
+    replan_s: Positive = Field(default=15.0, description="time between two choices of the rule's prices, s")
     calm: bool = Field(default=False, description="change less often, for engines where a change costs something")
+
+    @property
+    def changes_per_hour(self) -> float | None:
+        """How many changes there may be; None for as many as are of use."""
+        return CALM_CHANGES_PER_HOUR if self.calm else None
 
 
 PolicyOptions = Annotated[

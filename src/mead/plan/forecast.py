@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 
@@ -40,9 +40,10 @@ class Asked(Mapping[str, QueueSolution]):
 
 @dataclass(frozen=True, eq=False)
 class WorstResponse:
-    """The longest of several response times, statistic by statistic."""
+    """The longest of several response times, statistic by statistic, each computed once."""
 
     each: tuple[ResponseTime, ...]
+    _percentiles_s: dict[float, float] = field(default_factory=dict, repr=False)
 
     @cached_property
     def utilization(self) -> float:
@@ -56,7 +57,9 @@ class WorstResponse:
 
     def percentile_s(self, percent: float) -> float:
         """The longest percentile."""
-        return max(one.percentile_s(percent) for one in self.each)
+        if percent not in self._percentiles_s:
+            self._percentiles_s[percent] = max(one.percentile_s(percent) for one in self.each)
+        return self._percentiles_s[percent]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +94,7 @@ def worst_of(solutions: Sequence[QueueSolution]) -> QueueSolution:
     stable = tuple(s for s in solutions if not isinstance(s, Unstable))
     if len(stable) < len(solutions):
         return Unstable(max(s.utilization for s in solutions))
-    return stable[0] if len(stable) == 1 else WorstResponse(stable)
+    return WorstResponse(stable)
 
 
 def sum_of(solutions: Sequence[QueueSolution], extra_s: float = 0.0) -> QueueSolution:
@@ -105,8 +108,6 @@ def sum_of(solutions: Sequence[QueueSolution], extra_s: float = 0.0) -> QueueSol
 def worst(solutions: Sequence[NetworkSolution]) -> NetworkSolution:
     """The worst of several answers about one network, operator by operator and path by path."""
     first = solutions[0]
-    if len(solutions) == 1:
-        return first
     return NetworkSolution(
         Asked(first.operators, lambda name: worst_of([s.operators[name] for s in solutions])),
         Asked(first.paths, lambda path: worst_of([s.paths[path] for s in solutions])),

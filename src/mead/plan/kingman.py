@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mead.config.policies import KingmanOptions
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation
@@ -14,7 +16,7 @@ from mead.models.ph import PH
 from mead.models.statistics import scv
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.predictive import Predictive
-from mead.plan.solved import with_batches
+from mead.plan.solved import solved
 
 LEAST_SCV = 0.01
 """More regular arrivals are taken as this regular: a renewal process of two moments has one phase per 1 / SCV."""
@@ -35,9 +37,12 @@ class Kingman(Predictive[Arrivals]):
         """Rate and squared coefficient of variation of the IATs."""
         return [Arrivals(iats_s.size / float(iats_s.sum()), scv(iats_s))]
 
-    def predict(self, pipeline: Pipeline, allocation: Allocation, model: Arrivals) -> NetworkSolution:
+    def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[Arrivals]) -> list[NetworkSolution]:
         """As if every IAT were independent of the one before."""
         if any(operator.batches for operator in pipeline.operators):
-            iat = PH.with_moments(1 / model.rate_per_s, max(model.scv, LEAST_SCV))
-            return with_batches(pipeline, allocation, MAP.renewal(iat), self.name)
-        return decomposed_pipeline(pipeline, allocation, model, MODELS["gigk"])
+            return solved(pipeline, allocation, [_renewal(model) for model in models], self.name)
+        return [decomposed_pipeline(pipeline, allocation, model, MODELS["gigk"]) for model in models]
+
+
+def _renewal(arrivals: Arrivals) -> MAP:
+    return MAP.renewal(PH.with_moments(1 / arrivals.rate_per_s, max(arrivals.scv, LEAST_SCV)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mead.config.policies import MapOptions
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation
@@ -41,6 +43,6 @@ class Map(Predictive[MAP]):
         self._fits[size] = observation.time_s, fit
         return [model.map for model in fit.models]
 
-    def predict(self, pipeline: Pipeline, allocation: Allocation, model: MAP) -> NetworkSolution:
-        """The network under one MAP."""
-        return solved(pipeline, allocation, model, self.name)
+    def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[MAP]) -> list[NetworkSolution]:
+        """The network under each MAP."""
+        return solved(pipeline, allocation, models, self.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mead.config.policies import MG1Options
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation
@@ -16,7 +18,7 @@ from mead.models.queues.mg1 import m_ph_1
 from mead.models.queues.response import QueueSolution
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.predictive import Predictive
-from mead.plan.solved import with_batches
+from mead.plan.solved import solved
 
 
 class MG1(Predictive[float]):
@@ -34,11 +36,11 @@ class MG1(Predictive[float]):
         """The rate per second."""
         return [iats_s.size / float(iats_s.sum())]
 
-    def predict(self, pipeline: Pipeline, allocation: Allocation, model: float) -> NetworkSolution:
+    def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[float]) -> list[NetworkSolution]:
         """As if the arrivals were Poisson everywhere."""
         if any(operator.batches for operator in pipeline.operators):
-            return with_batches(pipeline, allocation, MAP.poisson(model), self.name)
-        return decomposed_pipeline(pipeline, allocation, Arrivals(model, 1.0), _poisson)
+            return solved(pipeline, allocation, [MAP.poisson(rate) for rate in models], self.name)
+        return [decomposed_pipeline(pipeline, allocation, Arrivals(rate, 1.0), _poisson) for rate in models]
 
 
 def _poisson(arrivals: Arrivals, station: Station) -> QueueSolution:

@@ -18,6 +18,7 @@ from mead.knowledge.plan import Plan
 from mead.models.arrays import FloatArray
 from mead.models.fitting.windows import distinct
 from mead.models.network.solve import NetworkSolution
+from mead.plan.caution import higher_rate
 from mead.plan.forecast import against, meets, predictions, remembered, worst
 from mead.plan.search import Predictor, closest, exact, heuristic
 from mead.plan.steps import Steps, unusable
@@ -55,8 +56,8 @@ class Predictive(ABC, Generic[Model]):
         """What a window shows. ``size`` is the size that was asked for; it may hold less."""
 
     @abstractmethod
-    def predict(self, pipeline: Pipeline, allocation: Allocation, model: Model) -> NetworkSolution:
-        """The response times that a model predicts."""
+    def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[Model]) -> Sequence[NetworkSolution]:
+        """The response times that each of the models predicts."""
 
     def analyze(self, observation: Observation, knowledge: Knowledge) -> Analysis[Model]:
         """The models of every window."""
@@ -69,18 +70,25 @@ class Predictive(ABC, Generic[Model]):
                 (), unknown=f"{iats_s.size} usable IATs are too few to predict from (at least {LEAST_IATS})"
             )
         sizes = distinct(self.options.windows, iats_s.size)
-        models = [model for size in sizes for model in self.models_of(iats_s[-size:], size, observation)]
-        used = " and ".join(str(min(size, iats_s.size)) for size in sizes)
-        return Analysis(tuple(models), f"{len(models)} {self.kind} of the last {used} IATs")
+        windows = [iats_s[-size:] for size in sizes]
+        faster = [1.0] * len(windows)
+        if self.options.cautious:
+            faster = [higher_rate(window, knowledge.pipeline.requirements) for window in windows]
+        models = [
+            model
+            for size, window, factor in zip(sizes, windows, faster, strict=True)
+            for model in self.models_of(window / factor, size, observation)
+        ]
+        used = " and ".join(str(window.size) for window in windows)
+        margin = f", rates {' and '.join(f'{f - 1:.0%}' for f in faster)} up" if self.options.cautious else ""
+        return Analysis(tuple(models), f"{len(models)} {self.kind} of the last {used} IATs{margin}")
 
     def plan(self, observation: Observation, analysis: Analysis[Model], knowledge: Knowledge) -> Plan:
         """The cheapest allocation that meets every requirement, or the one that comes closest."""
         if analysis.unknown:
             return Plan.keep(observation.allocation, analysis.unknown)
         pipeline = knowledge.pipeline
-        predict = remembered(
-            lambda allocation: worst([self.predict(pipeline, allocation, model) for model in analysis.models])
-        )
+        predict = remembered(lambda allocation: worst(self.predict(pipeline, allocation, analysis.models)))
         target, because = self._target(pipeline, predict)
         because = f"{because} ({analysis.basis})"
         return self._steps.to(target, observation, pipeline, because, lambda a: predictions(predict(a)))

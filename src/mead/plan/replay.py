@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mead.config.policies import ReplayOptions
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation
@@ -28,6 +30,8 @@ class Replay(Predictive[WindowReplay]):
         """The window as it is."""
         return [WindowReplay(iats_s, self._draws)]
 
-    def predict(self, pipeline: Pipeline, allocation: Allocation, model: WindowReplay) -> NetworkSolution:
-        """The response times that its tuples would have had."""
-        return model.solution(pipeline, allocation)
+    def predict(
+        self, pipeline: Pipeline, allocation: Allocation, models: Sequence[WindowReplay]
+    ) -> list[NetworkSolution]:
+        """The response times that the tuples of each window would have had."""
+        return [window.solution(pipeline, allocation) for window in models]

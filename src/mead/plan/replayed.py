@@ -74,7 +74,9 @@ class WindowReplay:
 
     iats_s: FloatArray = field(repr=False)
     draws: Draws
-    _served: dict[object, tuple[Stream, FloatArray] | Unstable] = field(default_factory=dict, repr=False)
+    _served: dict[tuple[frozenset[tuple[str, Resources]], str], tuple[Stream, FloatArray] | Unstable] = field(
+        default_factory=dict, repr=False
+    )
 
     def solution(self, pipeline: Pipeline, allocation: Allocation) -> NetworkSolution:
         """Response times of operators and paths, replayed when they are asked for."""

@@ -40,7 +40,9 @@ def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
             growing = [name for name in names if raised[name] != allocation[name]]
             if not growing:
                 break
-            slowest = max(growing, key=lambda name: response_s(solution.operators[name]))
+            slowest = growing[0]
+            if len(growing) > 1:
+                slowest = max(growing, key=lambda name: response_s(solution.operators[name]))
             grown = allocation.with_(slowest, raised[slowest])
             after = predict(grown)
             before_s = response_s(solution.paths[requirement.path], requirement.percent)

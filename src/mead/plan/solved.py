@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from mead.knowledge.allocation import Allocation
@@ -19,11 +20,16 @@ from mead.plan.forecast import Asked, sum_of
 from mead.plan.stations import stations
 
 
-def solved(pipeline: Pipeline, allocation: Allocation, arrivals: MAP, policy: str) -> NetworkSolution:
-    """Response times under a MAP, each computed when it is asked for."""
-    if any(operator.batches for operator in pipeline.operators):
-        return with_batches(pipeline, allocation, arrivals, policy)
+def solved(pipeline: Pipeline, allocation: Allocation, arrivals: Sequence[MAP], policy: str) -> list[NetworkSolution]:
+    """Response times under each of several MAPs, computed when they are asked for."""
     network = stations(pipeline, allocation, joint=True)
+    if any(operator.batches for operator in pipeline.operators):
+        _check_batches(pipeline, network, policy)
+        return [_each_alone(pipeline, allocation, network, one) for one in arrivals]
+    return [_as_network(pipeline, allocation, network, one) for one in arrivals]
+
+
+def _as_network(pipeline: Pipeline, allocation: Allocation, network: Network, arrivals: MAP) -> NetworkSolution:
     chains = Chains(network, arrivals)
     extra_s = {o.name: _extra_s(o, allocation, network) for o in pipeline.operators}
 
@@ -36,14 +42,7 @@ def solved(pipeline: Pipeline, allocation: Allocation, arrivals: MAP, policy: st
     )
 
 
-def with_batches(pipeline: Pipeline, allocation: Allocation, arrivals: MAP, policy: str) -> NetworkSolution:
-    """Every operator alone under the arrivals of the source, as many as reach it.
-
-    Behind a micro-batch operator tuples come a batch at a time. The next micro-batch operator gathers them anyway, so
-    for it the arrivals of the source are taken; for one that serves tuple by tuple there is no model here.
-    """
-    network = stations(pipeline, allocation, joint=True)
-    streams = streams_of(network, arrivals.rate_per_s)
+def _check_batches(pipeline: Pipeline, network: Network, policy: str) -> None:
     for edge in network.edges:
         source, target = pipeline.operator(edge.source), pipeline.operator(edge.target)
         if source.batches and not target.batches:
@@ -51,6 +50,15 @@ def with_batches(pipeline: Pipeline, allocation: Allocation, arrivals: MAP, poli
                 f"policy {policy} has no model of operator {target.name!r}, which serves tuple by tuple behind the "
                 f"micro-batches of {source.name!r}; give it a batch overhead, or use policy replay"
             )
+
+
+def _each_alone(pipeline: Pipeline, allocation: Allocation, network: Network, arrivals: MAP) -> NetworkSolution:
+    """Every operator alone under the arrivals of the source, as many as reach it.
+
+    Behind a micro-batch operator tuples come a batch at a time. The next micro-batch operator gathers them anyway, so
+    for it the arrivals of the source are taken; for one that serves tuple by tuple there is no model here.
+    """
+    streams = streams_of(network, arrivals.rate_per_s)
 
     @cache
     def alone(name: str) -> QueueSolution:

@@ -1,0 +1,45 @@
+"""How far the rate of a window can be trusted.
+
+Under bursts that last for minutes, a window of some minutes does not know the rate well: the next one will be higher or
+lower by more than Poisson arrivals would let expect. Response times near saturation hang on the rate more than on
+anything else, so a prediction for the measured rate is broken half the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+
+from mead.knowledge.requirement import Requirement
+from mead.models.arrays import FloatArray
+
+BATCHES = 10
+"""Parts of a window, long enough to be nearly independent and enough to show a variance: the usual number."""
+
+
+def higher_rate(iats_s: FloatArray, requirements: Iterable[Requirement]) -> float:
+    """The factor from the rate of a window to the upper end of its confidence interval.
+
+    The standard error comes from batch means: the variance of the counts in ten equal parts of the window. A percentile
+    is as sure as it says, so that a p95 asks for the rate that is not exceeded with 95 %; a mean asks for one standard
+    error.
+
+    >>> steady = np.full(1000, 0.01)
+    >>> round(higher_rate(steady, [Requirement("parser", bound_s=0.3)]), 2)
+    1.0
+    >>> faster = np.concatenate([np.full(500, 0.02), np.full(1000, 0.01)])
+    >>> round(higher_rate(faster, [Requirement("parser", bound_s=0.3)]), 2)
+    1.11
+    """
+    times_s = np.cumsum(iats_s)
+    counts = np.histogram(times_s, bins=BATCHES, range=(0.0, float(times_s[-1])))[0]
+    error = float(counts.std(ddof=1)) / sqrt(BATCHES) / float(counts.mean())
+    return 1.0 + max((_sureness(requirement) for requirement in requirements), default=0.0) * error
+
+
+def _sureness(requirement: Requirement) -> float:
+    """In standard errors."""
+    return max(1.0, NormalDist().inv_cdf(requirement.percent / 100)) if requirement.percent else 1.0
