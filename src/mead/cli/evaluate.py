@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 from mead.cli.terminal import AsJson, Seed, print_json, progress_bar
 
 if TYPE_CHECKING:
+    from mead.evaluate.mead_fig3 import Curve
     from mead.evaluate.mead_tables import PaperTable
     from mead.evaluate.workloads import Workload
 
@@ -74,85 +76,153 @@ def evaluate(ctx: typer.Context) -> None:
         ctx.fail(f"which experiment? One of {', '.join(sorted(ctx.command.list_commands(ctx)))}")  # type: ignore[attr-defined]
 
 
-@app.command("mead-table1")
-def mead_table1(
+def _table_command(name: str, table: str, summary: str, example: str) -> None:
+    """The tables differ in what they hold, and in nothing else."""
+
+    def command(
+        ctx: typer.Context,
+        *,
+        trace: Traces = None,
+        only: Only = None,
+        requirement: Requirements = None,
+        policy: Policies = None,
+        seeds: Seeds = 1,
+        seed: Seed = 1,
+        jobs: Jobs = 2,
+        duration: Duration = 1800.0,
+        demand: Demand = None,
+        bounds: Bounds = True,
+        out: Folder = None,
+        as_json: AsJson = False,
+    ) -> None:
+        from mead.config.keys import ConfigError
+        from mead.evaluate import mead_tables
+        from mead.evaluate.comparison import BOUNDS, Contender, PolicyContender, available, results
+        from mead.evaluate.comparison_report import NOTE, comparison_tables, write_all
+        from mead.evaluate.summary import rows_of
+        from mead.evaluate.workloads import required
+
+        paper: PaperTable = getattr(mead_tables, table)
+        workloads = _workloads(ctx, trace, only, duration, demand)
+        try:
+            cases = paper.cases(workloads, [required(text) for text in requirement or ()])
+            contenders: list[Contender] = [PolicyContender.of(text) for text in policy or available(paper.policies)]
+        except (ConfigError, ValueError) as error:
+            ctx.fail(str(error))
+        contenders += BOUNDS if bounds else ()
+        _make_folder(ctx, out)
+        done = []
+        with progress_bar(len(cases) * len(contenders) * seeds) as show:
+            for result in results(cases, contenders, range(seed, seed + seeds), jobs):
+                done.append(result)
+                show(f"{result.case.workload.name} {result.label}", len(done))
+        rows = rows_of(done)
+        written = write_all(out, name, paper.title, rows) if out is not None else []
+        document = {"experiment": name, "rows": [row.as_json() for row in rows]}
+        _show(document, [paper.title, *comparison_tables(rows), NOTE], written, as_json=as_json)
+
+    app.command(name, help=f"{summary}\n\nExample: `mead evaluate {name} {example}`")(command)
+
+
+_table_command(
+    "mead-table1",
+    "TABLE_1",
+    "Table I of the MEAD paper: requirements on the mean response time.",
+    "--trace bc=bc-paug89.parquet --only bc --policy mg1 --policy adaptive",
+)
+_table_command(
+    "mead-table2",
+    "TABLE_2",
+    "Table II of the MEAD paper: requirements on the 95th percentile.",
+    "--only lm --policy adaptive --seeds 5",
+)
+_table_command(
+    "mead-table3",
+    "TABLE_3",
+    "Table III of the MEAD paper: one window of 25,000, 50,000 or 100,000 inter-arrival times.",
+    "--only synt",
+)
+
+
+@app.command("mead-fig3")
+def mead_fig3(
     ctx: typer.Context,
     *,
     trace: Traces = None,
     only: Only = None,
-    requirement: Requirements = None,
-    policy: Policies = None,
-    seeds: Seeds = 1,
     seed: Seed = 1,
-    jobs: Jobs = 2,
     duration: Duration = 1800.0,
-    demand: Demand = None,
-    bounds: Bounds = True,
     out: Folder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Table I of the MEAD paper: requirements on the mean response time.
+    """Fig. 3 of the MEAD paper: predicted and measured response time over utilization, smooth and bursty arrivals.
 
-    Example: `mead evaluate mead-table1 --trace bc=bc-paug89.parquet --only bc --policy mg1 --policy adaptive`
+    Poisson arrivals stand in for the paper's smooth trace. Example: `mead evaluate mead-fig3 --only lm --out out`
     """
-    from mead.evaluate.mead_tables import TABLE_1
+    from time import process_time
 
-    workloads = _workloads(ctx, trace, only, duration, demand)
-    _compare(ctx, TABLE_1, workloads, requirement, policy, range(seed, seed + seeds), jobs, bounds, out, as_json)
+    from mead.evaluate.mead_fig3 import curve, fig3_tables, write_fig3
+    from mead.evaluate.workloads import generated
+
+    workloads = [generated(duration)[0], *_workloads(ctx, trace, only, duration, None)]
+    _make_folder(ctx, out)
+    curves: list[Curve] = []
+    with progress_bar(len(workloads)) as show:
+        for workload in workloads:
+            show(workload.name, len(curves))
+            curves.append(curve(workload, seed=seed, clock=process_time))
+    written = write_fig3(out, curves) if out is not None else []
+    document = {"experiment": "mead-fig3", "curves": [one.as_json() for one in curves]}
+    _show(document, fig3_tables(curves), written, as_json=as_json)
 
 
-@app.command("mead-table2")
-def mead_table2(
+@app.command("mead-cost")
+def mead_cost(
     ctx: typer.Context,
     *,
     trace: Traces = None,
     only: Only = None,
-    requirement: Requirements = None,
     policy: Policies = None,
-    seeds: Seeds = 1,
     seed: Seed = 1,
-    jobs: Jobs = 2,
     duration: Duration = 1800.0,
-    demand: Demand = None,
-    bounds: Bounds = True,
     out: Folder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Table II of the MEAD paper: requirements on the 95th percentile.
+    """What deciding costs: a fit, a prediction, a round, and every policy beside the pipeline.
 
-    Example: `mead evaluate mead-table2 --only lm --policy adaptive --seeds 5`
+    Times are CPU seconds of this machine. Example: `mead evaluate mead-cost --only synt --policy map`
     """
-    from mead.evaluate.mead_tables import TABLE_2
+    from time import process_time
 
-    workloads = _workloads(ctx, trace, only, duration, demand)
-    _compare(ctx, TABLE_2, workloads, requirement, policy, range(seed, seed + seeds), jobs, bounds, out, as_json)
+    from mead.config.keys import ConfigError
+    from mead.evaluate.comparison import PolicyContender, available
+    from mead.evaluate.mead_cost import MEAN, P95, Costs, cost_tables, loop_cost, steps_of, write_costs
+    from mead.evaluate.mead_tables import EVERYONE
 
-
-@app.command("mead-table3")
-def mead_table3(
-    ctx: typer.Context,
-    *,
-    trace: Traces = None,
-    only: Only = None,
-    requirement: Requirements = None,
-    policy: Policies = None,
-    seeds: Seeds = 1,
-    seed: Seed = 1,
-    jobs: Jobs = 2,
-    duration: Duration = 1800.0,
-    demand: Demand = None,
-    bounds: Bounds = True,
-    out: Folder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Table III of the MEAD paper: what one window of 25,000, 50,000 or 100,000 inter-arrival times leads to.
-
-    Example: `mead evaluate mead-table3 --only synt`
-    """
-    from mead.evaluate.mead_tables import TABLE_3
-
-    workloads = _workloads(ctx, trace, only, duration, demand)
-    _compare(ctx, TABLE_3, workloads, requirement, policy, range(seed, seed + seeds), jobs, bounds, out, as_json)
+    workloads = _workloads(ctx, trace, only, duration, None)
+    policies = policy or available(EVERYONE)
+    try:
+        for name in policies:
+            PolicyContender.of(name)
+    except ConfigError as error:
+        ctx.fail(str(error))
+    _make_folder(ctx, out)
+    done, costs = 0, []
+    with progress_bar(len(workloads) * (1 + 2 * len(policies))) as show:
+        for workload in workloads:
+            show(f"{workload.name}: one step", done)
+            steps = tuple(steps_of(workload, seed=seed, clock=process_time))
+            loops = []
+            for name in policies:
+                for requirement in (MEAN, P95):
+                    done += 1
+                    show(f"{workload.name}: {name}", done)
+                    loops.append(loop_cost(workload, name, requirement, seed=seed))
+            done += 1
+            costs.append(Costs(workload.name, steps, tuple(loops)))
+    written = write_costs(out, costs) if out is not None else []
+    document = {"experiment": "mead-cost", "costs": [one.as_json() for one in costs]}
+    _show(document, [part for one in costs for part in cost_tables(one)], written, as_json=as_json)
 
 
 def _workloads(
@@ -182,64 +252,26 @@ def _name_and_file(text: str) -> tuple[str, str]:
     return name, path
 
 
-def _compare(
-    ctx: typer.Context,
-    table: PaperTable,
-    workloads: list[Workload],
-    requirements: list[str] | None,
-    policies: list[str] | None,
-    seeds: range,
-    jobs: int,
-    bounds: bool,  # noqa: FBT001 - as typer has it
-    out: Path | None,
-    as_json: bool,  # noqa: FBT001
-) -> None:
-    """Run a table and show it."""
-    from mead.config.keys import ConfigError
-    from mead.evaluate.comparison import BOUNDS, Contender, PolicyContender, available, results
-    from mead.evaluate.comparison_report import NOTE, comparison_tables, write_all
-    from mead.evaluate.summary import rows_of
-    from mead.evaluate.workloads import required
-
-    try:
-        cases = table.cases(workloads, [required(text) for text in requirements or ()])
-        contenders: list[Contender] = [PolicyContender.of(text) for text in policies or available(table.policies)]
-    except (ConfigError, ValueError) as error:
-        ctx.fail(str(error))
-    contenders += BOUNDS if bounds else ()
-    if out is not None:
-        _make_folder(ctx, out)
-    done = []
-    with progress_bar(len(cases) * len(contenders) * len(seeds)) as show:
-        for result in results(cases, contenders, seeds, jobs):
-            done.append(result)
-            show(f"{result.case.workload.name} {result.label}", len(done))
-    rows = rows_of(done)
-    name = ctx.info_name or "table"
-    written = write_all(out, name, table.title, rows) if out is not None else []
+def _show(document: dict[str, Any], parts: Iterable[Any], written: list[Path], *, as_json: bool) -> None:
+    """One document, or tables and where the files are."""
     if as_json:
-        print_json(_document(name, rows, written))
+        print_json(document | {"files": [str(path) for path in written]})
         return
 
     from rich.console import Console
 
     console = Console()
-    console.print(table.title, style="bold")
-    for part in comparison_tables(rows):
+    for part in parts:
+        console.print(part, highlight=False)
         console.print()
-        console.print(part)
-    console.print(f"\n{NOTE}", highlight=False)
     for path in written:
         console.print(f"Written: {path}", highlight=False, markup=False)
 
 
-def _make_folder(ctx: typer.Context, folder: Path) -> None:
+def _make_folder(ctx: typer.Context, folder: Path | None) -> None:
     """Before the work and not after it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         ctx.fail(f"{folder}: cannot be made ({error.strerror or error})")
-
-
-def _document(name: str, rows: list[Any], written: list[Path]) -> dict[str, Any]:
-    return {"experiment": name, "rows": [row.as_json() for row in rows], "files": [str(path) for path in written]}

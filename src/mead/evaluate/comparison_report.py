@@ -15,9 +15,10 @@ from mead.evaluate.summary import COLUMNS, RUN_FIGURES, Row, run_json
 from mead.evaluate.tables import plain_table
 
 NOTE = (
-    "Response: mean or percentile over the run; in brackets the least and the most over the seeds. Broken windows: of "
-    "all five-minute windows that slide by 30 s. Own load: of one core, by the policy itself. A clairvoyant schedule "
-    "knows the future and keeps the requirement over the run only, not in windows."
+    "response: mean or percentile over the run, mean over the seeds ± half of their range. met: with how many seeds. "
+    "broken: of the five-minute windows that slide by 30 s. worst: the same statistic in the worst minute, s. A "
+    "clairvoyant schedule knows the future and keeps the requirement over the run only, not in windows; impossible: "
+    "not even full share keeps it. paper: response in s, CPU in %."
 )
 
 
@@ -26,13 +27,14 @@ def headline(case: Case, seeds: int) -> str:
     workload, requirement = case.workload, case.requirement
     over = f", {seeds} seeds" if seeds > 1 else ""
     bound = f"{requirement.statistic} at most {requirement.bound_s:g} s"
-    return f"{workload.title}: {bound} (demand {1000 * workload.demand_s:.3g} ms{over})"
+    return f"{workload.title}: {bound}; demand {1000 * workload.demand_s:.3g} ms{over}"
 
 
 def comparison_tables(rows: Sequence[Row]) -> Iterator[Table]:
     """One table for each case."""
     for group in _by_case(rows):
         table = plain_table(headline(group[0].case, len(group[0].results)), "policy", *COLUMNS)
+        table.columns[0].min_width, table.columns[0].overflow = 11, "fold"
         for row in group:
             kept = row.met == len(row.results)
             cells = [Text(cell) for cell in row.cells]

@@ -10,41 +10,19 @@ from typing import Any
 from mead.evaluate.comparison import Result
 from mead.evaluate.mead_tables import Case, Published
 
-COLUMNS = (
-    "response s",
-    "met",
-    "CPU %",
-    "broken windows %",
-    "changes",
-    "worst minute s",
-    "own load %",
-    "paper s",
-    "CPU %",
-)
+COLUMNS = ("response s", "met", "CPU %", "broken", "changes", "worst", "paper (CPU)")
 """Of a row, behind the name of the policy."""
 
 
-@dataclass(frozen=True)
-class Spread:
-    """The mean of a figure over the seeds, with its smallest and largest value."""
+def spread(values: Sequence[float], digits: int) -> str:
+    """The mean over the seeds, and half of the range where there is one.
 
-    mean: float
-    least: float
-    most: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
-        """Of at least one value."""
-        return cls(sum(values) / len(values), min(values), max(values))
-
-    def show(self, digits: int) -> str:
-        """The mean, and the range where there is one.
-
-        >>> Spread.of([1.0, 2.0]).show(1), Spread.of([3.0, 3.0]).show(0)
-        ('1.5 (1.0-2.0)', '3')
-        """
-        mean, least, most = (f"{value:.{digits}f}" for value in (self.mean, self.least, self.most))
-        return mean if least == most else f"{mean} ({least}-{most})"
+    >>> spread([1.0, 2.0], 1), spread([3.0, 3.0], 0)
+    ('1.5 ±0.5', '3')
+    """
+    mean, half = sum(values) / len(values), (max(values) - min(values)) / 2
+    around = f"{half:.{digits}f}"
+    return f"{mean:.{digits}f} ±{around}" if float(around) else f"{mean:.{digits}f}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,31 +46,26 @@ class Row:
     @property
     def cells(self) -> list[str]:
         """The columns, as people read them."""
+        paper = self.published
+        beside = "" if paper is None else f"{paper.response_s:g} ({paper.cpu_percent:g})"
         done = [(result.outcome, result.outcome.verdicts[0]) for result in self.results if result.outcome is not None]
-        paper = (
-            ["", ""]
-            if self.published is None
-            else [f"{self.published.response_s:g}", f"{self.published.cpu_percent:g}"]
-        )
         if not done:
-            return ["no schedule keeps it", f"0/{len(self.results)}", *[""] * 5, *paper]
-        own_load = 100 * sum(outcome.own_load for outcome, _ in done) / len(done)
+            return ["impossible", f"0/{len(self.results)}", *[""] * 4, beside]
         return [
-            Spread.of([verdict.response_s for _, verdict in done]).show(3),
+            spread([verdict.response_s for _, verdict in done], 3),
             f"{self.met}/{len(self.results)}",
-            Spread.of([100 * outcome.cpu for outcome, _ in done]).show(1),
-            Spread.of([100 * verdict.broken_windows for _, verdict in done]).show(0),
-            Spread.of([float(outcome.changes) for outcome, _ in done]).show(0),
-            Spread.of([verdict.worst_minute_s for _, verdict in done]).show(2),
-            "" if self.proven_cpu is not None else f"{own_load:.2f}",
-            *paper,
+            spread([100 * outcome.cpu for outcome, _ in done], 1),
+            f"{100 * _mean([verdict.broken_windows for _, verdict in done]):.0f} %",
+            f"{_mean([outcome.changes for outcome, _ in done]):.0f}",
+            f"{_mean([verdict.worst_minute_s for _, verdict in done]):.2f}",
+            beside,
         ]
 
     @property
     def proven_cpu(self) -> float | None:
         """Of a clairvoyant schedule: the mean over the seeds of what no schedule can undercut."""
         proven = [result.proven_cpu for result in self.results if result.proven_cpu is not None]
-        return sum(proven) / len(proven) if proven else None
+        return _mean(proven) if proven else None
 
     def as_json(self) -> dict[str, Any]:
         """One entry of ``rows``."""
@@ -106,6 +79,10 @@ class Row:
             "runs": [run_json(result) for result in self.results],
             "paper": None if paper is None else {"response_s": paper.response_s, "cpu_percent": paper.cpu_percent},
         }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def run_json(result: Result) -> dict[str, Any]:
