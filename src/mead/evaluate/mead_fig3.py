@@ -59,6 +59,8 @@ class Curve:
     points: tuple[Point, ...]
     states: int
     fit_s: float
+    note: str
+    """What the fitter had to say: it leaves out what came before a silence or a jump."""
 
     def as_json(self) -> dict[str, Any]:
         """One entry of ``curves``."""
@@ -66,6 +68,7 @@ class Curve:
             "trace": self.workload.name,
             "states": self.states,
             "fit_s": self.fit_s,
+            "note": self.note,
             "points": [
                 {
                     "utilization": point.utilization,
@@ -93,7 +96,7 @@ def curve(workload: Workload, *, seed: int, clock: Callable[[], float]) -> Curve
     points = [
         _point(trace, utilization, map_s, seed) for utilization, map_s in zip(UTILIZATIONS, predicted, strict=True)
     ]
-    return Curve(workload, tuple(points), 0 if model is None else model.states, fit_s)
+    return Curve(workload, tuple(points), 0 if model is None else model.states, fit_s, fit.note)
 
 
 def _point(trace: Trace, utilization: float, map_s: float | None, seed: int) -> Point:
@@ -125,6 +128,7 @@ def fig3_tables(curves: Sequence[Curve]) -> Iterator[Table]:
                 for cell in (_number(time_s), NOTHING if error is None else f"{100 * error:+.0f} %")
             ]
             table.add_row(f"{point.utilization:g}", number(point.measured_s), *cells)
+        table.caption, table.caption_justify = f"Note: {one.note}." if one.note else None, "left"
         yield table
 
 
