@@ -76,6 +76,7 @@ def what_if_tables(answer: WhatIf) -> Iterator[Table | Text]:
             yield Text(f"{choice.policy}: {choice.reason}.")
     if answer.frontier:
         yield _frontier_table(answer)
+        yield Text(f"These are found by replay of the last IATs and {answer.search}.")
     else:
         yield Text("Nothing is required of this pipeline, so there is no frontier of cost against requirement.")
 
@@ -119,8 +120,7 @@ def _times(prediction: Prediction | None) -> list[float | str]:
 
 def _frontier_table(answer: WhatIf) -> Table:
     names = [operator.name for operator in answer.pipeline.operators]
-    title = f"The cheapest allocation for other bounds, by replay and {answer.search}"
-    table = plain_table(title, "bound", "cores", "possible", *names)
+    table = plain_table("The cheapest allocation for other bounds", "bound", "cores", "possible", *names)
     for point in answer.frontier:
         table.add_row(
             Text(_bounds(point)),
