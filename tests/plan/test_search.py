@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from mead.models.network.solve import NetworkSolution
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.forecast import meets, remembered
 from mead.plan.mg1 import _poisson
+from mead.plan.replayed import Draws, WindowReplay
 from mead.plan.search import Predictor, closest, exact, heuristic, involved
 
 
@@ -133,3 +135,17 @@ def test_the_heuristic_is_never_cheaper_than_the_exact_search(pipeline: Pipeline
         for operator in pipeline.operators:
             assert found[operator.name].share in operator.shares
             assert operator.min_replicas <= found[operator.name].replicas <= operator.max_replicas
+
+
+def test_the_heuristic_finds_an_overload_that_lies_on_another_way_to_the_path() -> None:
+    pipeline = Pipeline(
+        "joined",
+        [Operator("a", 0.001), Operator("b", 0.002, max_replicas=3), Operator("sink", 0.0005)],
+        [Edge("a", "sink"), Edge("b", "sink")],
+        [Requirement("a>sink", 0.1)],
+    )
+    window = WindowReplay(np.full(2_000, 1 / 300), Draws(0))
+    chosen = heuristic(pipeline, lambda allocation: window.solution(pipeline, allocation))
+    assert meets(window.solution(pipeline, chosen), pipeline.requirements[0])
+    assert chosen["b"].cores > 300 * 0.002  # all that arrives there reaches the sink
+    assert chosen["a"] == pipeline.operator("a").least

@@ -117,7 +117,7 @@ def plain_table(title: str, first: str, *others: str) -> Table:
     table = Table(
         title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0)
     )
-    table.add_column(first)
+    table.add_column(first, overflow="fold")
     for heading in others:
         table.add_column(heading, justify="right", no_wrap=True)
     return table

@@ -12,7 +12,9 @@ from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table
 from mead.evaluate.what_if import Choice, FrontierPoint, WhatIf
 from mead.knowledge.plan import Prediction
-from mead.knowledge.requirement import Requirement
+
+COLUMNS = 80
+"""Of a terminal."""
 
 
 def as_json(answer: WhatIf) -> dict[str, Any]:
@@ -82,17 +84,28 @@ def what_if_tables(answer: WhatIf) -> Iterator[Table | Text]:
 
 
 def _choice_table(answer: WhatIf) -> Table:
-    names = [operator.name for operator in answer.pipeline.operators]
-    table = plain_table("What every policy would choose now", "policy", "cores", "enough", *names)
-    for choice in answer.choices:
-        if not choice.cores:
-            table.add_row(choice.policy, NOTHING, NOTHING)
-            continue
-        given = choice.allocation
-        cells = [str(given[name]) if given is not None else f"~{choice.cores[name]:.2f}" for name in names]
-        table.add_row(
-            choice.policy, f"{sum(choice.cores.values()):.2f}", _yes_or_no(choice.met), *(Text(c) for c in cells)
-        )
+    headings = ["cores", "enough", *(operator.name for operator in answer.pipeline.operators)]
+    rows = {choice.policy: _choice_cells(choice, headings[2:]) for choice in answer.choices}
+    return _grid("What every policy would choose now", "policy", headings, rows)
+
+
+def _choice_cells(choice: Choice, names: Iterable[str]) -> list[Text]:
+    if not choice.cores:
+        return [Text(NOTHING) for _ in ("cores", "enough", *names)]
+    given = choice.allocation
+    cells = [f"~{choice.cores[name]:.2f}" if given is None else str(given[name]) for name in names]
+    return [Text(f"{sum(choice.cores.values()):.2f}"), _yes_or_no(choice.met), *map(Text, cells)]
+
+
+def _grid(title: str, corner: str, headings: list[str], rows: Mapping[str, list[Text]]) -> Table:
+    """A table of rows, or of columns if there are too many operators to stand side by side."""
+    widths = [max(len(cell) for cell in column) + 2 for column in zip(*rows.values(), map(Text, headings), strict=True)]
+    if sum(widths) + max(map(len, [corner, *rows])) + 1 > COLUMNS:
+        flipped = {heading: [cells[i] for cells in rows.values()] for i, heading in enumerate(headings)}
+        corner, headings, rows = "", list(rows), flipped
+    table = plain_table(title, corner, *headings)
+    for name, cells in rows.items():
+        table.add_row(Text(name), *cells)
     return table
 
 
@@ -119,24 +132,18 @@ def _times(prediction: Prediction | None) -> list[float | str]:
 
 
 def _frontier_table(answer: WhatIf) -> Table:
-    names = [operator.name for operator in answer.pipeline.operators]
-    table = plain_table("The cheapest allocation for other bounds", "bound", "cores", "possible", *names)
-    for point in answer.frontier:
-        table.add_row(
-            Text(_bounds(point)),
-            f"{point.allocation.cores:.2f}",
-            _yes_or_no(point.met),
-            *(Text(str(point.allocation[name])) for name in names),
-            style="bold" if point.factor == 1 else None,
-        )
-    return table
+    headings = ["cores", "possible", *(operator.name for operator in answer.pipeline.operators)]
+    rows = {_bounds(point): _point_cells(point) for point in answer.frontier}
+    return _grid("The cheapest allocation for other bounds", "bound", headings, rows)
+
+
+def _point_cells(point: FrontierPoint) -> list[Text]:
+    given = (str(resources) for resources in point.allocation.values())
+    return [Text(f"{point.allocation.cores:.2f}"), _yes_or_no(point.met), *map(Text, given)]
 
 
 def _bounds(point: FrontierPoint) -> str:
-    if len(point.requirements) == 1:
-        return _bound(point.requirements[0])
-    return f"x {point.factor:g}"
-
-
-def _bound(requirement: Requirement) -> str:
+    if len(point.requirements) > 1:
+        return f"x {point.factor:g}"
+    requirement = point.requirements[0]
     return f"{requirement.statistic} {number(requirement.bound_s)} s"

@@ -96,7 +96,8 @@ class _Run:
 
     def operator(self, name: str) -> QueueSolution:
         served = self._served(name)
-        return served if isinstance(served, Unstable) else ReplayResponse(self._utilization(name), served[1])
+        utilization = self._utilization(name)
+        return Unstable(utilization) if isinstance(served, Unstable) else ReplayResponse(utilization, served[1])
 
     def path(self, name: str) -> QueueSolution:
         way = tuple(name.split(PATH_SEPARATOR))

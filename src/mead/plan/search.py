@@ -15,6 +15,7 @@ from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.models.network.solve import NetworkSolution
+from mead.models.queues.response import Unstable, overloaded
 from mead.plan.forecast import meets, response_s
 from mead.plan.rules import one_up
 
@@ -33,9 +34,9 @@ def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
     """
     allocation = Allocation.of({operator.name: operator.least for operator in pipeline.operators})
     for requirement in pipeline.requirements:
-        names = requirement.path.split(PATH_SEPARATOR)
         solution = predict(allocation)
         while not meets(solution, requirement):
+            names = _slow(pipeline, requirement, solution)
             raised = {name: one_up(pipeline.operator(name), allocation[name]) for name in names}
             growing = [name for name in names if raised[name] != allocation[name]]
             if not growing:
@@ -52,6 +53,18 @@ def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
                 break
             allocation, solution = grown, after
     return allocation
+
+
+def _slow(pipeline: Pipeline, requirement: Requirement, solution: NetworkSolution) -> list[str]:
+    """Where to look for more speed: on the path; under overload where that is, which may be on another way to it."""
+    if isinstance(solution.paths[requirement.path], Unstable):
+        ways = involved(pipeline, requirement)
+        busy = [
+            o.name for o in pipeline.operators if o.name in ways and overloaded(solution.operators[o.name].utilization)
+        ]
+        if busy:
+            return busy
+    return requirement.path.split(PATH_SEPARATOR)
 
 
 def exact(pipeline: Pipeline, predict: Predictor) -> Allocation:
