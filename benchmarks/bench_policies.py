@@ -1,0 +1,182 @@
+"""How well the policies do, in virtual time: the figures that the project's goals are stated in.
+
+    benchmarks/bench_policies.py [--seeds 5] [--jobs 2] [--part bellcore|robust|workloads] [--policy NAME ...]
+
+Three parts. *bellcore*: Tables I and II of the MEAD paper on the Bellcore trace (first 1,800 s, demand 1.5 ms), every
+policy and the two clairvoyant bounds. *robust*: `adaptive` with orders that act late, a demand that is declared wrong,
+metrics that are late or missing; it has to keep what a static full share keeps. *workloads*: all generated arrivals
+with several seeds, and how many of the requirements that a static full share keeps every policy keeps.
+
+The trace is looked for in ``../shared/data``; without it, the parts that need it are skipped. `map` takes half a minute
+or more for each run and is left out of the last part unless it is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from mead.evaluate.comparison import BOUNDS, Contender, PolicyContender, Result, available, results
+from mead.evaluate.comparison_report import NOTE, comparison_tables
+from mead.evaluate.mead_tables import EVERYONE, TABLE_1, TABLE_2, Case
+from mead.evaluate.summary import rows_of
+from mead.evaluate.workloads import Workload, generated, live_maps, recorded, required, synt
+from mead.simulate.conditions import Conditions
+from mead.simulate.metrics import FaultyMetrics
+from mead.workload.files import read_trace
+
+if TYPE_CHECKING:
+    from benchmarks.common import table
+else:  # run as a script, whose folder is where its imports come from
+    from common import table
+
+BELLCORE = Path(__file__).parents[1] / "../shared/data/bc-paug89.parquet"
+BELLCORE_REQUIREMENTS = ("mean=0.3", "mean=0.5", "mean=0.75", "p95=0.5", "p95=1")
+REQUIREMENTS = {
+    "synt": BELLCORE_REQUIREMENTS,
+    "lm": ("mean=1.5", "mean=3", "mean=5", "p95=7", "p95=10"),
+}
+"""By workload; the others have mean=0.3 and p95=0.5."""
+
+console = Console(width=110)
+
+
+def cases_of(workload: Workload, requirements: Sequence[str]) -> list[Case]:
+    """A workload under each of the requirements."""
+    return [Case(workload, required(text)) for text in requirements]
+
+
+def bellcore() -> Workload | None:
+    """The trace, if it is there."""
+    if not BELLCORE.exists():
+        console.print(f"skipped: there is no Bellcore trace at {BELLCORE}")
+        return None
+    return recorded("bc", read_trace(BELLCORE))
+
+
+def bench_bellcore(policies: Sequence[str], seeds: Sequence[int], jobs: int) -> None:
+    """Every policy under the requirements of the paper."""
+    workload = bellcore()
+    if workload is None:
+        return
+    contenders: list[Contender] = [*map(PolicyContender.of, policies), *BOUNDS]
+    cases = [*TABLE_1.cases([workload]), *TABLE_2.cases([workload])]
+    done = list(results(cases, contenders, seeds, jobs))
+    for part in comparison_tables(rows_of(done)):
+        console.print(part)
+        console.print()
+    console.print(NOTE, highlight=False)
+    gaps = table(
+        "Above the 1-s clairvoyant, points of CPU, where the requirement is met", "policy", "met", "mean", "most"
+    )
+    bounds = {(r.case.requirement, r.seed): r.outcome.cpu for r in done if r.label == BOUNDS[-1].label and r.outcome}
+    for policy in policies:
+        own = [r for r in done if r.label == policy and r.outcome is not None]
+        points = [
+            100 * (r.outcome.cpu - bounds[r.case.requirement, r.seed]) for r in own if r.outcome and r.outcome.met
+        ]
+        figures = (f"{sum(points) / len(points):.2f}", f"{max(points):.2f}") if points else ("-", "-")
+        gaps.add_row(policy, f"{len(points)}/{len(own)}", *figures)
+    console.print(gaps)
+
+
+def troubles() -> dict[str, tuple[Conditions | None, FaultyMetrics | None]]:
+    """Everything that can be other than planned."""
+    return {
+        "nothing wrong": (None, None),
+        "orders act after 1 s": (Conditions(share_delay_s=1.0), None),
+        "orders act after 5 s": (Conditions(share_delay_s=5.0), None),
+        "true demand 10 % higher": (Conditions(demand_factors={"matcher": 1.1}), None),
+        "true demand 10 % lower": (Conditions(demand_factors={"matcher": 0.9}), None),
+        "metrics 5 s late": (None, FaultyMetrics(late_s=5.0)),
+        "no metrics for 30 s, three times": (
+            None,
+            FaultyMetrics(missing=((300.0, 330.0), (900.0, 930.0), (1500.0, 1530.0))),
+        ),
+    }
+
+
+def bench_robust(policies: Sequence[str], seeds: Sequence[int], jobs: int) -> None:
+    """What is kept when something is wrong, beside what a static full share keeps then."""
+    workload = bellcore()
+    if workload is None:
+        return
+    cases = cases_of(workload, BELLCORE_REQUIREMENTS)
+    short = [f"{case.requirement.statistic} {case.requirement.bound_s:g}" for case in cases]
+    shown = table("Bellcore: response in s at CPU %, ! where missed", "trouble", "policy", "met", *short)
+    for trouble, (conditions, metrics) in troubles().items():
+        for policy in ("static", *policies):
+            contender = replace(PolicyContender.of(policy), conditions=conditions, metrics=metrics)
+            done = list(results(cases, [contender], seeds, jobs))
+            met = sum(r.outcome is not None and r.outcome.met for r in done)
+            cells = [_worst_of([r for r in done if r.case.requirement == case.requirement]) for case in cases]
+            shown.add_row(trouble, policy, f"{met}/{len(done)}", *cells)
+    console.print(shown)
+
+
+def _worst_of(done: Sequence[Result]) -> str:
+    response_s = max(r.verdict.response_s for r in done if r.verdict is not None)
+    cpu = sum(r.outcome.cpu for r in done if r.outcome is not None) / len(done)
+    late = "!" if response_s > done[0].case.requirement.bound_s else ""
+    return f"{response_s:.3f}{late} @{100 * cpu:.1f}"
+
+
+def bench_workloads(policies: Sequence[str], seeds: Sequence[int], jobs: int) -> None:
+    """Of the requirements that a static full share keeps, how many every policy keeps."""
+    workloads = [synt(), live_maps(), *generated()]
+    cases = [case for w in workloads for case in cases_of(w, REQUIREMENTS.get(w.name, ("mean=0.3", "p95=0.5")))]
+    done = {
+        policy: list(results(cases, [PolicyContender.of(policy)], seeds, jobs))
+        for policy in ("static", *(p for p in policies if p != "static"))
+    }
+    feasible = [r.outcome is not None and r.outcome.met for r in done["static"]]
+    title = f"Requirements kept, of those that static keeps; {len(seeds)} seeds"
+    shown = table(title, "policy", "all", "CPU %", "broken %", "changes", *(w.name for w in workloads))
+    for policy, own in done.items():
+        counted = [r for r, possible in zip(own, feasible, strict=True) if possible]
+        per = [[r for r in counted if r.case.workload.name == w.name] for w in workloads]
+        outcomes = [r.outcome for r in counted if r.outcome is not None]
+        shown.add_row(
+            policy,
+            _kept(counted),
+            f"{100 * sum(o.cpu for o in outcomes) / len(outcomes):.2f}",
+            f"{100 * sum(o.verdicts[0].broken_windows for o in outcomes) / len(outcomes):.1f}",
+            f"{sum(o.changes for o in outcomes) / len(outcomes):.0f}",
+            *map(_kept, per),
+        )
+    console.print(shown)
+    for policy, own in done.items():
+        missed = [
+            f"{r.case.workload.name} {r.case.requirement.statistic}={r.case.requirement.bound_s:g} seed {r.seed}: "
+            f"{r.verdict.response_s:.3f}"
+            for r, possible in zip(own, feasible, strict=True)
+            if possible and r.verdict is not None and not r.verdict.met
+        ]
+        if missed and policy.startswith("adaptive"):
+            console.print(f"{policy} misses {'; '.join(missed)}", highlight=False)
+
+
+def _kept(done: Sequence[Result]) -> str:
+    return f"{sum(r.outcome is not None and r.outcome.met for r in done)}/{len(done)}"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5, help="how many, from 1 on")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--part", choices=["bellcore", "robust", "workloads"], action="append", help="may be repeated")
+    parser.add_argument("--policy", action="append", help="in place of all; may be repeated")
+    given = parser.parse_args()
+    parts, some_seeds = given.part or ["bellcore", "robust", "workloads"], range(1, given.seeds + 1)
+    everyone = given.policy or available(EVERYONE)
+    if "bellcore" in parts:
+        bench_bellcore(everyone, some_seeds, given.jobs)
+    if "robust" in parts:
+        bench_robust(given.policy or available(["adaptive"]), some_seeds[:1], given.jobs)
+    if "workloads" in parts:
+        bench_workloads(given.policy or [p for p in everyone if p != "map"], some_seeds, given.jobs)
