@@ -183,6 +183,22 @@ def test_a_change_is_held_against_what_was_seen_until_the_next(path: Path, late_
             assert effect.error_s == pytest.approx(sum_s / completed - effect.predicted.mean_s)
 
 
+@pytest.mark.parametrize(("kind", "changes_only"), [("round", False), ("change", True)])
+@pytest.mark.parametrize("mode", [Mode.ACT, Mode.ADVISE])
+@pytest.mark.parametrize("limit", [None, 3])
+def test_the_views_say_the_same(path: Path, kind: str, changes_only: bool, mode: Mode, limit: int | None) -> None:  # noqa: FBT001
+    past(path, mode=mode, metrics=FaultyMetrics(late_s=2.0))
+    with History.read(path) as history:
+        decisions = history.decisions(1, changes_only=changes_only, limit=limit)
+        view = history._connection.execute(f"SELECT * FROM effect_of_{kind} ORDER BY round, place").fetchall()  # noqa: S608
+    told = [(d.round, d.time_s, e.path, e.completed, e.mean_s, e.late) for d in decisions for e in d.effects]
+    assert told == [
+        (row["round"], row["time_s"], row["path"], row["completed"] or 0, row["mean_s"], row["late"] or 0)
+        for row in view[-len(told) :]
+    ]
+    assert limit is not None or len(told) == len(view)
+
+
 def test_advice_is_not_held_against_what_followed(path: Path) -> None:
     past(path, mode=Mode.ADVISE)
     with History.read(path) as history:

@@ -14,7 +14,7 @@ from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.history.pipeline_json import pipeline_from_json, pipeline_to_json
 from mead.knowledge.history.recorder import Recorder
 from mead.knowledge.history.rows import PHASES
-from mead.knowledge.history.schema import HistoryError, connect
+from mead.knowledge.history.schema import FOLLOWED, HistoryError, connect
 from mead.knowledge.history.values import Decision, Effect, PastRound, PastRun
 from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
@@ -135,7 +135,10 @@ class History:
         )[::-1]
         first = rows[0]["number"] if rows else 0
         operators = self._by_round("SELECT * FROM operator WHERE run = ? AND round >= ?", run, first)
-        effects = self._by_round(f"SELECT * FROM effect_of_{kind} WHERE run = ? AND round >= ?", run, first)  # noqa: S608
+        paths = self._by_round("SELECT * FROM path WHERE run = ? AND round >= ?", run, first)
+        # As in the view, but looking only at rounds after the first that is asked for, however long the run is.
+        followed = FOLLOWED.format(kind=kind, which="AND round.run = ? AND round.number > ?")
+        seen = {(row["round"], row["place"]): row for row in self._rows(followed, run, first)}
         return [
             Decision(
                 round=row["number"],
@@ -148,7 +151,10 @@ class History:
                 reason=row["reason"],
                 missing=row["missing"],
                 error=row["error"],
-                effects=tuple(_effect(effect) for effect in effects[row["number"]]),
+                effects=tuple(
+                    _effect(path, seen.get((row["number"], path["place"])) if row["applied"] else None)
+                    for path in paths[row["number"]]
+                ),
             )
             for row in rows
         ]
@@ -212,8 +218,11 @@ def _allocation(rows: list[sqlite3.Row], prefix: str) -> Allocation | None:
     return Allocation.of({row["name"]: Resources(row[f"{prefix}share"], row[f"{prefix}replicas"]) for row in rows})
 
 
-def _effect(row: sqlite3.Row) -> Effect:
+def _effect(path: sqlite3.Row, seen: sqlite3.Row | None) -> Effect:
     predicted = None
-    if row["predicted_stable"] is not None:
-        predicted = Prediction(row["predicted_mean_s"], row["predicted_p95_s"], stable=bool(row["predicted_stable"]))
-    return Effect(row["path"], predicted, row["completed"] or 0, row["mean_s"], row["late"] or 0)
+    if path["predicted_stable"] is not None:
+        stable = bool(path["predicted_stable"])
+        predicted = Prediction(path["predicted_mean_s"], path["predicted_p95_s"], stable=stable)
+    if seen is None:
+        return Effect(path["name"], predicted, completed=0, mean_s=None, late=0)
+    return Effect(path["name"], predicted, seen["completed"] or 0, seen["mean_s"], seen["late"] or 0)

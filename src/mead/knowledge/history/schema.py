@@ -93,6 +93,18 @@ CREATE TABLE path (
 ) WITHOUT ROWID;
 """
 
+FOLLOWED = """
+SELECT round.run, round.follows_{kind} AS round, path.place,
+       max(round.observed_s) AS until_s,
+       sum(path.completed) AS completed,
+       sum(path.response_sum_s) / nullif(sum(path.completed), 0) AS mean_s,
+       sum(path.late) AS late
+FROM round JOIN path ON path.run = round.run AND path.round = round.number
+WHERE round.missing = '' {which}
+GROUP BY round.run, round.follows_{kind}, path.place
+"""
+"""What was seen on every path after a decision, until the next one of its kind: ``round``, or ``change``."""
+
 EFFECT = """
 CREATE VIEW effect_of_{kind} AS
 SELECT path.run, path.round, decision.time_s, path.place, path.name AS path,
@@ -100,29 +112,25 @@ SELECT path.run, path.round, decision.time_s, path.place, path.name AS path,
        later.until_s, later.completed, later.mean_s, later.late
 FROM round AS decision
 JOIN path ON path.run = decision.run AND path.round = decision.number
-LEFT JOIN (
-    SELECT round.run, round.follows_{kind} AS round, path.place,
-           max(round.observed_s) AS until_s,
-           sum(path.completed) AS completed,
-           sum(path.response_sum_s) / nullif(sum(path.completed), 0) AS mean_s,
-           sum(path.late) AS late
-    FROM round JOIN path ON path.run = round.run AND path.round = round.number
-    WHERE round.missing = ''
-    GROUP BY round.run, round.follows_{kind}, path.place
-) AS later
+LEFT JOIN ({followed}) AS later
 ON decision.applied AND later.run = decision.run AND later.round = decision.number AND later.place = path.place
 {which};
 """
-"""Every decision with what followed it, path by path, until the next one: predicted beside observed.
+"""Every decision with what followed it, path by path: predicted beside observed.
 
 A plan that was not applied is not responsible for what followed, and has nothing there.
 """
 
+
+def _view(kind: str, which: str) -> str:
+    return EFFECT.format(kind=kind, which=which, followed=FOLLOWED.format(kind=kind, which=""))
+
+
 SCHEMA = f"""
 BEGIN;
 {TABLES}
-{EFFECT.format(kind="round", which="")}
-{EFFECT.format(kind="change", which="WHERE decision.changed")}
+{_view("round", "")}
+{_view("change", "WHERE decision.changed")}
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 COMMIT;
