@@ -218,7 +218,8 @@ def test_the_plot_is_a_picture(bursty: Path, tmp_path: Path) -> None:
         (["--option", "best=0"], "option of map: best: must be >= 1; got 0"),
         (["--option", "windows=50000,x"], "option of map: windows[1]: must be a valid integer; got 'x'"),
         (["--option", "name=ds2"], "a policy is chosen by its name, not by the option 'name=ds2'"),
-        (["--duration", "-1"], "fewer than two arrivals lie between 0 s and -1 s"),
+        (["--duration", "-1"], "the end of a part, -1 s, must not be before its start, 0 s"),
+        (["--duration", "1e-9"], "fewer than two arrivals lie between 0 s and 1e-09 s"),
         (["--plot", "run.txt"], "run.txt: the name must end in one of .png, .pdf, .svg"),
     ],
 )

@@ -104,10 +104,13 @@ def test_the_frontier_holds_the_cheapest_of_all_allocations(answer: WhatIf, burs
 
 
 def test_overload_is_said_and_has_no_number(bursty: Trace) -> None:
-    choice = what_if(Knowledge(PIPELINE), bursty, (StaticOptions(share=0.4),), seed=1).choices[0]
-    assert choice.simulated[PATH].stable is False
-    assert choice.simulated[PATH].mean_s is None
-    assert choice.met is False
+    low = what_if(Knowledge(PIPELINE), bursty, (StaticOptions(share=0.4),), seed=1).choices[0]
+    slow = Pipeline("two", (OPERATORS[0], Operator("matcher", 0.01)), PIPELINE.edges, PIPELINE.requirements)
+    hopeless = what_if(Knowledge(slow), bursty, (ThresholdOptions(),), seed=1).choices[0]
+    for choice in (low, hopeless):
+        assert choice.simulated[PATH].stable is False
+        assert choice.simulated[PATH].mean_s is None
+        assert choice.met is False
 
 
 def test_a_policy_without_a_model_of_the_pipeline_says_so_and_the_others_answer(bursty: Trace) -> None:

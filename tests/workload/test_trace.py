@@ -142,3 +142,6 @@ def test_a_part_of_a_trace_has_the_arrivals_iats_and_event_times_of_that_part() 
     assert trace.between(0.0, 1.0).timestamps_us.tolist() == trace.timestamps_us.tolist()
     with pytest.raises(TraceError, match=r"fewer than two arrivals lie between 0 s and 2e-06 s"):
         trace.between(0.0, 2e-6)
+    for end_s in (-1.0, float("nan")):
+        with pytest.raises(TraceError, match=r"the end of a part, .* s, must not be before its start, 0 s"):
+            trace.between(0.0, end_s)

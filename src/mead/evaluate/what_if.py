@@ -158,7 +158,8 @@ def _reaction(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: i
     conditions = Conditions(share_delay_s=delay_s, replicas_delay_s=delay_s)
     result = run(knowledge.pipeline, last, registry.policy(options), seed=seed, conditions=conditions)
     timeline = result.simulation.timeline
-    simulated = _simulated(result.simulation, set())
+    hopeless = _overloaded_paths(knowledge.pipeline, knowledge.pipeline.most, last.rate_per_s)
+    simulated = _simulated(result.simulation, hopeless)
     return Choice(
         options.name,
         None,

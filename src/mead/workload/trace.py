@@ -127,6 +127,8 @@ class Trace:
         >>> Trace.from_timestamps_s([5.0, 6.0, 8.0, 9.0]).between(1.0, 3.0).timestamps_us.tolist()
         [6000000, 8000000]
         """
+        if not start_s <= end_s:
+            raise TraceError(f"the end of a part, {end_s:g} s, must not be before its start, {start_s:g} s")
         times_s = self.times_s
         first, end = int(np.searchsorted(times_s, start_s)), int(np.searchsorted(times_s, end_s, side="right"))
         if end - first < 2:
