@@ -29,6 +29,9 @@ from mead.simulate.simulation import KEPT_IATS
 COURSE_S = 10.0
 """A course has one response time for so many seconds."""
 
+WORTH_A_PROCESS = 4
+"""So many runs take longer than a process takes to start."""
+
 
 @dataclass(frozen=True, eq=False)
 class Course:
@@ -159,11 +162,12 @@ def results(
 ) -> Iterator[Result]:
     """Every contender on every case with every seed, in this order, each as soon as it is there."""
     work = [(contender, case, seed) for case in cases for contender in contenders for seed in seeds]
-    if jobs == 1:
+    workers = min(jobs, len(work) // WORTH_A_PROCESS)
+    if workers <= 1:
         yield from map(_result, work)
         return
-    # Fresh processes: one that is forked while others threads run can hang.
-    with ProcessPoolExecutor(min(jobs, len(work)), mp_context=get_context("spawn")) as pool:
+    # Fresh processes: one that is forked while other threads run can hang.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from pool.map(_result, work)
 
 

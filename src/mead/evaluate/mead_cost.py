@@ -22,7 +22,7 @@ from mead.evaluate.workloads import PATH, Workload, required
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.fitting.windows import DEFAULT_WINDOWS, fit_windows
+from mead.models.fitting.windows import DEFAULT_WINDOWS, distinct, fit_windows
 from mead.models.map import MAP
 from mead.models.network.solve import solve_network
 from mead.models.queues.response import Unstable
@@ -77,7 +77,7 @@ def steps_of(workload: Workload, *, seed: int, clock: Callable[[], float]) -> It
     pipeline = workload.pipeline(required(MEAN))
     trace = workload.trace(seed)
     seen = Simulation(pipeline, trace, seed).observe(min(OBSERVED_S, trace.duration_s))
-    for size in DEFAULT_WINDOWS:
+    for size in distinct(DEFAULT_WINDOWS, seen.iats_s.size):
         spent_s = _timed(lambda size=size: fit_windows(seen.iats_s, [size], best=5), clock)  # type: ignore[misc]
         yield Step(f"fit of the last {min(size, seen.iats_s.size):,} IATs, best 5 MAPs", spent_s, "12-20 s for one MAP")
     model = fit_windows(seen.iats_s, [DEFAULT_WINDOWS[0]], best=1)[0].models[0].map
