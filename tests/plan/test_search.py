@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -13,11 +13,12 @@ from mead.knowledge.requirement import Requirement
 from mead.models.network.decomposition import Arrivals
 from mead.models.network.graph import Edge
 from mead.models.network.solve import NetworkSolution
+from mead.models.queues.wait_and_service import WaitAndService
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.forecast import meets, remembered
 from mead.plan.mg1 import _poisson
 from mead.plan.replayed import Draws, WindowReplay
-from mead.plan.search import Predictor, closest, exact, heuristic, involved
+from mead.plan.search import Predictor, closest, exact, heuristic, involved, trimmed
 
 
 def log_analysis(bound_s: float, percent: float | None = None) -> Pipeline:
@@ -96,8 +97,7 @@ def pipelines(draw: st.DrawFn) -> Pipeline:
     fork = draw(st.booleans())
     edges = [Edge(names[0 if fork else i], names[i + 1]) for i in range(len(names) - 1)]
     paths = Pipeline("random", operators, edges).paths
-    percent = draw(st.sampled_from([None, 95.0]))
-    requirements = [Requirement(path, draw(st.floats(0.003, 0.2)), percent) for path in paths]
+    requirements = [Requirement(path, draw(st.floats(0.003, 0.2))) for path in paths]
     return Pipeline("random", operators, edges, requirements)
 
 
@@ -119,6 +119,9 @@ def test_the_exact_search_finds_what_trying_everything_finds(pipeline: Pipeline,
     if meeting:
         assert all(meets(predict(found), r) for r in pipeline.requirements)
         assert found.cores == pytest.approx(min(a.cores for a in meeting))
+        from_above = trimmed(pipeline, predict)
+        assert all(meets(predict(from_above), r) for r in pipeline.requirements)
+        assert from_above.cores >= found.cores - 1e-9
     else:
         assert found == closest(pipeline)
 
@@ -149,3 +152,18 @@ def test_the_heuristic_finds_an_overload_that_lies_on_another_way_to_the_path() 
     assert meets(window.solution(pipeline, chosen), pipeline.requirements[0])
     assert chosen["b"].cores > 300 * 0.002  # all that arrives there reaches the sink
     assert chosen["a"] == pipeline.operator("a").least
+
+
+def test_a_search_that_would_take_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mead.plan.search.MOST_TRIED", 100)
+    operators = [Operator(name, 0.001, max_replicas=8) for name in "abcdef"]
+    edges = [Edge(a, b) for a, b in pairwise("abcdef")]
+    pipeline = Pipeline("long", operators, edges, [Requirement("a>b>c>d>e>f", bound_s=0.006)])
+
+    def predict(allocation: Allocation) -> NetworkSolution:
+        mean_s = sum(0.001 / resources.cores**0.01 for resources in allocation.values())
+        path = WaitAndService(0.5, 0.0, 0.0, mean_s, 1.0)
+        return NetworkSolution(dict.fromkeys("abcdef", path), {"a>b>c>d>e>f": path})
+
+    with pytest.raises(ValueError, match="use search: heuristic"):
+        exact(pipeline, predict)

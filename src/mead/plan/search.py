@@ -21,6 +21,9 @@ from mead.plan.rules import one_up
 
 Predictor: TypeAlias = Callable[[Allocation], NetworkSolution]
 
+MOST_TRIED = 2000
+"""Allocations that exact search may solve. With more, a round would take longer than the interval between two."""
+
 LEAST_GAIN = 0.05
 """The paper's delta, which it does not give: a step that gains less than this part of the bound is not worth it."""
 
@@ -72,7 +75,8 @@ def exact(pipeline: Pipeline, predict: Predictor) -> Allocation:
 
     Allocations are tried in the order of their cost. It relies on more CPU never making a predicted response time
     longer, and so leaves out what need not be tried: levels at which an operator breaks a requirement even if all
-    others have all they may have; and, where a path has failed, whatever gives no more to those it depends on.
+    others have all they may have; and, where a path has failed, whatever gives no more to those it depends on. Many
+    operators with many replicas are still too many: after ``MOST_TRIED`` it gives up with an error.
     """
     top = closest(pipeline)
     if not all(meets(predict(top), requirement) for requirement in pipeline.requirements):
@@ -97,7 +101,26 @@ def exact(pipeline: Pipeline, predict: Predictor) -> Allocation:
         if broken is None:
             return allocation
         failed[broken].append(given[broken])
+        if sum(map(len, failed.values())) > MOST_TRIED:
+            raise ValueError(
+                f"exact search has tried {MOST_TRIED} allocations of {pipeline.name} in vain; "
+                f"use search: heuristic, or fewer shares and replicas"
+            )
     return top
+
+
+def trimmed(pipeline: Pipeline, predict: Predictor) -> Allocation:
+    """From all that can help down: every operator in turn, the dearest first, gets the least that still meets all.
+
+    Not always the cheapest, but it gives up nothing that can be met, and tries every level of every operator once.
+    """
+    allocation = closest(pipeline)
+    for operator in sorted(pipeline.operators, key=lambda o: -o.most.cores):
+        if operator.name in involved(pipeline, *pipeline.requirements):
+            levels = (allocation.with_(operator.name, resources) for resources in _levels(operator))
+            meeting = (a for a in levels if all(meets(predict(a), r) for r in pipeline.requirements))
+            allocation = next(meeting, allocation)
+    return allocation
 
 
 def closest(pipeline: Pipeline) -> Allocation:
