@@ -154,6 +154,14 @@ def test_a_policy_other_than_the_files_starts_from_its_own_defaults(bursty: Path
     assert [entry["time_s"] for entry in document["timeline"]] == [0, 10, 20]  # 60 s in the file, for its policy map
 
 
+def test_a_window_may_be_longer_than_a_monitor_keeps_by_itself(one_queue: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "long.npy"
+    np.save(trace, np.cumsum(np.random.default_rng(5).exponential(1 / 150, 70_000)))
+    words = ("--policy", "mg1", "--option", "interval_s=450", "--option", "windows=60000")
+    reason = answer(one_queue, "-t", trace, *words)["timeline"][-1]["reason"]
+    assert "of the last 60000 IATs" in reason
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_simulates_with_its_own_policy(path: Path, tmp_path: Path) -> None:
     trace = tmp_path / "arrivals.npy"

@@ -122,6 +122,12 @@ def test_a_policy_without_a_model_of_the_pipeline_says_so_and_the_others_answer(
     assert some.met is not None
 
 
+def test_a_policy_gets_windows_as_long_as_it_asks_for() -> None:
+    trace = Trace.from_iats_s(np.random.default_rng(1).exponential(1 / 330, 80_000))
+    choice = what_if(Knowledge(PIPELINE), trace, (MG1Options(windows=(70_000,)),), seed=1).choices[0]
+    assert "of the last 70000 IATs" in choice.reason
+
+
 def test_without_requirements_there_is_no_frontier(bursty: Trace) -> None:
     free = Pipeline("two", OPERATORS, PIPELINE.edges)
     answer = what_if(Knowledge(free), bursty, (MG1Options(),), seed=1)

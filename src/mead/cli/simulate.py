@@ -55,7 +55,7 @@ def simulate(
     """
     from mead.config.keys import ConfigError
     from mead.config.policy_choice import chosen_policy
-    from mead.evaluate.experiment import run
+    from mead.evaluate.experiment import kept_iats_for, run
     from mead.evaluate.run_report import RunReport
     from mead.plan import registry
     from mead.simulate.conditions import Conditions
@@ -89,6 +89,7 @@ def simulate(
             registry.policy(options),
             seed=seed,
             conditions=conditions,
+            kept_iats=kept_iats_for(options),
             progress=follow,
         )
     report = RunReport.of(result, seed)

@@ -17,14 +17,13 @@ from mead.config.keys import ConfigError
 from mead.config.policies import PolicyOptions, StaticOptions
 from mead.config.policy_choice import chosen_policy
 from mead.evaluate.clairvoyant import clairvoyant
-from mead.evaluate.experiment import Run, run
+from mead.evaluate.experiment import Run, kept_iats_for, run
 from mead.evaluate.mead_tables import Case
 from mead.evaluate.outcome import Outcome, Verdict, statistic_s
 from mead.models.arrays import FloatArray
 from mead.plan import registry
 from mead.simulate.conditions import Conditions
 from mead.simulate.metrics import FaultyMetrics
-from mead.simulate.simulation import KEPT_IATS
 
 COURSE_S = 10.0
 """A course has one response time for so many seconds."""
@@ -128,7 +127,7 @@ class PolicyContender:
             seed=seed,
             conditions=self.conditions,
             metrics=self.metrics,
-            kept_iats=max(KEPT_IATS, *getattr(self.options, "windows", (0,))),
+            kept_iats=kept_iats_for(self.options),
         )
         return Result(case, self.label, seed, Outcome.of(done), course=Course.of(done))
 

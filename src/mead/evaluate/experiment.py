@@ -8,6 +8,7 @@ from time import process_time
 from typing import Any
 
 from mead.clock import VirtualClock
+from mead.config.policies import PolicyOptions, PredictiveOptions
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.round import Round
@@ -29,6 +30,12 @@ class Run:
     """The time of arrivals, in which the policy was in control."""
     simulation: Simulation = field(repr=False)
     rounds: list[Round] = field(repr=False)
+
+
+def kept_iats_for(options: PolicyOptions) -> int:
+    """As many IATs as the longest window of a policy holds, and no fewer than a monitor keeps anyway."""
+    windows = options.windows if isinstance(options, PredictiveOptions) else ()
+    return max(KEPT_IATS, *windows, 0)
 
 
 def run(

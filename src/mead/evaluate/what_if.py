@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from mead.config.policies import PolicyOptions, RuleKeys
-from mead.evaluate.experiment import run
+from mead.evaluate.experiment import kept_iats_for, run
 from mead.evaluate.outcome import statistic_s
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
@@ -96,9 +96,11 @@ def what_if(
     progress: Callable[[str], None] = lambda _: None,
 ) -> WhatIf:
     """Ask every policy, and find the frontier."""
-    pipeline, last = knowledge.pipeline, tail(trace)
+    asked = tuple(policies)
+    kept = max(map(kept_iats_for, asked), default=KEPT_IATS)
+    pipeline, last = knowledge.pipeline, tail(trace, kept)
     choices = []
-    for options in policies:
+    for options in asked:
         progress(options.name)
         choices.append(_choice(knowledge, last, options, seed))
     progress("frontier")
@@ -106,10 +108,10 @@ def what_if(
     return WhatIf(pipeline, last, tuple(choices), points, search)
 
 
-def tail(trace: Trace) -> Trace:
+def tail(trace: Trace, kept_iats: int = KEPT_IATS) -> Trace:
     """The last part of a trace, on which everything here is based."""
     times_s = trace.times_s
-    kept_s = float(times_s[max(0, times_s.size - 1 - KEPT_IATS)])
+    kept_s = float(times_s[max(0, times_s.size - 1 - kept_iats)])
     most_s = float(times_s[max(0, times_s.size - MOST_TUPLES)])
     end_s = float(times_s[-1])
     return trace.between(min(kept_s, max(end_s - TAIL_S, most_s)), end_s)
@@ -129,7 +131,7 @@ def _plan(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) 
     if isinstance(options, RuleKeys):
         options = options.model_copy(update={"one_level_down": False, "hold_down_s": 0.0})
     policy = registry.policy(options)
-    observation = _observation(knowledge.pipeline, last, policy.interval_s, seed)
+    observation = _observation(knowledge.pipeline, last, policy.interval_s, seed, kept_iats_for(options))
     plan = policy.plan(observation, policy.analyze(observation, knowledge), knowledge)
     simulation = Simulation(knowledge.pipeline, last, seed, allocation=plan.target)
     simulation.drain()
@@ -145,9 +147,9 @@ def _plan(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) 
     )
 
 
-def _observation(pipeline: Pipeline, last: Trace, interval_s: float, seed: int) -> Observation:
+def _observation(pipeline: Pipeline, last: Trace, interval_s: float, seed: int, kept_iats: int) -> Observation:
     """What a policy sees at the end, having looked once before, ``interval_s`` earlier."""
-    simulation = Simulation(pipeline, last, seed)
+    simulation = Simulation(pipeline, last, seed, kept_iats=kept_iats)
     simulation.observe(max(0.0, last.duration_s - interval_s))
     return simulation.observe(last.duration_s)
 
