@@ -79,7 +79,7 @@ def _draw_cores(axes: Axes, run: Run) -> None:
             [*cores, cores[-1]],
             where="post",
             color=COLOURS[place % len(COLOURS)],
-            lw=max(1.0, 3.2 - 0.6 * place),  # equal levels lie on each other; all are to be seen
+            lw=max(1.0, 4.6 - 1.6 * place),  # equal levels lie on each other; all are to be seen
             label=operator.name,
         )
     axes.set(xlabel="time in s", xlim=(0.0, run.duration_s or 1.0))
