@@ -196,6 +196,12 @@ def test_files_of_windows_editors_are_read(tmp_path: Path) -> None:
         ("name: map", "name: best", "10: policy.name: there is no policy 'best'; there are static, threshold, mg1"),
         ("name: map, ", "", "10: policy.name: is missing"),
         ("best: 5", "bst: 5", "10: policy.bst: there is no such key; did you mean best?"),
+        ("best: 5", "map: 5", "10: policy.map: there is no such key"),
+        (
+            "{name: map, interval_s: 60, windows: [50000, 25000], best: 5}",
+            "\n  name: threshold\n  high: 0.6\n  low: 0.8",
+            "13: policy.low: must be below high, which is 0.6; got 0.8",
+        ),
         ("25000]", "5]", "10: policy.windows[1]: must be >= 100; got 5"),
         ("best: 5}", "best: 5}\nactuation_delay_s: -1", "11: actuation_delay_s: must be >= 0; got -1"),
         ("best: 5}", "best: 5", "11: not YAML: expected ',' or '}'"),

@@ -123,12 +123,13 @@ def _key_path(location: KeyPath) -> str:
 def _located(kind: type[BaseModel], error: Any) -> ConfigError:
     """The complaint about the key that is wrong, without the tags of unions, which stand in no file."""
     models, location = [kind], []
-    for key in error["loc"]:
+    last = len(error["loc"]) - 1
+    for place, key in enumerate(error["loc"]):
         fields = [model.model_fields[key] for model in models if key in model.model_fields]
         tagged = [
             model for model in models if "name" in model.model_fields and model.model_fields["name"].default == key
         ]
-        if tagged and not fields and key != error["loc"][-1]:
+        if tagged and not fields and not (place == last and error["type"] == "extra_forbidden"):
             models = tagged
             continue
         location.append(key)

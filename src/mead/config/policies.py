@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from mead.config.keys import Keys, Positive
+from mead.config.keys import Keys, Positive, wrong_key
 
 Tuples = Annotated[int, Field(ge=100, le=10_000_000)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
@@ -41,6 +41,12 @@ class ThresholdOptions(RuleKeys):
     interval_s: Positive = Field(default=10.0, description="time between two decisions, s")
     high: Fraction = Field(default=0.7, description="utilization above which an operator gets a level more")
     low: Fraction = Field(default=0.5, description="utilization below which an operator gets a level less")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.low >= self.high:
+            raise wrong_key("low", f"must be below high, which is {self.high:g}; got {self.low:g}")
+        return self
 
 
 class PredictiveOptions(RuleKeys):
