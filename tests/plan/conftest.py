@@ -61,8 +61,9 @@ def observed() -> Observer:
         readings = {}
         for operator in pipeline.operators:
             served = round(tuples * pipeline.visits[operator.name])
-            given_s = allocation[operator.name].cores * INTERVAL_S
-            busy_s = operator.demand_s * served if utilization is None else utilization * given_s
+            busy_s = operator.demand_s * served
+            if utilization is not None:
+                busy_s = utilization * allocation[operator.name].cores * INTERVAL_S
             readings[operator.name] = OperatorReading(served, served, backlog, busy_s)
         fields: dict[str, Any] = {
             "time_s": time_s,

@@ -57,6 +57,8 @@ BROKEN: dict[str, dict[str, Any]] = {
     "no time passed": {"interval_s": 0.0},
     "time ran backwards": {"interval_s": -60.0},
     "time is no number": {"interval_s": float("nan")},
+    "no allocation of the matcher": {"allocation": Allocation.of(parser=Resources(0.7), counter=Resources(0.7))},
+    "an allocation of nothing": {"allocation": Allocation.of(dict.fromkeys(NAMES, Resources(0.0)))},
     "nothing at all": {
         "operators": dict.fromkeys(NAMES, NOTHING),
         "paths": {},
@@ -74,7 +76,7 @@ def test_broken_readings_change_nothing(
     pipeline = log_analysis()
     readings = {"iats_s": bursty, "allocation": MIDDLE} | BROKEN[kind]
     plan = planned(made(name), observed(pipeline, **readings), pipeline)
-    assert plan.allocation == MIDDLE
+    assert plan.allocation == readings["allocation"]
     assert plan.reason.startswith("keep, because ")
 
 

@@ -33,7 +33,7 @@ def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
 
     A step that gains less than ``LEAST_GAIN`` of the bound while the bound is still broken is undone, and the path
     given up. An overloaded operator is raised regardless. Beyond the paper, replicas are added where the share is at
-    its highest.
+    its highest; where they were, the share is lowered again as far as the requirements allow.
     """
     allocation = Allocation.of({operator.name: operator.least for operator in pipeline.operators})
     for requirement in pipeline.requirements:
@@ -55,6 +55,12 @@ def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
             if before_s < inf and hopeless and after_s > requirement.bound_s:
                 break
             allocation, solution = grown, after
+    if not all(meets(predict(allocation), requirement) for requirement in pipeline.requirements):
+        return allocation
+    for operator in pipeline.operators:
+        if (replicas := allocation[operator.name].replicas) > operator.min_replicas:
+            lower = (allocation.with_(operator.name, Resources(share, replicas)) for share in operator.shares)
+            allocation = next(a for a in lower if all(meets(predict(a), r) for r in pipeline.requirements))
     return allocation
 
 

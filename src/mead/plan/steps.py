@@ -73,15 +73,23 @@ def unusable(observation: Observation, pipeline: Pipeline) -> str:
         return observation.missing
     if not (isfinite(observation.time_s) and 0 < observation.interval_s < inf):
         return f"the readings span no time ({observation.interval_s:g} s up to {observation.time_s:g} s)"
-    names = [operator.name for operator in pipeline.operators]
-    lacking = [name for name in names if name not in observation.operators]
-    if lacking:
-        return f"there are no readings of {', '.join(lacking)}"
-    for name in names:
-        reading = observation.operators[name]
-        if min(reading.arrived, reading.completed, reading.backlog) < 0 or not 0 <= reading.busy_s < inf:
-            return f"the readings of {name} cannot be true: {reading}"
-    readings = [observation.operators[name] for name in names]
+    for operator in pipeline.operators:
+        wrong = _wrong(observation, operator.name)
+        if wrong:
+            return wrong
+    readings = [observation.operators[operator.name] for operator in pipeline.operators]
     if not any(reading.arrived or reading.completed or reading.backlog for reading in readings):
         return "nothing arrived, waited or was served since the last readings"
+    return ""
+
+
+def _wrong(observation: Observation, name: str) -> str:
+    """What is wrong with the readings of one operator."""
+    if name not in observation.operators:
+        return f"there are no readings of {name}"
+    if name not in observation.allocation or observation.allocation[name].cores <= 0:
+        return f"what {name} has now is not known"
+    reading = observation.operators[name]
+    if min(reading.arrived, reading.completed, reading.backlog) < 0 or not 0 <= reading.busy_s < inf:
+        return f"the readings of {name} cannot be true: {reading}"
     return ""
