@@ -82,8 +82,8 @@ def test_help_lists_the_commands_that_exist(words: list[str]) -> None:
     result = run(*words)
     assert result.exit_code == 0
     listed = {line.split()[1] for line in result.stdout.split("Commands")[1].splitlines() if line.startswith("│ ")}
-    assert {"generate", "fit", "solve", "simulate", "plan"} <= listed
-    assert not listed & {"demo", "run", "allocate", "characterize", "evaluate", "report", "doctor"}
+    assert {"generate", "fit", "solve", "simulate", "plan", "evaluate", "history"} <= listed
+    assert not listed & {"demo", "run", "allocate", "characterize", "report", "doctor"}
 
 
 def test_help_is_there_before_anything_slow_is_loaded() -> None:
