@@ -11,16 +11,15 @@ from mead.knowledge.pipeline import Pipeline
 from mead.models.arrays import FloatArray
 from mead.models.fitting.calibrated import fit_calibrated
 from mead.models.fitting.result import WindowFit
-from mead.models.map import MAP
 from mead.models.network.solve import NetworkSolution
 from mead.plan.predictive import Predictive
-from mead.plan.solved import solved
+from mead.plan.solved import Source, solved
 
 SEED = 0
 """Of the service times that a fit replays. Every round draws the same, so that only the arrivals make a difference."""
 
 
-class Map(Predictive[MAP]):
+class Map(Predictive[Source]):
     """The pipeline as a network of MAP/PH/1 queues, the micro-batch ones as MAP batch servers.
 
     The paper's worst case: a requirement is met if it is under every one of the best MAPs of every window.
@@ -33,7 +32,7 @@ class Map(Predictive[MAP]):
         self.best = options.best
         self._fits: dict[int, tuple[float, WindowFit]] = {}
 
-    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[MAP]:
+    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[Source]:
         """The best few MAPs of a window."""
         fitted_s, previous = self._fits.get(size, (0.0, None))
         # A window of which less than half is left has other time scales; a search from there ends too early.
@@ -41,8 +40,8 @@ class Map(Predictive[MAP]):
             previous = None
         fit = fit_calibrated(iats_s, best=self.best, seed=SEED, previous=previous)
         self._fits[size] = observation.time_s, fit
-        return [model.map for model in fit.models]
+        return [Source(model.map) for model in fit.models]
 
-    def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[MAP]) -> list[NetworkSolution]:
+    def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[Source]) -> list[NetworkSolution]:
         """The network under each MAP."""
         return solved(pipeline, allocation, models, self.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
 from mead.knowledge.allocation import Allocation
@@ -14,23 +15,47 @@ from mead.models.network.solve import NetworkSolution
 from mead.models.network.streams import Stream, streams_of
 from mead.models.queues.batch_server import BatchServer
 from mead.models.queues.map_ph_1 import map_ph_1
-from mead.models.queues.microbatch import micro_batch
+from mead.models.queues.microbatch import MicroBatches
 from mead.models.queues.response import QueueSolution
 from mead.plan.forecast import Asked, sum_of
 from mead.plan.stations import stations
 
 
-def solved(pipeline: Pipeline, allocation: Allocation, arrivals: Sequence[MAP], policy: str) -> list[NetworkSolution]:
-    """Response times under each of several MAPs, computed when they are asked for."""
+@dataclass(eq=False)
+class Source:
+    """An arrival process, and what it does to the micro-batch operators that were asked about.
+
+    Candidate allocations have most of that in common, so it is found once.
+    """
+
+    arrivals: MAP
+    _thinned: dict[float, MicroBatches] = field(default_factory=dict, repr=False)
+    _solved: dict[tuple[float, BatchServer], QueueSolution] = field(default_factory=dict, repr=False)
+
+    def thinned(self, keep: float) -> MAP:
+        """What is left of the arrivals if each goes on with that probability."""
+        return self.arrivals if keep == 1 else self.arrivals.thinned(keep)
+
+    def micro_batches(self, keep: float, server: BatchServer) -> QueueSolution:
+        """What is left of the arrivals, at a batch server."""
+        if keep not in self._thinned:
+            self._thinned[keep] = MicroBatches(self.thinned(keep))
+        if (keep, server) not in self._solved:
+            self._solved[keep, server] = self._thinned[keep].at(server)
+        return self._solved[keep, server]
+
+
+def solved(pipeline: Pipeline, allocation: Allocation, sources: Sequence[Source], policy: str) -> list[NetworkSolution]:
+    """Response times under each of several arrival processes, computed when they are asked for."""
     network = stations(pipeline, allocation, joint=True)
     if any(operator.batches for operator in pipeline.operators):
         _check_batches(pipeline, network, policy)
-        return [_each_alone(pipeline, allocation, network, one) for one in arrivals]
-    return [_as_network(pipeline, allocation, network, one) for one in arrivals]
+        return [_each_alone(pipeline, allocation, network, one) for one in sources]
+    return [_as_network(pipeline, allocation, network, one) for one in sources]
 
 
-def _as_network(pipeline: Pipeline, allocation: Allocation, network: Network, arrivals: MAP) -> NetworkSolution:
-    chains = Chains(network, arrivals)
+def _as_network(pipeline: Pipeline, allocation: Allocation, network: Network, source: Source) -> NetworkSolution:
+    chains = Chains(network, source.arrivals)
     extra_s = {o.name: _extra_s(o, allocation, network) for o in pipeline.operators}
 
     def path(name: str) -> QueueSolution:
@@ -52,21 +77,20 @@ def _check_batches(pipeline: Pipeline, network: Network, policy: str) -> None:
             )
 
 
-def _each_alone(pipeline: Pipeline, allocation: Allocation, network: Network, arrivals: MAP) -> NetworkSolution:
+def _each_alone(pipeline: Pipeline, allocation: Allocation, network: Network, source: Source) -> NetworkSolution:
     """Every operator alone under the arrivals of the source, as many as reach it.
 
     Behind a micro-batch operator tuples come a batch at a time. The next micro-batch operator gathers them anyway, so
     for it the arrivals of the source are taken; for one that serves tuple by tuple there is no model here.
     """
-    streams = streams_of(network, arrivals.rate_per_s)
+    streams = streams_of(network, source.arrivals.rate_per_s)
 
     @cache
     def alone(name: str) -> QueueSolution:
         operator, stream = pipeline.operator(name), streams[name]
-        here = arrivals if stream.keep == 1 else arrivals.thinned(stream.keep)
         if operator.batches:
-            return micro_batch(here, _batch_server(operator, network, stream))
-        queue = map_ph_1(here, network.operator(name).service.scaled(stream.batch))
+            return source.micro_batches(stream.keep, _batch_server(operator, network, stream))
+        queue = map_ph_1(source.thinned(stream.keep), network.operator(name).service.scaled(stream.batch))
         return sum_of([queue], _extra_s(operator, allocation, network))
 
     return NetworkSolution(

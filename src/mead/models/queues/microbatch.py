@@ -55,8 +55,20 @@ def micro_batch(arrivals: MAP, server: BatchServer) -> MicroBatchResponse | Unst
 
 def micro_batch_many(arrivals: MAP, servers: Sequence[BatchServer]) -> list[MicroBatchResponse | Unstable]:
     """The same arrivals at several servers. Those that differ in share alone have most of the work in common."""
-    shelf: dict[float, CountLaws] = {}
-    return [_solved(arrivals, server, shelf) for server in servers]
+    alike = MicroBatches(arrivals)
+    return [alike.at(server) for server in servers]
+
+
+class MicroBatches:
+    """One arrival process, at servers that are not all known beforehand; what they have in common is found once."""
+
+    def __init__(self, arrivals: MAP) -> None:
+        self.arrivals = arrivals
+        self._shelf: dict[float, CountLaws] = {}
+
+    def at(self, server: BatchServer) -> MicroBatchResponse | Unstable:
+        """The response time at one server."""
+        return _solved(self.arrivals, server, self._shelf)
 
 
 def _solved(arrivals: MAP, server: BatchServer, shelf: dict[float, CountLaws]) -> MicroBatchResponse | Unstable:
