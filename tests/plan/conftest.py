@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mead.knowledge.allocation import Allocation
-from mead.knowledge.observation import Observation, OperatorReading
+from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.models.arrays import FloatArray
@@ -70,9 +70,9 @@ def observed() -> Observer:
             "interval_s": INTERVAL_S,
             "allocation": allocation,
             "operators": readings,
-            "paths": {},
+            "paths": {path: PathReading(tuples, 0.01 * tuples, 0) for path in pipeline.paths},
             "iats_s": iats_s,
-            "counts": np.empty(0),
+            "counts": np.full(round(INTERVAL_S / COUNT_BIN_S), tuples / INTERVAL_S * COUNT_BIN_S),
         }
         return Observation(**(fields | changes))
 
