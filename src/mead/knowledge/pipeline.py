@@ -140,7 +140,8 @@ class Pipeline:
         A loop asks for this every second. Nothing that was checked or found out about the graph depends on demands,
         so all of it is taken over.
         """
-        _ = self.returns, self.paths, self.most, self.gains, self.visits  # found out here once, not by every copy
+        # Found out here once, not by every copy.
+        _ = self.returns, self.paths, self.order, self.most, self.gains, self.visits
         pipeline = object.__new__(Pipeline)
         operators = tuple(replace(o, demand_s=demand_s.get(o.name, o.demand_s)) for o in self.operators)
         vars(pipeline).update(vars(self) | {"operators": operators})
@@ -199,6 +200,11 @@ class Pipeline:
     def paths(self) -> tuple[str, ...]:
         """Every way from an operator without predecessor to one without successor, such as ``parser>matcher``."""
         return tuple(PATH_SEPARATOR.join(path) for path in self.network(self.most).paths)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """Operators in the order of the flow: each behind all that it gets tuples from, loops aside."""
+        return self.network(self.most).order
 
     @cached_property
     def most(self) -> Allocation:

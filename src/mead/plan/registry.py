@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mead.config.policies import PolicyOptions
+from mead.plan.adaptive import Adaptive
 from mead.plan.ds2 import DS2
 from mead.plan.kingman import Kingman
 from mead.plan.map import Map
@@ -25,6 +26,7 @@ POLICIES: Mapping[str, Callable[[Any], Policy[Any]]] = MappingProxyType(
         "map": Map,
         "replay": Replay,
         "ds2": DS2,
+        "adaptive": Adaptive,
     }
 )
 """Every policy, made from its own options."""

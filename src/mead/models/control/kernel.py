@@ -1,0 +1,137 @@
+"""The rule of an operator at work: a decision after every period, on the backlog of a fluid in short bins.
+
+All compiled functions are in this one file: a compiled function is kept until its own file changes, and would go on
+calling an old version of what it calls elsewhere.
+"""
+
+# ruff: noqa: FURB136, PLR1730 - min and max take longer to compile than a comparison
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from math import exp, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mead.models.arrays import FloatArray
+
+inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]  # not in its stubs
+"""Compiled as a part of its callers only."""
+
+
+class Rule(NamedTuple):
+    """All that a decision at one operator depends on besides backlog, rate and level."""
+
+    period_s: float
+    demand_s: float
+    gate_s: float
+    cores: FloatArray
+    speeds: FloatArray
+    """Of ``mead.models.control.decision.Server``."""
+    rates: FloatArray
+    smoothing: float
+    """Of ``mead.models.control.rates.RateModel``."""
+    most_work: float
+    change_cost: float
+    costs: FloatArray
+    """Of ``mead.models.control.decision.Decisions``."""
+
+
+@inner
+def served(work, came, speed, gate_s, span_s):  # pragma: no cover - compiled
+    """As ``mead.models.control.decision.Server.served``, for one level."""
+    if gate_s > 0:
+        return (work + came) * (1 - exp(-span_s / (gate_s + (work + 0.5 * came) / speed)))
+    possible = speed * span_s
+    return possible if possible < work + came else work + came
+
+
+@inner
+def choose(rule, work, rate, now):  # pragma: no cover - compiled
+    """The level of least cost: interpolated between the points of the grid, and with the change if it is one."""
+    points = rule.costs.shape[1]
+    v = int(sqrt(work / rule.most_work) * (points - 1))
+    if v > points - 2:
+        v = points - 2
+    step = rule.most_work / (points - 1) ** 2
+    g = (work - step * v**2) / (step * (2 * v + 1))
+    i = 0
+    while i < rule.rates.size - 2 and rule.rates[i + 1] <= rate:
+        i += 1
+    f = (rate - rule.rates[i]) / (rule.rates[i + 1] - rule.rates[i])
+    f = 0.0 if f < 0 else 1.0 if f > 1 else f
+    best, least = now, 1e300
+    for level in range(rule.cores.size):
+        below = (1 - g) * rule.costs[i, v, level] + g * rule.costs[i, v + 1, level]
+        above = (1 - g) * rule.costs[i + 1, v, level] + g * rule.costs[i + 1, v + 1, level]
+        cost = (1 - f) * below + f * above
+        if level != now:
+            cost += rule.change_cost
+        if cost < least:
+            best, least = level, cost
+    return best
+
+
+@njit(cache=True, error_model="numpy")
+def decide(rule, work, rate, pending):  # pragma: no cover - compiled
+    """The level to order now. ``pending`` are the levels of the periods until it acts, and the last one ordered."""
+    for level in pending[:-1]:
+        came = rate * rule.demand_s
+        work = work + came - served(work, came, rule.speeds[level], rule.gate_s, rule.period_s)
+    return choose(rule, work, rate, pending[-1])
+
+
+@njit(cache=True, error_model="numpy")
+def follow(rule, counts, inflow, bin_s, work, pending):  # pragma: no cover - compiled
+    """The closed loop: the rule decides after every period.
+
+    ``counts`` are the tuples that make the rate, ``inflow`` those that come to the operator, per bin. ``pending`` are
+    the levels of the first periods, until the first decision acts. Returns per bin the tuples served and the cores
+    paid, and how often the level was changed.
+    """
+    per_period = int(rule.period_s / bin_s + 0.5)
+    outflow, cores = np.empty(inflow.size), np.empty(inflow.size)
+    pending = pending.copy()
+    rate, changes = 0.0, 0
+    for k in range(inflow.size // per_period):
+        now, count = pending[0], 0.0
+        for b in range(k * per_period, (k + 1) * per_period):
+            came = inflow[b] * rule.demand_s
+            done = served(work, came, rule.speeds[now], rule.gate_s, bin_s)
+            work = work + came - done
+            outflow[b] = done / rule.demand_s
+            cores[b] = rule.cores[now]
+            count += counts[b]
+        weight = 1 / (k + 1)
+        rate += (weight if weight > rule.smoothing else rule.smoothing) * (count - rate)
+        for d in range(pending.size - 1):
+            pending[d] = pending[d + 1]
+        chosen = decide(rule, work, rate, pending)
+        changes += chosen != pending[-1]
+        pending[-1] = chosen
+    return outflow, cores, changes
+
+
+@njit(cache=True, error_model="numpy")
+def stays_s(held, inflow, outflow, bin_s, last_per_s):  # pragma: no cover - compiled
+    """How long the tuples of each bin stay, first come, first served: until as much has left as had come.
+
+    ``held`` tuples were there at the start. What has not left at the end goes at the rate ``last_per_s``.
+    """
+    stays = np.empty(inflow.size)
+    come, gone, end = held, 0.0, 0
+    for b in range(inflow.size):
+        middle = come + 0.5 * inflow[b]
+        come += inflow[b]
+        while end < inflow.size and gone + outflow[end] < middle:
+            gone += outflow[end]
+            end += 1
+        if end < inflow.size:
+            left = end + ((middle - gone) / outflow[end] if outflow[end] > 0 else 0.0)
+        else:
+            left = inflow.size + (middle - gone) / (last_per_s * bin_s)
+        stay = (left - b - 0.5) * bin_s
+        stays[b] = stay if stay > 0 else 0.0
+    return stays

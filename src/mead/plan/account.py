@@ -1,0 +1,89 @@
+"""How much of a requirement has been used up, and how much is left for what comes.
+
+A requirement is an allowance: on average, tuples may use one unit of it each. For a mean, a tuple uses its response
+time over the bound; for the 95th percentile, a late tuple uses 20 units and the others none. So both kinds are
+accounted for, predicted and steered in the same way.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from mead.knowledge.observation import PathReading
+from mead.knowledge.requirement import Requirement
+from mead.models.arrays import FloatArray
+
+WINDOW_S = 300.0
+"""A requirement is to hold in every window of this length."""
+
+LONG_S = 1800.0
+"""And over so long a time."""
+
+MARGIN_MEAN, MARGIN_PERCENTILE = 0.85, 0.5
+"""The part of the allowance that is planned with. Late tuples come in crowds, so a percentile needs more in reserve."""
+
+AHEAD_S = 60.0
+"""What is left of the window's allowance may be used up in this time."""
+
+
+def usage(requirement: Requirement, response_s: FloatArray) -> FloatArray:
+    """Units of the allowance that response times use.
+
+    >>> import numpy as np
+    >>> usage(Requirement("a", bound_s=0.5, percent=95), np.array([0.4, 0.6])).round(9).tolist()
+    [0.0, 20.0]
+    """
+    if requirement.percent is None:
+        return response_s / requirement.bound_s
+    return (response_s > requirement.bound_s) / (1 - requirement.percent / 100)
+
+
+@dataclass
+class Account:
+    """Of one requirement, since the start."""
+
+    requirement: Requirement
+    _entries: deque[tuple[float, float, float]] = field(default_factory=deque, repr=False)
+    """Time, tuples, units used."""
+
+    def add(self, time_s: float, reading: PathReading) -> None:
+        """Book what has left the path."""
+        self._entries.append((time_s, float(reading.completed), self._used(reading)))
+        while self._entries[0][0] <= time_s - LONG_S:
+            self._entries.popleft()
+
+    def _used(self, reading: PathReading) -> float:
+        if self.requirement.percent is None:
+            return reading.response_sum_s / self.requirement.bound_s
+        return reading.late / (1 - self.requirement.percent / 100)
+
+    def since(self, start_s: float) -> tuple[float, float]:
+        """Tuples, and units used, after a time."""
+        tuples = used = 0.0
+        for time_s, completed, units in reversed(self._entries):
+            if time_s <= start_s:
+                break
+            tuples, used = tuples + completed, used + units
+        return tuples, used
+
+    def pending(self, waiting: float, rate_per_s: float) -> float:
+        """Units that tuples have used already that are still inside: the oldest came ``waiting / rate`` ago."""
+        if rate_per_s <= 0:
+            return 0.0
+        bound_s, percent = self.requirement.bound_s, self.requirement.percent
+        if percent is None:
+            return waiting**2 / (2 * rate_per_s) / bound_s
+        return max(0.0, waiting - rate_per_s * bound_s) / (1 - percent / 100)
+
+    def target(self, now_s: float, waiting: float, rate_per_s: float) -> float:
+        """Units per tuple that the near future may use, so that window and run stay within the margin."""
+        margin = MARGIN_MEAN if self.requirement.percent is None else MARGIN_PERCENTILE
+        tuples, used = self.since(now_s - WINDOW_S)
+        used += self.pending(waiting, rate_per_s)
+        ahead = max(AHEAD_S * rate_per_s, 1.0)
+        target = (margin * (tuples + waiting + ahead) - used) / ahead
+        long_tuples, long_used = self.since(now_s - LONG_S)
+        long_run = long_used / max(long_tuples, 1.0)
+        scarce = min(max((0.95 - long_run) / (0.95 - margin), 0.1), 1.0)
+        return min(max(target, 0.5 * margin), margin * scarce)

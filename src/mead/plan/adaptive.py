@@ -1,0 +1,220 @@
+"""Our own policy, with two clocks.
+
+Every second, a rule sets each operator's level from its backlog and the present rate: the decision of a Markov
+decision process in which CPU, changes and backlog have a price (``mead.models.control``). Every 15 seconds the price of
+the backlog is chosen anew: the lowest at which the loop of rule and pipeline, closed over the recent arrivals, keeps
+what is left of the requirement. What was predicted is compared with what came, and the difference is allowed for.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+
+from mead.config.policies import AdaptiveOptions
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.observation import COUNT_BIN_S, Observation
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.plan import Plan, Prediction
+from mead.knowledge.requirement import Requirement
+from mead.models.arrays import FloatArray
+from mead.models.control.kernel import Rule, decide
+from mead.models.control.rates import learn, smoothing
+from mead.models.network.graph import PATH_SEPARATOR
+from mead.plan.account import Account
+from mead.plan.lookahead import Outlook, State, levels_of, look_ahead
+from mead.plan.price_search import PriceSearch
+from mead.plan.pricing import CHANGE_COSTS, Rulebook, Setting, levels
+from mead.plan.steps import moved, unusable
+
+FIRST_S = 10.0
+"""Nothing is lowered before so much of the arrivals has been seen."""
+
+START = 6
+"""The place of the first price: the search begins in the middle."""
+
+CHECKED_S = 120.0
+"""Predictions are compared with what came over this time."""
+
+SURPRISE_S, ALARMING = 3.0, 2.0
+"""If tuples have used twice their allowance for so long, prices are chosen anew at once."""
+
+TRUST = 0.15
+"""The weight of one comparison."""
+
+TOLERATED = 1.15
+"""A prediction that was exceeded by less than this needs no correction."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What was seen at one time, for looking back."""
+
+    time_s: float
+    backlog: dict[str, float]
+    allocation: Allocation
+
+
+class Adaptive:
+    """Prices and rules for a whole pipeline."""
+
+    name = "adaptive"
+
+    def __init__(self, options: AdaptiveOptions) -> None:
+        self.options, self.interval_s = options, options.interval_s
+        self._rulebook = Rulebook(options.interval_s)
+        self._accounts: dict[Requirement, Account] = {}
+        self._ratios: dict[Requirement, float] = {}
+        self._setting = Setting({})
+        self._rules: dict[str, Rule] = {}
+        self._outlook: Outlook | None = None
+        self._rate = 0.0
+        """Tuples per period at the source, smoothed."""
+        self._periods = 0
+        self._planned_s, self._replan_s = 0.0, FIRST_S
+        self._past: deque[Moment] = deque()
+        self._orders: deque[tuple[float, Allocation]] = deque()
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> str:
+        """Book what has happened, and when it is time, choose the prices anew. Answers why nothing can be said."""
+        pipeline = knowledge.pipeline
+        if unknown := unusable(observation, pipeline):
+            return unknown
+        self._book(observation, pipeline)
+        if observation.time_s >= self._replan_s or self._surprised(observation):
+            early_s = max(FIRST_S / 2, observation.time_s / 2)  # while there is little history, it soon doubles
+            self._replan_s = observation.time_s + min(self.options.replan_s, early_s)
+            self._replan(observation, knowledge)
+        return "" if self._rules else f"less than {FIRST_S:g} s of arrivals have been seen"
+
+    def plan(self, observation: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+        """What the rules say to the backlogs of now."""
+        if analysis:
+            return Plan.keep(observation.allocation, analysis)
+        pipeline, now = knowledge.pipeline, observation.allocation
+        pending = self._pending(observation, knowledge)
+        chosen, seen = {}, []
+        for operator in pipeline.operators:
+            name, rule = operator.name, self._rules[operator.name]
+            backlog = observation.operators[name].backlog
+            rate = self._rate * pipeline.visits[name]
+            level = decide(rule, backlog * operator.demand_s, rate, np.array(pending[name]))
+            chosen[name] = levels(operator)[level]
+            if rule.cores.size > 1:
+                seen.append(f"{name} has {backlog} tuples waiting and gets {rate / self.interval_s:.0f}/s")
+        allocation = Allocation.of(chosen)
+        self._orders.append((observation.time_s + observation.age_s, allocation))
+        reason = f"{moved(now, allocation) or 'keep'}, because {', '.join(seen)}; {self._explained(pipeline.most)}"
+        return Plan(allocation, allocation, reason, self._predictions())
+
+    def _surprised(self, observation: Observation) -> bool:
+        """Whether the last seconds used so much of an allowance that it cannot wait."""
+        now_s = observation.time_s
+        if now_s < self._planned_s + SURPRISE_S:
+            return False
+        recent = [account.since(now_s - SURPRISE_S) for account in self._accounts.values()]
+        return any(used > ALARMING * max(tuples, 1.0) for tuples, used in recent)
+
+    def _book(self, observation: Observation, pipeline: Pipeline) -> None:
+        now_s = observation.time_s
+        for requirement in pipeline.requirements:
+            account = self._accounts.setdefault(requirement, Account(requirement))
+            account.add(now_s, observation.paths[requirement.path])
+            self._ratios.setdefault(requirement, 1.0)
+        if set(self._setting.prices) != set(pipeline.requirements):
+            self._setting = Setting(dict.fromkeys(pipeline.requirements, START))
+        count = float(observation.counts[-round(self.interval_s / COUNT_BIN_S) :].sum())
+        self._periods += 1
+        self._rate += max(smoothing(self.interval_s), 1 / self._periods) * (count - self._rate)
+        backlog = {name: float(reading.backlog) for name, reading in observation.operators.items()}
+        self._past.append(Moment(now_s, backlog, observation.allocation))
+        while self._past[0].time_s < now_s - CHECKED_S - self.interval_s:
+            self._past.popleft()
+
+    def _replan(self, observation: Observation, knowledge: Knowledge) -> None:
+        """The lowest prices at which every requirement keeps to its target."""
+        self._planned_s = observation.time_s
+        pipeline = knowledge.pipeline
+        per_period = round(self.interval_s / COUNT_BIN_S)
+        counts = observation.counts[observation.counts.size % per_period :]
+        delay = self._delay(observation, knowledge)
+        self._check(observation, pipeline, counts, delay)
+        capacity = min(
+            levels(operator)[-1].cores * self.interval_s / operator.demand_s / pipeline.visits[operator.name]
+            for operator in pipeline.operators
+        )
+        model = learn(counts.reshape(-1, per_period).sum(axis=1), self.interval_s, most=capacity, delay=delay)
+        stays_s = self._outlook.operator_s if self._outlook else {}
+        search = PriceSearch(self._rulebook, pipeline, model, counts, delay, stays_s)
+        targets = {r: self._target(r, observation, pipeline) for r in pipeline.requirements}
+        setting, self._rules, self._outlook = search.cheapest(self._setting, targets)
+        self._setting = self._calmed(setting, self._outlook)
+
+    def _calmed(self, setting: Setting, outlook: Outlook) -> Setting:
+        """Next time, let changes cost more or less, so that there are as many as may be."""
+        allowed = self.options.changes_per_hour
+        if allowed is None:
+            return setting
+        dearer = 3600 * outlook.changes_per_s > allowed
+        cheaper = 3600 * outlook.changes_per_s < 0.8 * allowed
+        place = setting.change_cost + dearer - cheaper
+        return replace(setting, change_cost=min(max(place, 0), CHANGE_COSTS.size - 1))
+
+    def _target(self, requirement: Requirement, observation: Observation, pipeline: Pipeline) -> float:
+        """Units of the allowance per tuple that predictions may come to."""
+        path = requirement.path.split(PATH_SEPARATOR)
+        waiting = sum(observation.operators[name].backlog / pipeline.visits[name] for name in path)
+        target = self._accounts[requirement].target(observation.time_s, waiting, self._rate / self.interval_s)
+        ratio = self._ratios[requirement]
+        return target / ratio if ratio > TOLERATED else target
+
+    def _check(self, observation: Observation, pipeline: Pipeline, counts: FloatArray, delay: int) -> None:
+        """Compare what the rules should have made of the last two minutes with what came of them."""
+        first = self._past[0]
+        periods = round((observation.time_s - first.time_s) / self.interval_s)
+        if not self._rules or periods * self.interval_s < CHECKED_S / 4:
+            return
+        bins = counts[-round(periods * self.interval_s / COUNT_BIN_S) :]
+        held = levels_of(first.allocation, self._rules)
+        start = State(first.backlog, {name: [level] * (delay + 1) for name, level in held.items()})
+        predicted = look_ahead(pipeline, self._rules, bins, start).usage
+        for requirement, account in self._accounts.items():
+            tuples, used = account.since(first.time_s)
+            # A tenth of the allowance on both sides: small numbers of late tuples say little.
+            error = (used / max(tuples, 1.0) + 0.1) / (predicted[requirement] + 0.1)
+            self._ratios[requirement] += TRUST * (min(max(error, 0.5), 4.0) - self._ratios[requirement])
+
+    def _delay(self, observation: Observation, knowledge: Knowledge) -> int:
+        """Periods from the readings to the effect of an order."""
+        return ceil((knowledge.actuation_delay_s + observation.age_s) / self.interval_s - 1e-9)
+
+    def _pending(self, observation: Observation, knowledge: Knowledge) -> dict[str, list[int]]:
+        """The levels in force from the readings on until a new order acts, and the last one ordered."""
+        delay = self._delay(observation, knowledge)
+        in_force = levels_of(observation.allocation, self._rules)
+        while self._orders and self._orders[0][0] < observation.time_s - 2 * knowledge.actuation_delay_s:
+            self._orders.popleft()
+        orders = [(s + knowledge.actuation_delay_s, levels_of(a, self._rules)) for s, a in self._orders]
+        pending = [in_force] * (delay + 1)
+        for d in range(1, delay + 1):
+            start_s = observation.time_s + (d - 1) * self.interval_s
+            pending[d - 1] = next((known for s, known in reversed(orders) if s <= start_s + 1e-9), in_force)
+            pending[-1] = orders[-1][1] if orders else in_force
+        return {name: [at[name] for at in pending] for name in self._rules}
+
+    def _predictions(self) -> dict[str, Prediction]:
+        return self._outlook.predictions if self._outlook else {}
+
+    def _explained(self, most: Allocation) -> str:
+        """The numbers behind the rules."""
+        if self._outlook is None:
+            return ""
+        broken = [str(requirement) for requirement, used in self._outlook.usage.items() if used > 1]
+        if broken and self._outlook.fullest:
+            return f"NO ALLOCATION KEEPS {' and '.join(broken)} under arrivals such as the last; {most} comes closest"
+        found = [f"{used:.0%} of the allowance of {r} used" for r, used in self._outlook.usage.items()]
+        return f"the rule would have had {' and '.join(found) or 'no requirement'} at {self._outlook.cores:.2f} cores"

@@ -1,0 +1,119 @@
+"""What the closed loop of pipeline and rules would make of a course of arrivals: response times, CPU, changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import COUNT_BIN_S
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.plan import Prediction
+from mead.knowledge.requirement import Requirement
+from mead.models.arrays import FloatArray
+from mead.models.control.kernel import Rule, follow, stays_s
+from mead.models.network.graph import PATH_SEPARATOR
+from mead.plan.account import usage
+
+SEGMENTS_S = (600.0, 300.0, 120.0)
+"""The worst of these last stretches counts: what is long past may be over, what is new may not last."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a pipeline is when the loop begins: tuples inside every operator, and the levels until it acts."""
+
+    backlog: Mapping[str, float]
+    pending: Mapping[str, list[int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """A course of arrivals, seen through."""
+
+    usage: Mapping[Requirement, float]
+    """Units of the allowance per tuple, in the worst segment."""
+    cores: float
+    """Time average, with what it takes to clear the backlog at the end."""
+    changes_per_s: float
+    operator_s: Mapping[str, float]
+    """Mean stay at every operator."""
+    fullest: bool
+    """Whether it is that of giving everything all the time."""
+    _counts: FloatArray = field(repr=False)
+    _responses_s: Mapping[str, FloatArray] = field(repr=False)
+
+    @cached_property
+    def predictions(self) -> dict[str, Prediction]:
+        """By path that has a requirement."""
+        found = {}
+        for path, response_s in self._responses_s.items():
+            order = np.argsort(response_s)
+            reached = np.cumsum(self._counts[order])
+            p95 = response_s[order][min(np.searchsorted(reached, 0.95 * reached[-1]), reached.size - 1)]
+            found[path] = Prediction(float(response_s @ self._counts / reached[-1]), float(p95))
+        return found
+
+
+def look_ahead(
+    pipeline: Pipeline, rules: Mapping[str, Rule], counts: FloatArray, start: State, *, fullest: bool = False
+) -> Outlook:
+    """Send arrivals, in bins of ``COUNT_BIN_S``, through the operators, each under its rule.
+
+    Tuples that an edge sends back are taken to come with their first visit.
+    """
+    out: dict[str, FloatArray] = {}
+    stays: dict[str, FloatArray] = {}
+    means: dict[str, float] = {}
+    cores, changes = 0.0, 0
+    duration_s = counts.size * COUNT_BIN_S
+    for name in pipeline.order:
+        operator, rule = pipeline.operator(name), rules[name]
+        into = [edge for edge in pipeline.edges if edge.target == name and edge not in pipeline.returns]
+        flows = [out[edge.source] * edge.selectivity for edge in into]
+        inflow = np.sum(flows, axis=0) if flows else counts
+        passed = inflow.sum()
+        inflow = inflow * (counts.sum() * pipeline.visits[name] / passed if passed > 0 and pipeline.returns else 1.0)
+        held = start.backlog[name]
+        out[name], paid, changed = follow(
+            rule,
+            counts * pipeline.visits[name],
+            inflow,
+            COUNT_BIN_S,
+            held * operator.demand_s,
+            np.array(start.pending[name]),
+        )
+        own_s = operator.demand_s * operator.min_replicas / paid
+        stays[name] = stays_s(held, inflow, out[name], COUNT_BIN_S, rule.speeds[-1] / operator.demand_s) + own_s
+        means[name] = float(stays[name] @ inflow / max(inflow.sum(), 1e-9))
+        left = held + inflow.sum() - out[name].sum()
+        cores += float(paid.mean()) + left * operator.demand_s / duration_s
+        changes += changed
+    responses = {r.path: _along(r.path, stays) for r in pipeline.requirements}
+    used = {r: _worst(usage(r, responses[r.path]) * counts, counts) for r in pipeline.requirements}
+    return Outlook(used, cores, changes / duration_s, means, fullest, counts, responses)
+
+
+def _along(path: str, stays: Mapping[str, FloatArray]) -> FloatArray:
+    """From operator to operator: a tuple meets the next one as it is when it gets there."""
+    response_s = np.zeros(0)
+    for name in path.split(PATH_SEPARATOR):
+        if not response_s.size:
+            response_s = stays[name]
+            continue
+        there = np.arange(response_s.size) + (response_s / COUNT_BIN_S).astype(int)
+        response_s = response_s + stays[name][np.minimum(there, response_s.size - 1)]
+    return response_s
+
+
+def _worst(units: FloatArray, counts: FloatArray) -> float:
+    bins = [min(round(seconds / COUNT_BIN_S), counts.size) for seconds in SEGMENTS_S]
+    return max(float(units[-n:].sum() / max(counts[-n:].sum(), 1.0)) for n in bins)
+
+
+def levels_of(allocation: Allocation, rules: Mapping[str, Rule]) -> dict[str, int]:
+    """The level of every operator: that with the nearest number of cores."""
+    return {name: int(np.abs(rule.cores - allocation[name].cores).argmin()) for name, rule in rules.items()}

@@ -1,0 +1,82 @@
+"""Which prices are high enough: the lowest at which the closed loop keeps every target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.requirement import Requirement
+from mead.models.arrays import FloatArray
+from mead.models.control.kernel import Rule
+from mead.models.control.rates import RateModel
+from mead.plan.lookahead import Outlook, State, look_ahead
+from mead.plan.pricing import PRICES, Rulebook, Setting
+
+Found = tuple[Setting, dict[str, Rule], Outlook]
+
+
+@dataclass
+class PriceSearch:
+    """Settings tried on the same arrivals, each once."""
+
+    rulebook: Rulebook
+    pipeline: Pipeline
+    model: RateModel
+    counts: FloatArray = field(repr=False)
+    """Arrivals in bins, to look ahead through."""
+    delay: int
+    """Periods from a decision to its effect."""
+    stays_s: Mapping[str, float]
+    """How long tuples stay at every operator, as far as is known."""
+    _tried: dict[tuple[int, ...], Found] = field(default_factory=dict, repr=False)
+
+    def cheapest(self, setting: Setting, targets: Mapping[Requirement, float]) -> Found:
+        """From a setting, requirement by requirement: up as long as it breaks its target, else down while it does not.
+
+        Where the highest price is not enough, everything is given, if that helps.
+        """
+        found = self._at(setting)
+        for requirement, target in targets.items():
+            while found[2].usage[requirement] > target and (dearer := self._next(found[0], requirement, +1)):
+                found = dearer
+            while (cheaper := self._next(found[0], requirement, -1)) and cheaper[2].usage[requirement] <= target:
+                found = cheaper
+        missed = [r for r, target in targets.items() if found[2].usage[r] > target]
+        if missed:
+            rules = _fullest(found[1])
+            outlook = self._outlook(rules, fullest=True)
+            if all(outlook.usage[r] <= found[2].usage[r] for r in missed):
+                return found[0], rules, outlook
+        return found
+
+    def _next(self, setting: Setting, requirement: Requirement, step: int) -> Found | None:
+        place = setting.prices[requirement] + step
+        if not 0 <= place < PRICES.size:
+            return None
+        return self._at(replace(setting, prices={**setting.prices, requirement: place}))
+
+    def _at(self, setting: Setting) -> Found:
+        key = (*setting.prices.values(), setting.change_cost)
+        if key not in self._tried:
+            rules = self.rulebook.rules(self.pipeline, self.model, setting, self.stays_s)
+            self._tried[key] = setting, rules, self._outlook(rules)
+        return self._tried[key]
+
+    def _outlook(self, rules: dict[str, Rule], *, fullest: bool = False) -> Outlook:
+        pending = {name: [rule.cores.size - 1] * (self.delay + 1) for name, rule in rules.items()}
+        start = State(dict.fromkeys(rules, 0.0), pending)
+        return look_ahead(self.pipeline, rules, self.counts, start, fullest=fullest)
+
+
+def _fullest(rules: dict[str, Rule]) -> dict[str, Rule]:
+    """Rules that know one level only, the highest."""
+    return {name: rule._replace(costs=rule.costs + _but_last(rule)) for name, rule in rules.items()}
+
+
+def _but_last(rule: Rule) -> FloatArray:
+    prohibitive = np.full(rule.cores.size, 1e9)
+    prohibitive[-1] = 0.0
+    return prohibitive

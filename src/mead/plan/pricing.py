@@ -1,0 +1,184 @@
+"""From a requirement and its price to the rule that an operator is controlled by.
+
+A price is in cores: what the policy would pay to have the whole allowance of a requirement back. In the sum of all
+costs every requirement has one price (its Lagrange multiplier), and every operator on its path is charged for what
+its backlog uses of the allowance. So operators need not know of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from mead.knowledge.allocation import Resources
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.requirement import Requirement
+from mead.models.arrays import FloatArray
+from mead.models.control.decision import BACKLOGS, Charges, Decisions, Server, backlogs
+from mead.models.control.kernel import Rule
+from mead.models.control.rates import RateModel
+from mead.models.network.graph import PATH_SEPARATOR
+
+PRICES = 0.05 * 2 ** (np.arange(17) / 2)
+"""As parts of an operator's highest level. With less than the first, a burst such as never seen would find a rule
+that does not mind; at the last, the rule does nothing but keep the backlog away."""
+
+CHANGE_COSTS = 0.03 * 2 ** (np.arange(13) / 2)
+"""Core-seconds per change. The first spares changes that bring next to nothing; each further one halves their worth."""
+
+EXCESS = 1.5
+"""A tuple is charged more than in proportion: excess breaks windows, and the model may be wrong."""
+
+STEEPNESS = 12.0
+"""A tuple counts as late with a probability that rises around the bound: where it will end up is not known exactly."""
+
+UNASKED_S = 10.0
+"""An operator on no path with a requirement is to answer in this time, if that is cheap."""
+
+LEAST_PART = 0.1
+"""Of its bound, an operator is left with so much even if the others use it all up."""
+
+FIRST_SWEEPS, NEXT_SWEEPS = 60, 8
+"""Value iterations for a rule that is new, and for one that has been improved before; fewer if they have converged."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the slow clock chooses: places in ``PRICES`` by requirement, and in ``CHANGE_COSTS``."""
+
+    prices: dict[Requirement, int]
+    change_cost: int = 0
+
+
+def levels(operator: Operator) -> tuple[Resources, ...]:
+    """All that an operator may be given, by cores; of equal ones, that with the fewest replicas.
+
+    >>> levels(Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2))[1]
+    Resources(share=1.0, replicas=1)
+    """
+    return _levels(operator.shares, operator.min_replicas, operator.max_replicas)
+
+
+@dataclass
+class Rulebook:
+    """Makes rules, and remembers their values: what was found for one price is a good start for the next."""
+
+    period_s: float
+    _values: dict[tuple[str, tuple[int, ...], int], FloatArray] = field(default_factory=dict, repr=False)
+
+    def rules(
+        self, pipeline: Pipeline, model: RateModel, setting: Setting, stays_s: Mapping[str, float]
+    ) -> dict[str, Rule]:
+        """One for every operator. ``stays_s`` is how long a tuple stays at each, as far as that is known."""
+        return {o.name: self._rule(o, pipeline, model, setting, stays_s) for o in pipeline.operators}
+
+    def _rule(
+        self,
+        operator: Operator,
+        pipeline: Pipeline,
+        model: RateModel,
+        setting: Setting,
+        stays_s: Mapping[str, float],
+    ) -> Rule:
+        mine = [r for r in pipeline.requirements if operator.name in r.path.split(PATH_SEPARATOR)]
+        given = levels(operator)
+        cores = np.array([r.cores for r in given])
+        visits = pipeline.visits[operator.name]
+        most_work = float((2 * max((r.bound_s for r in mine), default=1.0) + self.period_s) * cores[-1])
+        charges = _Charges(operator, given, backlogs(most_work), self.period_s, model.mean * visits)
+        for requirement in mine:
+            others = (name for name in requirement.path.split(PATH_SEPARATOR) if name != operator.name)
+            elsewhere_s = sum(stays_s.get(name, 0.0) for name in others)
+            charges.add(requirement, elsewhere_s, PRICES[setting.prices[requirement]] * cores[-1])
+        if not mine:
+            charges.add(Requirement(operator.name, UNASKED_S), 0.0, PRICES[0] * cores[-1])
+        values, sweeps = self._start(
+            operator.name, tuple(setting.prices[r] for r in mine), setting.change_cost, cores.size, model.rates.size
+        )
+        server = Server(operator.demand_s, cores, _speeds(operator, cores), _gate_s(operator))
+        arrivals = model.scaled(visits)
+        change_cost = float(CHANGE_COSTS[setting.change_cost])
+        decisions = Decisions(server, arrivals, charges.total, self.period_s, most_work, change_cost, values)
+        return Rule(
+            self.period_s,
+            server.demand_s,
+            server.gate_s,
+            server.cores,
+            server.speeds,
+            arrivals.rates,
+            arrivals.smoothing,
+            most_work,
+            change_cost,
+            decisions.costs(sweeps) if cores.size > 1 else values,
+        )
+
+    def _start(
+        self, name: str, prices: tuple[int, ...], change_cost: int, count: int, rates: int
+    ) -> tuple[FloatArray, int]:
+        """Values to start from, and how often to improve them."""
+        key = (name, prices, change_cost)
+        if key in self._values:
+            return self._values[key], NEXT_SWEEPS
+        near = min(
+            (known for known in self._values if known[0] == name),
+            key=lambda known: sum(abs(a - b) for a, b in zip(known[1], prices, strict=True)),
+            default=None,
+        )
+        self._values[key] = np.zeros((rates, BACKLOGS, count)) if near is None else self._values[near].copy()
+        return self._values[key], FIRST_SWEEPS if near is None else FIRST_SWEEPS // 2
+
+
+@lru_cache
+def _levels(shares: tuple[float, ...], min_replicas: int, max_replicas: int) -> tuple[Resources, ...]:
+    every = [Resources(share, k) for k in range(max_replicas, min_replicas - 1, -1) for share in shares]
+    return tuple(sorted({round(r.cores, 9): r for r in every}.values(), key=lambda r: r.cores))
+
+
+class _Charges:
+    """What the backlogs of a grid cost, by level."""
+
+    def __init__(
+        self, operator: Operator, given: tuple[Resources, ...], grid: FloatArray, period_s: float, tuples: float
+    ) -> None:
+        self.period_s, self.tuples = period_s, max(tuples, 1e-9)
+        cores = np.array([r.cores for r in given])
+        own_s = operator.demand_s / np.array([r.share for r in given]) + _gate_s(operator)
+        self.sojourn_s = grid[:, None] / operator.demand_s / (self.tuples / period_s) + own_s
+        """Of a tuple, by Little's law, if the backlog stays."""
+        ahead_s = period_s + (grid[:, None] - cores * period_s) / cores[-1]
+        self.response_s = np.where(grid[:, None] <= cores * period_s, grid[:, None] / cores, ahead_s) + own_s
+        """Of a tuple that arrives now, if from the next period on all is given."""
+        self.total = Charges(np.zeros_like(self.sojourn_s), np.zeros_like(self.sojourn_s))
+
+    def add(self, requirement: Requirement, elsewhere_s: float, price: float) -> None:
+        """Charge for what a requirement's allowance loses.
+
+        A mean is a sum over the operators of a path, and each pays for its own part. For a percentile, a tuple is late
+        by what it has spent ``elsewhere_s`` too.
+        """
+        bound_s = requirement.bound_s
+        if requirement.percent is None:
+            self.total.waiting[...] += price * self.period_s * (self.sojourn_s / bound_s) ** EXCESS
+        else:
+            left_s = max(bound_s - elsewhere_s, LEAST_PART * bound_s)
+            late = 1 / (1 + (self.response_s / left_s) ** -STEEPNESS)
+            self.total.arriving[...] += price * self.period_s / self.tuples * late / (1 - requirement.percent / 100)
+
+
+def _gate_s(operator: Operator) -> float:
+    """A tuple waits for half a batch, or half a trigger, and for its own batch's overhead."""
+    if operator.batches is None:
+        return 0.0
+    overhead_s = operator.batches.overhead_s
+    return overhead_s + 0.5 * max(overhead_s, operator.batches.trigger_s or 0.0)
+
+
+def _speeds(operator: Operator, cores: FloatArray) -> FloatArray:
+    """Work per second; batches of limited size are held up by their overhead."""
+    if operator.batches is None or operator.batches.max_tuples is None:
+        return cores
+    work = operator.batches.max_tuples * operator.demand_s
+    return np.asarray(work / (operator.batches.overhead_s + work / cores))
