@@ -10,8 +10,10 @@ from math import inf
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.plan import Prediction
 from mead.knowledge.requirement import Requirement
+from mead.models.network.sojourn import Part
 from mead.models.network.solve import NetworkSolution
-from mead.models.queues.response import QueueSolution, ResponseTime, Unstable
+from mead.models.ph import PH
+from mead.models.queues.response import QueueSolution, ResponseTime, Unstable, check_percent
 
 
 class Asked(Mapping[str, QueueSolution]):
@@ -71,8 +73,6 @@ class SumOfResponses:
     """
 
     each: tuple[ResponseTime, ...]
-    extra_s: float = 0.0
-    """Constant time that is added."""
 
     @cached_property
     def utilization(self) -> float:
@@ -82,11 +82,38 @@ class SumOfResponses:
     @cached_property
     def mean_s(self) -> float:
         """Mean response time."""
-        return sum(one.mean_s for one in self.each) + self.extra_s
+        return sum(one.mean_s for one in self.each)
 
     def percentile_s(self, percent: float) -> float:
         """No less than the response time that ``percent`` of the tuples do not exceed."""
-        return sum(one.percentile_s(percent) for one in self.each) + self.extra_s
+        return sum(one.percentile_s(percent) for one in self.each)
+
+
+@dataclass(frozen=True, eq=False)
+class LongerService:
+    """A response time that was found for faster servers than those that serve a tuple."""
+
+    found: ResponseTime
+    extra_s: float
+    """Mean of what the services take longer."""
+    services: tuple[PH, ...]
+    """As they are. No percentile of the response is below that of one of them."""
+
+    @property
+    def utilization(self) -> float:
+        """Of the busiest."""
+        return self.found.utilization
+
+    @property
+    def mean_s(self) -> float:
+        """Mean response time."""
+        return self.found.mean_s + self.extra_s
+
+    def percentile_s(self, percent: float) -> float:
+        """The response time that ``percent`` of the tuples do not exceed, as if all services were longer alike."""
+        late = check_percent(percent)
+        longest_s = max(Part.of_service(service).quantile_s(late) for service in self.services)
+        return max(self.found.percentile_s(percent) + self.extra_s, longest_s)
 
 
 def worst_of(solutions: Sequence[QueueSolution]) -> QueueSolution:
@@ -97,12 +124,12 @@ def worst_of(solutions: Sequence[QueueSolution]) -> QueueSolution:
     return WorstResponse(stable)
 
 
-def sum_of(solutions: Sequence[QueueSolution], extra_s: float = 0.0) -> QueueSolution:
+def sum_of(solutions: Sequence[QueueSolution]) -> QueueSolution:
     """The time at several operators in a row; one that is overloaded makes the path so."""
     stable = tuple(s for s in solutions if not isinstance(s, Unstable))
     if len(stable) < len(solutions):
         return Unstable(max(s.utilization for s in solutions))
-    return stable[0] if len(stable) == 1 and extra_s == 0 else SumOfResponses(stable, extra_s)
+    return stable[0] if len(stable) == 1 else SumOfResponses(stable)
 
 
 def worst(solutions: Sequence[NetworkSolution]) -> NetworkSolution:

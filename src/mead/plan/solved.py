@@ -16,8 +16,8 @@ from mead.models.network.streams import Stream, streams_of
 from mead.models.queues.batch_server import BatchServer
 from mead.models.queues.map_ph_1 import map_ph_1
 from mead.models.queues.microbatch import MicroBatches
-from mead.models.queues.response import QueueSolution
-from mead.plan.forecast import Asked, sum_of
+from mead.models.queues.response import QueueSolution, Unstable
+from mead.plan.forecast import Asked, LongerService, sum_of
 from mead.plan.stations import stations
 
 
@@ -56,14 +56,14 @@ def solved(pipeline: Pipeline, allocation: Allocation, sources: Sequence[Source]
 
 def _as_network(pipeline: Pipeline, allocation: Allocation, network: Network, source: Source) -> NetworkSolution:
     chains = Chains(network, source.arrivals)
-    extra_s = {o.name: _extra_s(o, allocation, network) for o in pipeline.operators}
 
     def path(name: str) -> QueueSolution:
         way = tuple(name.split(PATH_SEPARATOR))
-        return sum_of([chains.path(way)], sum(extra_s[operator] for operator in way))
+        return _served_by_one(chains.path(way), way, allocation, network)
 
     return NetworkSolution(
-        Asked(network.order, lambda name: sum_of([chains.operator(name)], extra_s[name])), Asked(pipeline.paths, path)
+        Asked(network.order, lambda name: _served_by_one(chains.operator(name), (name,), allocation, network)),
+        Asked(pipeline.paths, path),
     )
 
 
@@ -91,7 +91,7 @@ def _each_alone(pipeline: Pipeline, allocation: Allocation, network: Network, so
         if operator.batches:
             return source.micro_batches(stream.keep, _batch_server(operator, network, stream))
         queue = map_ph_1(source.thinned(stream.keep), network.operator(name).service.scaled(stream.batch))
-        return sum_of([queue], _extra_s(operator, allocation, network))
+        return _served_by_one(queue, (name,), allocation, network)
 
     return NetworkSolution(
         Asked(network.order, alone),
@@ -108,6 +108,14 @@ def _batch_server(operator: Operator, network: Network, stream: Stream) -> Batch
     return BatchServer(batches.overhead_s, per_tuple_s, trigger_s=batches.trigger_s, max_batch=limit)
 
 
-def _extra_s(operator: Operator, allocation: Allocation, network: Network) -> float:
-    """How much longer a tuple's own service is than with one server of the joint speed of its replicas."""
-    return network.operator(operator.name).service.mean_s * (allocation[operator.name].replicas - 1)
+def _served_by_one(
+    solution: QueueSolution, way: tuple[str, ...], allocation: Allocation, network: Network
+) -> QueueSolution:
+    """What was found for servers of joint speed, for tuples that are each served by one replica."""
+    several = [name for name in way if allocation[name].replicas > 1]
+    if isinstance(solution, Unstable) or not several:
+        return solution
+    joint = {name: network.operator(name).service for name in several}
+    extra_s = sum(joint[name].mean_s * (allocation[name].replicas - 1) for name in several)
+    services = tuple(joint[name].scaled(allocation[name].replicas) for name in several)
+    return LongerService(solution, extra_s, services)
