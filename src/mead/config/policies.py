@@ -111,6 +111,11 @@ class AdaptiveOptions(Keys):
     name: Literal["adaptive"] = "adaptive"
     interval_s: Positive = Field(default=1.0, description="time between two looks at the backlog, s")
     replan_s: Positive = Field(default=15.0, description="time between two choices of the rule's prices, s")
+    ahead: Literal["replay", "map", "both"] = Field(
+        default="replay",
+        description="what prices are tried on: the last ten minutes, ten minutes of the fitted MAP, or both",
+    )
+    window: Tuples = Field(default=50_000, description="how many of the last IATs a MAP is fitted to")
     calm: bool = Field(default=False, description="change less often, for engines where a change costs something")
 
     @property

@@ -26,6 +26,7 @@ from mead.models.control.kernel import Rule, decide
 from mead.models.control.rates import learn, smoothing
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.account import Account
+from mead.plan.futures import Futures
 from mead.plan.lookahead import Outlook, State, levels_of, look_ahead
 from mead.plan.price_search import PriceSearch
 from mead.plan.pricing import CHANGE_COSTS, Rulebook, Setting, levels
@@ -67,6 +68,7 @@ class Adaptive:
     def __init__(self, options: AdaptiveOptions) -> None:
         self.options, self.interval_s = options, options.interval_s
         self._rulebook = Rulebook(options.interval_s)
+        self._futures = Futures(options.ahead, options.window)
         self._accounts: dict[Requirement, Account] = {}
         self._ratios: dict[Requirement, float] = {}
         self._setting = Setting({})
@@ -149,7 +151,9 @@ class Adaptive:
         )
         model = learn(counts.reshape(-1, per_period).sum(axis=1), self.interval_s, most=capacity, delay=delay)
         stays_s = self._outlook.operator_s if self._outlook else {}
-        search = PriceSearch(self._rulebook, pipeline, model, counts, delay, stays_s)
+        search = PriceSearch(
+            self._rulebook, pipeline, model, self._futures.courses(observation, counts), delay, stays_s
+        )
         targets = {r: self._target(r, observation, pipeline) for r in pipeline.requirements}
         setting, self._rules, self._outlook = search.cheapest(self._setting, targets)
         self._setting = self._calmed(setting, self._outlook)

@@ -25,8 +25,8 @@ class PriceSearch:
     rulebook: Rulebook
     pipeline: Pipeline
     model: RateModel
-    counts: FloatArray = field(repr=False)
-    """Arrivals in bins, to look ahead through."""
+    courses: list[FloatArray] = field(repr=False)
+    """Of arrivals, in bins, to look ahead through; the worst counts."""
     delay: int
     """Periods from a decision to its effect."""
     stays_s: Mapping[str, float]
@@ -68,7 +68,8 @@ class PriceSearch:
     def _outlook(self, rules: dict[str, Rule], *, fullest: bool = False) -> Outlook:
         pending = {name: [rule.cores.size - 1] * (self.delay + 1) for name, rule in rules.items()}
         start = State(dict.fromkeys(rules, 0.0), pending)
-        return look_ahead(self.pipeline, rules, self.counts, start, fullest=fullest)
+        seen = [look_ahead(self.pipeline, rules, counts, start, fullest=fullest) for counts in self.courses]
+        return replace(seen[0], usage={r: max(one.usage[r] for one in seen) for r in self.pipeline.requirements})
 
 
 def _fullest(rules: dict[str, Rule]) -> dict[str, Rule]:

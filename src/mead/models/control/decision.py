@@ -63,7 +63,7 @@ class Charges:
 def backlogs(most_work: float) -> FloatArray:
     """The grid of backlogs.
 
-    >>> backlogs(961.0)[:4].tolist()
+    >>> backlogs(961.0)[:4].round(9).tolist()
     [0.0, 1.0, 4.0, 9.0]
     """
     return np.asarray(most_work * (np.arange(BACKLOGS) / (BACKLOGS - 1)) ** 2)
