@@ -43,7 +43,7 @@ REQUIREMENTS = {
 }
 """By workload; the others have mean=0.3 and p95=0.5."""
 
-console = Console(width=110)
+console = Console(width=130)
 
 
 def cases_of(workload: Workload, requirements: Sequence[str]) -> list[Case]:

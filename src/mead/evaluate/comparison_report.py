@@ -41,7 +41,7 @@ def comparison_tables(rows: Sequence[Row]) -> Iterator[Table]:
             if not kept:
                 cells[0].stylize("red")
                 cells[1].stylize("red")
-            table.add_row(Text(row.label), *cells)
+            table.add_row(Text(row.label.replace("@", " ")), *cells)  # so that long ones break there
         proven = proofs(group)
         if proven:
             table.caption, table.caption_justify = proven, "left"
