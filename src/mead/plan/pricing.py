@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import inf
 
 import numpy as np
 
 from mead.knowledge.allocation import Resources
-from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.models.arrays import FloatArray
 from mead.models.control.decision import BACKLOGS, Charges, Decisions, Server, backlogs
@@ -108,6 +109,7 @@ class Rulebook:
             server.gate_s,
             server.cores,
             server.speeds,
+            *_batch(operator),
             arrivals.rates,
             arrivals.smoothing,
             most_work,
@@ -166,6 +168,12 @@ class _Charges:
             left_s = max(bound_s - elsewhere_s, LEAST_PART * bound_s)
             late = 1 / (1 + (self.response_s / left_s) ** -STEEPNESS)
             self.total.arriving[...] += price * self.period_s / self.tuples * late / (1 - requirement.percent / 100)
+
+
+def _batch(operator: Operator) -> tuple[float, float, float]:
+    """Overhead, trigger and size limit of its micro-batches."""
+    batches = operator.batches or Batches(0.0)
+    return batches.overhead_s, batches.trigger_s or 0.0, float(batches.max_tuples or inf)
 
 
 def _gate_s(operator: Operator) -> float:

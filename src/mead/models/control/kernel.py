@@ -9,7 +9,7 @@ calling an old version of what it calls elsewhere.
 
 from __future__ import annotations
 
-from math import exp, sqrt
+from math import ceil, exp, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,10 @@ class Rule(NamedTuple):
     cores: FloatArray
     speeds: FloatArray
     """Of ``mead.models.control.decision.Server``."""
+    overhead_s: float
+    trigger_s: float
+    max_tuples: float
+    """Of a micro-batch: what it costs, how far apart they begin at least, and how many tuples it takes at most."""
     rates: FloatArray
     smoothing: float
     """Of ``mead.models.control.rates.RateModel``."""
@@ -74,6 +78,49 @@ def choose(rule, work, rate, now):  # pragma: no cover - compiled
     return best
 
 
+@inner
+def serve_batches(rule, queue, came, speed, start_s, span_s):  # pragma: no cover - compiled
+    """A micro-batch server for a short time, in which ``came`` tuples arrive evenly. Returns how many have left.
+
+    ``queue`` holds tuples waiting, tuples in the batch, and what is left of the batch's overhead (s) and work.
+    """
+    time_s, seen_s, left = 0.0, 0.0, 0.0
+    while True:
+        if queue[1] > 0:
+            needed_s = queue[2] + queue[3] / speed
+            if time_s + needed_s > span_s:
+                spent_s = span_s - time_s
+                overhead_s = spent_s if spent_s < queue[2] else queue[2]
+                queue[2] -= overhead_s
+                queue[3] -= (spent_s - overhead_s) * speed
+                break
+            time_s += needed_s
+            left += queue[1]
+            queue[1] = 0.0
+        if rule.trigger_s > 0:
+            time_s = ceil((start_s + time_s) / rule.trigger_s - 1e-9) * rule.trigger_s - start_s
+        if time_s > seen_s:
+            seen = time_s if time_s < span_s else span_s
+            queue[0] += came * (seen - seen_s) / span_s
+            seen_s = seen
+        if queue[0] < 1:  # until the first tuple is there
+            if came <= 0:
+                break
+            time_s += (1 - queue[0]) * span_s / came
+            if time_s < span_s:
+                queue[0] = 1.0
+                seen_s = time_s
+        if time_s >= span_s:
+            break
+        taken = queue[0] if queue[0] < rule.max_tuples else rule.max_tuples
+        queue[0] -= taken
+        queue[1] = taken
+        queue[2] = rule.overhead_s
+        queue[3] = taken * rule.demand_s
+    queue[0] += came * (span_s - seen_s) / span_s
+    return left
+
+
 @njit(cache=True, error_model="numpy")
 def decide(rule, work, rate, pending):  # pragma: no cover - compiled
     """The level to order now. ``pending`` are the levels of the periods until it acts, and the last one ordered."""
@@ -94,14 +141,19 @@ def follow(rule, counts, inflow, bin_s, work, pending):  # pragma: no cover - co
     per_period = int(rule.period_s / bin_s + 0.5)
     outflow, cores = np.empty(inflow.size), np.empty(inflow.size)
     pending = pending.copy()
+    queue = np.array([work / rule.demand_s, 0.0, 0.0, 0.0])
     rate, changes = 0.0, 0
     for k in range(inflow.size // per_period):
         now, count = pending[0], 0.0
         for b in range(k * per_period, (k + 1) * per_period):
             came = inflow[b] * rule.demand_s
-            done = served(work, came, rule.speeds[now], rule.gate_s, bin_s)
-            work = work + came - done
-            outflow[b] = done / rule.demand_s
+            if rule.gate_s > 0:
+                outflow[b] = serve_batches(rule, queue, inflow[b], rule.cores[now], b * bin_s, bin_s)
+                work = (queue[0] + queue[1]) * rule.demand_s
+            else:
+                done = served(work, came, rule.speeds[now], 0.0, bin_s)
+                work = work + came - done
+                outflow[b] = done / rule.demand_s
             cores[b] = rule.cores[now]
             count += counts[b]
         weight = 1 / (k + 1)
