@@ -94,6 +94,19 @@ def test_the_lowest_share_is_kept_where_it_is_enough() -> None:
     assert found.cpu == found.proven_cpu == pytest.approx(0.4)
 
 
+@pytest.mark.parametrize("percent", [None, 90.0])
+def test_full_share_is_found_where_it_is_barely_enough(percent: float | None) -> None:
+    trace = bursty_trace(7, 20.0)
+    loose = Requirement("parser>matcher", 1.0, percent)
+    simulation = Simulation(pipeline(loose), trace, seed=7)
+    simulation.drain()
+    least_s = statistic_s(simulation.responses(loose.path).response_s, loose)
+    found = clairvoyant(pipeline(Requirement(loose.path, least_s + 1e-9, percent)), trace, seed=7, interval_s=1.0)
+    assert found is not None
+    assert found.response_s <= least_s + 1e-9
+    assert found.proven_cpu <= found.cpu <= 0.7
+
+
 def test_there_is_no_schedule_where_full_share_is_too_little() -> None:
     described = pipeline(Requirement("parser>matcher", 0.001))
     assert clairvoyant(described, bursty_trace(7, 20.0), seed=7, interval_s=1.0) is None

@@ -45,6 +45,9 @@ AT_ONCE = 1e12
 NARROW = 1.04
 """Prices that differ by less lead to nearly the same schedule, and a mixture of the two takes up what is left."""
 
+HIGHEST = 1e9
+"""A price so many times the first guess makes CPU cost nothing in comparison."""
+
 
 @dataclass(frozen=True, eq=False)
 class Clairvoyant:
@@ -174,16 +177,26 @@ class _Search:
         if self._always(len(self.shares) - 1).penalty > self.allowed:
             return None
         price = float(self.shares[-1] - self.shares[0]) * float(self.limit.future.paid_s.sum()) / lowest.penalty
-        low, high = self._bracket(price, 4.0, self.coarse)
+        full = np.full(self.limit.future.paid_s.size, self.shares[-1])
+        bracket = self._bracket(price, 4.0, self.coarse)
+        if bracket is None:
+            return full
+        low, high = bracket
         while high.price > NARROW * low.price:
             middle = self._at((low.price * high.price) ** 0.5, self.coarse)
             low, high = (middle, high) if middle.penalty > self.allowed else (low, middle)
-        low, high = self._bracket(high.price, NARROW, self.fine)
+        bracket = self._bracket(high.price, NARROW, self.fine)
+        if bracket is None:
+            return full
+        low, high = bracket
         self._prove((low.price * high.price) ** 0.5)
         return self.shares[self._mixed(low, high).levels]
 
-    def _bracket(self, price: float, factor: float, states: FloatArray) -> tuple[_Schedule, _Schedule]:
-        """Schedules at two prices ``factor`` apart, or less: the first breaks the requirement, the second keeps it."""
+    def _bracket(self, price: float, factor: float, states: FloatArray) -> tuple[_Schedule, _Schedule] | None:
+        """Schedules at two prices ``factor`` apart: the first breaks the requirement, the second keeps it.
+
+        None where full share all the time barely keeps it, and the grid is too coarse to show that nothing less does.
+        """
         here = self._at(price, states)
         if here.penalty <= self.allowed:
             while (lower := self._at(here.price / factor, states)).penalty <= self.allowed:
@@ -191,6 +204,8 @@ class _Search:
             return lower, here
         while (higher := self._at(here.price * factor, states)).penalty > self.allowed:
             here = higher
+            if here.price > HIGHEST * price:
+                return None
         return here, higher
 
     def _mixed(self, low: _Schedule, high: _Schedule) -> _Schedule:
