@@ -37,7 +37,7 @@ class RateModel:
     """A Markov chain on a grid of rates, in tuples per period."""
 
     rates: FloatArray
-    """Equally spaced."""
+    """Each higher than the last by the same factor."""
     outcomes: FloatArray = field(repr=False)
     """``outcomes[i]``: counts that follow the rate i, with the probabilities ``CHANCES``."""
     smoothing: float
