@@ -84,6 +84,24 @@ def test_any_trace_and_any_requirement_will_do(arrivals: Path) -> None:
     assert document["rows"][0]["runs"][0]["cpu_percent"] == pytest.approx(60.0)
 
 
+def test_a_trace_is_read_as_every_command_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "iats.csv"
+    path.write_text("gap_ms\n" + "5\n" * 4000)
+    words = (
+        "--trace",
+        f"mine={path}",
+        "--iat",
+        "--unit",
+        "ms",
+        "--requirement",
+        "mean=1",
+        "--policy",
+        "static",
+        *SHORT,
+    )
+    assert answer("mead-table1", *words)["rows"][0]["demand_s"] == pytest.approx(0.5 * 0.005)
+
+
 def test_the_clairvoyant_schedules_stand_beside_the_policies(arrivals: Path) -> None:
     words = ("--trace", f"mine={arrivals}", "--requirement", "mean=0.3", "--duration", "60", "--jobs", "1")
     document = answer("mead-table1", *words, "--policy", "static")

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mead.cli.inputs import AreIats, ColumnName, Sorted, UnitName, UnitOption, read_trace_or_fail
 from mead.cli.terminal import AsJson, Seed, print_json, progress_bar
 
 if TYPE_CHECKING:
     from mead.evaluate.mead_fig3 import Curve
     from mead.evaluate.mead_tables import PaperTable
     from mead.evaluate.workloads import Workload
+    from mead.workload.trace import Trace
 
 app = typer.Typer(rich_markup_mode="markdown", no_args_is_help=False, subcommand_metavar="EXPERIMENT [OPTIONS]")
 
@@ -92,6 +94,10 @@ def _table_command(name: str, table: str, summary: str, example: str) -> None:
         duration: Duration = 1800.0,
         demand: Demand = None,
         bounds: Bounds = True,
+        iat: AreIats = False,
+        column: ColumnName = None,
+        unit: UnitName = None,
+        sort: Sorted = False,
         out: Folder = None,
         as_json: AsJson = False,
     ) -> None:
@@ -103,7 +109,8 @@ def _table_command(name: str, table: str, summary: str, example: str) -> None:
         from mead.evaluate.workloads import required
 
         paper: PaperTable = getattr(mead_tables, table)
-        workloads = _workloads(ctx, trace, only, duration, demand)
+        files = _files(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
+        workloads = _workloads(ctx, files, only, duration, demand)
         try:
             cases = paper.cases(workloads, [required(text) for text in requirement or ()])
             contenders: list[Contender] = [PolicyContender.of(text) for text in policy or available(paper.policies)]
@@ -152,6 +159,10 @@ def mead_fig3(
     only: Only = None,
     seed: Seed = 1,
     duration: Duration = 1800.0,
+    iat: AreIats = False,
+    column: ColumnName = None,
+    unit: UnitName = None,
+    sort: Sorted = False,
     out: Folder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -164,7 +175,8 @@ def mead_fig3(
     from mead.evaluate.mead_fig3 import curve, fig3_tables, write_fig3
     from mead.evaluate.workloads import generated
 
-    workloads = [generated(duration)[0], *_workloads(ctx, trace, only, duration, None)]
+    files = _files(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
+    workloads = [generated(duration)[0], *_workloads(ctx, files, only, duration, None)]
     _make_folder(ctx, out)
     curves: list[Curve] = []
     with progress_bar(len(workloads)) as show:
@@ -185,6 +197,10 @@ def mead_cost(
     policy: Policies = None,
     seed: Seed = 1,
     duration: Duration = 1800.0,
+    iat: AreIats = False,
+    column: ColumnName = None,
+    unit: UnitName = None,
+    sort: Sorted = False,
     out: Folder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -199,7 +215,8 @@ def mead_cost(
     from mead.evaluate.mead_cost import MEAN, P95, Costs, cost_tables, loop_cost, steps_of, write_costs
     from mead.evaluate.mead_tables import EVERYONE
 
-    workloads = _workloads(ctx, trace, only, duration, None)
+    files = _files(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
+    workloads = _workloads(ctx, files, only, duration, None)
     policies = policy or available(EVERYONE)
     try:
         for name in policies:
@@ -225,31 +242,41 @@ def mead_cost(
     _show(document, [part for one in costs for part in cost_tables(one)], written, as_json=as_json)
 
 
+def _files(
+    ctx: typer.Context, traces: list[str] | None, *, iat: bool, column: str | None, unit: UnitOption, sort: bool
+) -> dict[str, Trace | None]:
+    """The traces by name; None for one that is to be generated."""
+    files: dict[str, Trace | None] = {}
+    for text in traces or ():
+        name, equals, path = text.partition("=")
+        if name in {"synt", "lm"}:
+            if equals:
+                ctx.fail(f"--trace {text}: {name} is generated and takes no file; give your trace another name")
+            files[name] = None
+        elif name and path:
+            files[name] = read_trace_or_fail(ctx, Path(path), iat=iat, column=column, unit=unit, sort=sort)
+        else:
+            ctx.fail(f"--trace {text}: write it as NAME=FILE, such as bc=bc-paug89.parquet")
+    return files
+
+
 def _workloads(
-    ctx: typer.Context, traces: list[str] | None, only: list[str] | None, duration_s: float, demand_s: float | None
+    ctx: typer.Context,
+    files: dict[str, Trace | None],
+    only: list[str] | None,
+    duration_s: float,
+    demand_s: float | None,
 ) -> list[Workload]:
     """The traces that were asked for. Says on standard error which one of the paper is missing."""
     from mead.evaluate.workloads import chosen
-    from mead.workload.files import read_trace
-    from mead.workload.trace import TraceError
 
     try:
-        files = {name: read_trace(path) if path else None for name, path in map(_name_and_file, traces or ())}
         workloads, missing = chosen(files, only or (), duration_s, demand_s)
-    except (TraceError, ValueError) as error:
+    except ValueError as error:
         ctx.fail(str(error))
     if missing:
         typer.echo(f"{ctx.command_path}: {missing}", err=True)
     return workloads
-
-
-def _name_and_file(text: str) -> tuple[str, str]:
-    name, equals, path = text.partition("=")
-    if name in {"synt", "lm"} and equals:
-        raise ValueError(f"--trace {text}: {name} is generated and takes no file; give your trace another name")
-    if name not in {"synt", "lm"} and not (name and path):
-        raise ValueError(f"--trace {text}: write it as NAME=FILE, such as bc=bc-paug89.parquet")
-    return name, path
 
 
 def _show(document: dict[str, Any], parts: Iterable[Any], written: list[Path], *, as_json: bool) -> None:
