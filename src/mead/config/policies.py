@@ -28,7 +28,7 @@ class StaticOptions(Keys):
     """One allocation for ever."""
 
     name: Literal["static"] = "static"
-    interval_s: Positive = Field(default=60.0, description="time between two looks at the metrics, s")
+    interval_s: Positive = Field(default=1.0, description="time between two looks at the metrics, s")
     share: Positive | None = Field(
         default=None, description="cores of every operator: its lowest level from this up; default its highest"
     )

@@ -24,7 +24,7 @@ from mead.models.control.rates import RateModel
 from mead.models.network.graph import PATH_SEPARATOR
 
 PRICES = 0.05 * 2 ** (np.arange(17) / 2)
-"""As parts of an operator's highest level. With less than the first, a burst such as never seen would find a rule
+"""As parts of the cores that the path needs. With less than the first, a burst such as never seen would find a rule
 that does not mind; at the last, the rule does nothing but keep the backlog away."""
 
 CHANGE_COSTS = 0.03 * 2 ** (np.arange(13) / 2)
@@ -93,9 +93,11 @@ class Rulebook:
         for requirement in mine:
             others = (name for name in requirement.path.split(PATH_SEPARATOR) if name != operator.name)
             elsewhere_s = sum(stays_s.get(name, 0.0) for name in others)
-            charges.add(requirement, elsewhere_s, PRICES[setting.prices[requirement]] * cores[-1])
+            price = PRICES[setting.prices[requirement]] * _needed(requirement.path, pipeline, model, self.period_s)
+            charges.add(requirement, elsewhere_s, price)
         if not mine:
-            charges.add(Requirement(operator.name, UNASKED_S), 0.0, PRICES[0] * cores[-1])
+            price = PRICES[0] * _needed(operator.name, pipeline, model, self.period_s)
+            charges.add(Requirement(operator.name, UNASKED_S), 0.0, price)
         values, sweeps = self._start(
             operator.name, tuple(setting.prices[r] for r in mine), setting.change_cost, cores.size, model.rates.size
         )
@@ -168,6 +170,13 @@ class _Charges:
             left_s = max(bound_s - elsewhere_s, LEAST_PART * bound_s)
             late = 1 / (1 + (self.response_s / left_s) ** -STEEPNESS)
             self.total.arriving[...] += price * self.period_s / self.tuples * late / (1 - requirement.percent / 100)
+
+
+def _needed(path: str, pipeline: Pipeline, model: RateModel, period_s: float) -> float:
+    """Cores that the operators of a path are busy with, or have at least."""
+    operators = [pipeline.operator(name) for name in path.split(PATH_SEPARATOR)]
+    busy = [model.mean * pipeline.visits[o.name] * o.demand_s / period_s for o in operators]
+    return sum(max(o.least.cores, load) for o, load in zip(operators, busy, strict=True))
 
 
 def _batch(operator: Operator) -> tuple[float, float, float]:
