@@ -9,7 +9,7 @@ calling an old version of what it calls elsewhere.
 
 from __future__ import annotations
 
-from math import ceil, exp, sqrt
+from math import ceil, exp, floor, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -79,10 +79,18 @@ def choose(rule, work, rate, now):  # pragma: no cover - compiled
 
 
 @inner
+def next_trigger(time_s, trigger_s):  # pragma: no cover - compiled
+    """The first trigger from a time on; that time, if there are none."""
+    return ceil(time_s / trigger_s) * trigger_s if trigger_s > 0 else time_s
+
+
+@inner
 def serve_batches(rule, queue, came, speed, start_s, span_s):  # pragma: no cover - compiled
     """A micro-batch server for a short time, in which ``came`` tuples arrive evenly. Returns how many have left.
 
-    ``queue`` holds tuples waiting, tuples in the batch, and what is left of the batch's overhead (s) and work.
+    ``queue`` holds tuples waiting, tuples in the batch, what is left of the batch's overhead (s) and work, and the
+    earliest start of the next batch: at the first trigger after the start of the one before, or at the end of that one
+    if it runs longer. Where nothing waits then, the first trigger after the first tuple counts.
     """
     time_s, seen_s, left = 0.0, 0.0, 0.0
     while True:
@@ -97,22 +105,27 @@ def serve_batches(rule, queue, came, speed, start_s, span_s):  # pragma: no cove
             time_s += needed_s
             left += queue[1]
             queue[1] = 0.0
-        if rule.trigger_s > 0:
-            time_s = ceil((start_s + time_s) / rule.trigger_s - 1e-9) * rule.trigger_s - start_s
+        if time_s < queue[4] - start_s:
+            time_s = queue[4] - start_s
         if time_s > seen_s:
             seen = time_s if time_s < span_s else span_s
             queue[0] += came * (seen - seen_s) / span_s
             seen_s = seen
-        if queue[0] < 1:  # until the first tuple is there
+        if queue[0] < 1 - 1e-9:  # until the first tuple is there, but for rounding
             if came <= 0:
                 break
             time_s += (1 - queue[0]) * span_s / came
-            if time_s < span_s:
-                queue[0] = 1.0
-                seen_s = time_s
+            if time_s > span_s:
+                break
+            queue[0] = 1.0
+            seen_s = time_s
+            queue[4] = next_trigger(start_s + time_s - 1e-9, rule.trigger_s)
+            continue
         if time_s >= span_s:
             break
-        taken = queue[0] if queue[0] < rule.max_tuples else rule.max_tuples
+        queue[4] = next_trigger(start_s + time_s + 1e-9, rule.trigger_s)
+        taken = floor(queue[0] + 1e-9)  # what would be left of a tuple waited for the next one
+        taken = taken if taken < rule.max_tuples else rule.max_tuples
         queue[0] -= taken
         queue[1] = taken
         queue[2] = rule.overhead_s
@@ -141,11 +154,12 @@ def follow(rule, counts, inflow, bin_s, work, pending):  # pragma: no cover - co
     per_period = int(rule.period_s / bin_s + 0.5)
     outflow, cores = np.empty(inflow.size), np.empty(inflow.size)
     pending = pending.copy()
-    queue = np.array([work / rule.demand_s, 0.0, 0.0, 0.0])
+    queue = np.array([work / rule.demand_s, 0.0, 0.0, 0.0, 0.0])
     rate, changes = 0.0, 0
-    for k in range(inflow.size // per_period):
+    for start in range(0, inflow.size, per_period):
         now, count = pending[0], 0.0
-        for b in range(k * per_period, (k + 1) * per_period):
+        end = start + per_period
+        for b in range(start, end if end < inflow.size else inflow.size):
             came = inflow[b] * rule.demand_s
             if rule.gate_s > 0:
                 outflow[b] = serve_batches(rule, queue, inflow[b], rule.cores[now], b * bin_s, bin_s)
@@ -156,7 +170,7 @@ def follow(rule, counts, inflow, bin_s, work, pending):  # pragma: no cover - co
                 outflow[b] = done / rule.demand_s
             cores[b] = rule.cores[now]
             count += counts[b]
-        weight = 1 / (k + 1)
+        weight = per_period / end
         rate += (weight if weight > rule.smoothing else rule.smoothing) * (count - rate)
         for d in range(pending.size - 1):
             pending[d] = pending[d + 1]
