@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_poisson_counts_vary_alike_around_every_rate() -> None:
     w = smoothing(1.0)
     sd = np.sqrt((1 + w / (2 - w)) / 400.0)
     quantiles = [NormalDist(1.0, sd).inv_cdf(p) for p in np.linspace(0.00005, 0.99995, 10_000)]
-    expected = [np.mean(quantiles[round(a * 10_000) : round(b * 10_000)]) for a, b in zip(PARTS, PARTS[1:], strict=False)]
+    expected = [np.mean(quantiles[round(a * 10_000) : round(b * 10_000)]) for a, b in pairwise(PARTS)]
     assert relative[4] == pytest.approx(np.array(expected), abs=0.012)
 
 
@@ -105,7 +106,7 @@ def test_errors_are_what_came_until_an_order_acts_beyond_what_the_rate_promised(
     counts = persistent[: 100 + delay]
     rates = smoothed(counts, smoothing(1.0))
     surplus = sorted(sum(counts[k + j] - rates[k] for j in range(1, delay + 1)) / rates[k] for k in range(100))
-    expected = [np.mean(surplus[round(100 * a) : round(100 * b)]) for a, b in zip(PARTS, PARTS[1:], strict=False)]
+    expected = [np.mean(surplus[round(100 * a) : round(100 * b)]) for a, b in pairwise(PARTS)]
     assert learn(counts, 1.0, delay=delay).errors == pytest.approx(np.array(expected))
 
 
