@@ -42,7 +42,7 @@ class Outlook:
     operator_s: Mapping[str, float]
     """Mean stay at every operator."""
     fullest: bool
-    """Whether it is that of giving everything all the time."""
+    """Whether it is that of giving everything, all the time, wherever it helps."""
     _counts: FloatArray = field(repr=False)
     _responses_s: Mapping[str, FloatArray] = field(repr=False)
 

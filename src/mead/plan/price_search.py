@@ -12,8 +12,12 @@ from mead.knowledge.requirement import Requirement
 from mead.models.arrays import FloatArray
 from mead.models.control.kernel import Rule
 from mead.models.control.rates import RateModel
+from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.lookahead import Outlook, State, look_ahead
 from mead.plan.pricing import PRICES, Rulebook, Setting
+
+LEAST_PART = 0.05
+"""An operator that takes less than this part of a path's response time is not what makes it late."""
 
 Found = tuple[Setting, dict[str, Rule], Outlook]
 
@@ -46,7 +50,7 @@ class PriceSearch:
                 found = cheaper
         missed = [r for r, target in targets.items() if found[2].usage[r] > target]
         if missed:
-            rules = _fullest(found[1])
+            rules = {**found[1], **{name: _fullest(found[1][name]) for name in _slow(missed, found[2])}}
             outlook = self._outlook(rules, fullest=True)
             if all(outlook.usage[r] <= found[2].usage[r] for r in missed):
                 return found[0], rules, outlook
@@ -72,12 +76,17 @@ class PriceSearch:
         return replace(seen[0], usage={r: max(one.usage[r] for one in seen) for r in self.pipeline.requirements})
 
 
-def _fullest(rules: dict[str, Rule]) -> dict[str, Rule]:
-    """Rules that know one level only, the highest."""
-    return {name: rule._replace(costs=rule.costs + _but_last(rule)) for name, rule in rules.items()}
+def _slow(missed: list[Requirement], outlook: Outlook) -> set[str]:
+    """The operators at which the tuples of a path spend their time: to give the others more would be for nothing."""
+    slow = set()
+    for requirement in missed:
+        stays_s = {name: outlook.operator_s[name] for name in requirement.path.split(PATH_SEPARATOR)}
+        slow |= {name for name, stay_s in stays_s.items() if stay_s >= LEAST_PART * sum(stays_s.values())}
+    return slow
 
 
-def _but_last(rule: Rule) -> FloatArray:
+def _fullest(rule: Rule) -> Rule:
+    """A rule that knows one level only, the highest."""
     prohibitive = np.full(rule.cores.size, 1e9)
     prohibitive[-1] = 0.0
-    return prohibitive
+    return rule._replace(costs=rule.costs + prohibitive)
