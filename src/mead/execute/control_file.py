@@ -1,0 +1,28 @@
+"""Reading and writing the kernel's control files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write(file: Path, value: str) -> None:
+    """Hand over one value in one call, as the kernel wants it. Never makes a file that is not there."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_TRUNC)
+    try:
+        os.write(descriptor, value.encode())
+    except OSError as error:
+        error.filename = str(file)  # the kernel's refusal alone would not say of what
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def read_counters(file: Path) -> dict[str, int]:
+    """Lines of a name and a number, as in ``cpu.stat``."""
+    return {name: int(value) for name, value in (line.split() for line in file.read_text().splitlines())}
+
+
+def read_processes(group: Path) -> tuple[int, ...]:
+    """Process ids of the members of a group."""
+    return tuple(int(pid) for pid in (group / "cgroup.procs").read_text().split())

@@ -1,0 +1,100 @@
+"""Which manager of shares this machine allows, found out by trying; or why none, and what to do about it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mead.execute.cgroup_v1 import CgroupV1Shares
+from mead.execute.cgroup_v2 import CgroupV2Shares
+from mead.execute.dry_run import DryRunShares
+from mead.execute.mounts import MOUNTINFO, Mount, cgroup_mounts
+from mead.execute.shares import ShareManager
+
+
+@dataclass(frozen=True)
+class Detection:
+    """What was found. With ``kind`` "none" shares can be advised, not set."""
+
+    kind: Literal["v1", "v2", "none"]
+    reason: str
+    """One line."""
+
+    remedy: str = ""
+    """What to do, if nothing works as it is."""
+
+    open: Callable[[Sequence[str]], ShareManager] = DryRunShares
+    """Makes the manager for these operators: one that only remembers, if ``kind`` is "none"."""
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
+
+
+def detect(mountinfo: Path = MOUNTINFO) -> Detection:
+    """Try the hierarchy that has the cpu controller: the kernel puts it into one only."""
+    mounts = cgroup_mounts(mountinfo)
+    v1 = {name: mount for mount in mounts if mount.version == 1 for name in mount.controllers}
+    v2 = next((mount for mount in mounts if mount.version == 2), None)
+    if "cpu" in v1:
+        if "cpuacct" not in v1:
+            return _none(
+                "cgroup v1 has the cpu controller but cpuacct is not mounted", "mount it: mount -t cgroup -o cpuacct"
+            )
+        cpu, accounts = v1["cpu"], v1["cpuacct"]
+        return _tried("v1", (cpu, accounts), lambda operators: CgroupV1Shares(cpu.path, accounts.path, operators))
+    if v2 is None:
+        return _none("no control groups are mounted here", "run on Linux, with /sys/fs/cgroup mounted")
+    base = v2.path
+    if "cpu" not in (base / "cgroup.controllers").read_text().split():
+        return _none(
+            f"the cpu controller is missing in {base}",
+            "have the host pass it down: Delegate=cpu in systemd, or +cpu in the parent's cgroup.subtree_control",
+        )
+    return _tried("v2", (v2,), lambda operators: CgroupV2Shares(base, operators))
+
+
+def _tried(
+    kind: Literal["v1", "v2"], mounts: tuple[Mount, ...], manager: Callable[[Sequence[str]], ShareManager]
+) -> Detection:
+    """Make a group, set a share, read it back, remove it. Permissions alone do not tell what a container allows."""
+    try:
+        with closing(manager(["probe"])) as shares:
+            shares.set_share("probe", 1.0)
+            shares.usage("probe")
+    except OSError as error:
+        return _refused(mounts, error)
+    places = " and ".join(sorted({str(mount.path) for mount in mounts}))
+    return Detection(kind, f"cgroup {kind} in {places}", open=manager)
+
+
+def _refused(mounts: tuple[Mount, ...], error: OSError) -> Detection:
+    """The kernel's refusal in words that help."""
+    where = error.filename or mounts[0].path
+    read_only = next((mount for mount in mounts if mount.read_only), None)
+    if error.errno == errno.EROFS or read_only:
+        place = read_only.path if read_only else where
+        return _none(
+            f"{place} is read-only",
+            "in a container, mount it writable (docker run --privileged, or -v /sys/fs/cgroup:/sys/fs/cgroup:rw)",
+        )
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        if os.geteuid() != 0:
+            return _none(f"not root: user {os.geteuid()} may not write {where}", "run as root (sudo)")
+        return _none(f"root may not write {where} here", "in a container, start it privileged")
+    if error.errno == errno.EBUSY:
+        return _none(
+            f"processes live in {mounts[0].path} itself, so that cgroup v2 cannot divide it",
+            "move them into a group below it first (systemd: DelegateSubgroup=)",
+        )
+    if error.errno == errno.ENOENT:
+        return _none(f"the kernel does not offer {where}", "use one built with CONFIG_CFS_BANDWIDTH")
+    return _none(f"{where}: {error.strerror}", "see docs/explanation/shares.md")
+
+
+def _none(reason: str, remedy: str) -> Detection:
+    return Detection("none", reason, remedy)

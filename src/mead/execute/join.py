@@ -1,0 +1,19 @@
+"""How a worker process joins its operator's group. Imports nothing but ``os``: a worker daemon calls it first."""
+
+from __future__ import annotations
+
+import os
+
+
+def join_group(group: str, pid: int | None = None) -> None:
+    """Move a process, or else this one, with all its threads. What it forks afterwards is born in the group.
+
+    ``group`` comes from ``ShareManager.group``: directories separated as in PATH, since cgroup v1 may keep limits and
+    accounts in two places. Of an empty one there is nothing to join.
+    """
+    for folder in filter(None, group.split(os.pathsep)):
+        descriptor = os.open(os.path.join(folder, "cgroup.procs"), os.O_WRONLY)  # noqa: PTH118 - nothing but os
+        try:
+            os.write(descriptor, b"%d" % (pid or os.getpid()))
+        finally:
+            os.close(descriptor)

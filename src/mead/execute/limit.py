@@ -1,0 +1,56 @@
+"""From a share to what the kernel is told: so many microseconds of CPU time in every period.
+
+The kernel's scheduler stops a group that has used up its quota until the period ends. At share 0.4 and the kernel's
+default period of 100 ms, a worker runs for 40 ms and then stands still for 60 ms, and a micro-batch of 10 ms may have
+all of that added to it. At 20 ms the longest standstill is 12 ms. Much shorter periods would not be kept well: the
+kernel hands out quota to each CPU in slices of 5 ms, and a quota below 1 ms is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PERIOD_US = 20_000
+"""Short against a micro-batch, long against the scheduler's slices."""
+
+BURST_US = 4_000
+"""How much quota that was not used may be saved for later periods: work that comes in spurts is stopped less often,
+and uses no more in the long run. The kernel allows no more than a quota of it. This much fits every share from 0.2 up,
+so that it need not be written again with every change of share."""
+
+LEAST_QUOTA_US = 1_000
+LEAST_PERIOD_US = 1_000
+MOST_PERIOD_US = 1_000_000
+"""What the kernel accepts."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """``quota_us`` of CPU time in every ``period_us``, and up to ``burst_us`` more out of savings."""
+
+    quota_us: int
+    period_us: int
+    burst_us: int
+
+    @classmethod
+    def of(cls, share: float, period_us: int = PERIOD_US, burst_us: int = BURST_US) -> Limit:
+        """The limit that gives this share.
+
+        >>> Limit.of(0.4)
+        Limit(quota_us=8000, period_us=20000, burst_us=4000)
+
+        A share so small that its quota would be refused has a longer period:
+
+        >>> Limit.of(0.01)
+        Limit(quota_us=1000, period_us=100000, burst_us=1000)
+        """
+        if not LEAST_PERIOD_US <= period_us <= MOST_PERIOD_US:
+            raise ValueError(f"a period lies between {LEAST_PERIOD_US} and {MOST_PERIOD_US} us; got {period_us}")
+        if burst_us < 0:
+            raise ValueError(f"a burst is 0 us or more; got {burst_us}")
+        if not LEAST_QUOTA_US / MOST_PERIOD_US <= share < float("inf"):
+            raise ValueError(f"a share is {LEAST_QUOTA_US / MOST_PERIOD_US:g} cores or more; got {share:g}")
+        if share * period_us < LEAST_QUOTA_US:
+            period_us = min(MOST_PERIOD_US, round(LEAST_QUOTA_US / share))
+        quota_us = max(LEAST_QUOTA_US, round(share * period_us))
+        return cls(quota_us, period_us, min(burst_us, quota_us))

@@ -1,0 +1,84 @@
+"""Names of groups. They say which process made them, so that what a crash has left can be told from what is in use."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+_APPLICATION = re.compile(r"mead-([1-9]\d{0,9})-(\d{1,20})-(\d{1,20})-\d{1,10}", re.ASCII)
+_OPERATOR = "op-"
+_MOST_CHARACTERS = 200
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process. Ids are used again, so its start time counts too; other namespaces have other ids."""
+
+    pid: int
+    started_ticks: int
+    namespace: int
+
+    @classmethod
+    def this_process(cls) -> Owner:
+        """The one that runs this."""
+        started = _started_ticks(os.getpid())
+        if started is None:
+            raise RuntimeError("/proc does not show this process: mount it to manage CPU shares")
+        return cls(os.getpid(), started, _namespace())
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it has surely ended. Of a process in another namespace nobody here can tell."""
+        return self.namespace == _namespace() and _started_ticks(self.pid) != self.started_ticks
+
+    def application_folder(self, run: int) -> str:
+        """The name of the group of its ``run``-th application."""
+        return f"mead-{self.pid}-{self.started_ticks}-{self.namespace}-{run}"
+
+
+def owner_of(folder: str) -> Owner | None:
+    """Who made the group of that name; None if the name is not one of ours.
+
+    >>> owner_of("mead-17-4242-4026531836-0")
+    Owner(pid=17, started_ticks=4242, namespace=4026531836)
+    >>> owner_of("system.slice")
+    """
+    ours = _APPLICATION.fullmatch(folder)
+    return Owner(*(int(number) for number in ours.groups())) if ours else None
+
+
+def operator_folder(operator: str) -> str:
+    """A name that is safe as a directory, and different for different operators.
+
+    >>> operator_folder("matcher"), operator_folder("../cpu")
+    ('op-matcher', 'op-..%2Fcpu')
+    """
+    safe = _OPERATOR + quote(operator, safe="", errors="surrogatepass")
+    if len(safe) <= _MOST_CHARACTERS:
+        return safe
+    # No short name contains a plus sign: it would have been quoted.
+    return f"{safe[: _MOST_CHARACTERS - 65]}+{hashlib.sha256(safe.encode()).hexdigest()}"
+
+
+def is_operator_folder(folder: str) -> bool:
+    """Whether a group inside an application's group is an operator's."""
+    return folder.startswith(_OPERATOR)
+
+
+def _started_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since the machine did; None if it has ended."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # Behind the program's name, which may contain anything: the state is field 3, the start field 22.
+    fields = stat[stat.rindex(")") + 2 :].split()
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def _namespace() -> int:
+    return Path("/proc/self/ns/pid").stat().st_ino
