@@ -77,7 +77,8 @@ class Adaptive:
         self._rate = 0.0
         """Tuples per period at the source, smoothed."""
         self._periods = 0
-        self._planned_s, self._replan_s = 0.0, FIRST_S
+        self._first_s = max(FIRST_S, 2 * options.interval_s)  # what follows what can be learned from two periods on
+        self._planned_s, self._replan_s = 0.0, self._first_s
         self._past: deque[Moment] = deque()
         self._orders: deque[tuple[float, Allocation]] = deque()
 
@@ -91,7 +92,7 @@ class Adaptive:
             early_s = max(FIRST_S / 2, observation.time_s / 2)  # while there is little history, it soon doubles
             self._replan_s = observation.time_s + min(self.options.replan_s, early_s)
             self._replan(observation, knowledge)
-        return "" if self._rules else f"less than {FIRST_S:g} s of arrivals have been seen"
+        return "" if self._rules else f"less than {self._first_s:g} s of arrivals have been seen"
 
     def plan(self, observation: Observation, analysis: str, knowledge: Knowledge) -> Plan:
         """What the rules say to the backlogs of now."""
@@ -116,7 +117,7 @@ class Adaptive:
     def _surprised(self, observation: Observation) -> bool:
         """Whether the last seconds used so much of an allowance that it cannot wait."""
         now_s = observation.time_s
-        if now_s < self._planned_s + SURPRISE_S:
+        if not self._rules or now_s < self._planned_s + SURPRISE_S:
             return False
         recent = [account.since(now_s - SURPRISE_S) for account in self._accounts.values()]
         return any(used > ALARMING * max(tuples, 1.0) for tuples, used in recent)
