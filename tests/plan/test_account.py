@@ -52,7 +52,7 @@ def test_what_is_long_past_is_forgotten() -> None:
 
 def test_tuples_inside_have_used_what_they_have_waited() -> None:
     # 100 tuples that came evenly at 50/s in the last 2 s: on average, each has waited 1 s, twice the bound.
-    waited_s = (np.arange(100) + 0.5) / 50.0
+    waited_s = np.arange(0.5, 100.0) / 50.0
     assert Account(MEAN).pending(100.0, 50.0) == pytest.approx(usage(MEAN, waited_s).sum())
     assert Account(LATE).pending(100.0, 50.0) == pytest.approx(usage(LATE, waited_s).sum())
     assert Account(LATE).pending(20.0, 50.0) == 0

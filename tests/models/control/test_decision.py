@@ -66,10 +66,11 @@ class Naive:
 
     def price(self, work: float, count: float, level: int) -> float:
         charges = self.process.charges
-        return sum(g * (charges.waiting[v, level] + count * charges.arriving[v, level]) for v, g in self.spread(work))
+        prices = charges.waiting[:, level] + count * charges.arriving[:, level]
+        return sum(g * float(prices[v]) for v, g in self.spread(work))
 
     def left(self, work: float, count: float, level: int) -> float:
-        return max(work + count * 0.002 - self.process.server.speeds[level], 0.0)
+        return max(work + count * 0.002 - float(self.process.server.speeds[level]), 0.0)
 
     def period(self, i: int, v: int, level: int) -> tuple[float, list[tuple[int, int, float]]]:
         """What a period costs, and where it leads to with which weights."""
@@ -210,7 +211,8 @@ def test_dearer_changes_are_made_less_often() -> None:
 @given(most=st.floats(0.01, 1e3), part=st.floats(0.0, 4.0))
 def test_a_backlog_lies_between_its_points_of_the_grid(most: float, part: float) -> None:
     grid, work = backlogs(most), most * part
-    v, g = (x.item() for x in between(np.array([work]), most))
+    below, beyond = between(np.array([work]), most)
+    v, g = int(below[0]), float(beyond[0])
     assert grid[v] + g * (grid[v + 1] - grid[v]) == pytest.approx(work, rel=1e-9, abs=1e-12 * most)
     if part < 1:
         assert -1e-9 <= g <= 1 + 1e-9
