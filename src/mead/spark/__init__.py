@@ -1,0 +1,1 @@
+"""The live engine: pipelines as PySpark streaming queries."""

@@ -1,0 +1,209 @@
+"""An append-only log on local disk between two operators: Arrow files, and an index that says which of them count.
+
+Tasks write files. A batch becomes part of the log when one line is appended to the index, so that all its files count
+or none. A batch that comes again after a crash is already there, and is not added twice. Readers see offsets: the
+number of a row since the beginning. They may read any range of rows that is kept, as often as they like.
+
+What is in the index survives the end of any process. After a crash of the machine, the last lines may be missing; files
+are not forced to disk, as Spark does not force its own checkpoints to a local disk.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from uuid import uuid4
+from zlib import crc32
+
+import pyarrow as pa
+
+INDEX, DATA, START, CONSUMERS = "index", "data", "start", "consumers"
+
+
+class LogError(Exception):
+    """The log cannot be used as asked. The message names its folder."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that a task has written, not yet part of the log."""
+
+    file: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of a committed batch; its rows have the offsets from ``first`` on."""
+
+    batch: int
+    file: str
+    first: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows of one file: ``count`` from ``skip`` on."""
+
+    file: str
+    skip: int
+    count: int
+
+
+@dataclass
+class StreamLog:
+    """The log in a folder. It is made by the first who writes."""
+
+    folder: Path
+    _entries: list[Entry] = field(default_factory=list, repr=False)
+    _last: int = field(default=-1, repr=False)
+    """The last batch; batches come in the order of their numbers."""
+    _read: int = field(default=0, repr=False)
+    """Bytes of the index that are known."""
+
+    @property
+    def end(self) -> int:
+        """The offset of the next row that will be written."""
+        self._catch_up()
+        return self._entries[-1].first + self._entries[-1].rows if self._entries else 0
+
+    @property
+    def start(self) -> int:
+        """The offset of the first row that is still kept."""
+        return _number(self.folder / START)
+
+    def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Written:
+        """Put rows into a new file. They are not part of the log before ``commit``."""
+        (self.folder / DATA).mkdir(parents=True, exist_ok=True)
+        name, rows = f"{uuid4().hex}.arrow", 0
+        with pa.OSFile(str(self.folder / DATA / name), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                rows += batch.num_rows
+        return Written(name, rows)
+
+    def commit(self, batch: int, written: Sequence[Written]) -> None:
+        """Make files part of the log, all or none. A batch that is in it already changes nothing."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.folder / INDEX, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            self._lock(handle)
+            self._catch_up()
+            if batch <= self._last:
+                self.abort(written)
+                return
+            if os.fstat(handle).st_size > self._read:  # a line that was cut off by a crash
+                os.ftruncate(handle, self._read)
+            os.write(handle, _line(batch, [(w.file, w.rows) for w in written if w.rows]))
+        finally:
+            os.close(handle)
+        self.abort([w for w in written if not w.rows])
+        self._catch_up()
+
+    def abort(self, written: Sequence[Written]) -> None:
+        """Remove files that will not become part of the log."""
+        for one in written:
+            (self.folder / DATA / one.file).unlink(missing_ok=True)
+
+    def pieces(self, start: int, end: int, tasks: int) -> list[list[Piece]]:
+        """The rows from one offset to another, for as many tasks: the same number for each, as far as that goes."""
+        self._catch_up()
+        if start < self.start or end > self.end:
+            raise LogError(
+                f"{self.folder}: rows {start} to {end} were asked for, but {self.start} to {self.end} are there"
+            )
+        bounds = [start + (end - start) * n // tasks for n in range(tasks + 1)]
+        return [self._between(a, b) for a, b in pairwise(bounds) if a < b]
+
+    def read(self, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
+        """The rows of some pieces, in their order."""
+        for piece in pieces:
+            with pa.memory_map(str(self.folder / DATA / piece.file)) as source:
+                table = pa.ipc.open_file(source).read_all().slice(piece.skip, piece.count)
+                yield from table.to_batches()
+
+    def register(self, consumer: str) -> None:
+        """Keep rows for a consumer from now on, until it says that it needs them no more."""
+        (self.folder / CONSUMERS).mkdir(parents=True, exist_ok=True)
+        if not (self.folder / CONSUMERS / consumer).exists():
+            _put(self.folder / CONSUMERS / consumer, self.start)
+
+    def consumed(self, consumer: str, end: int) -> None:
+        """A consumer will not ask for rows below ``end`` again. Files that nobody needs are removed."""
+        _put(self.folder / CONSUMERS / consumer, end)
+        below = min(_number(path) for path in (self.folder / CONSUMERS).iterdir() if not path.name.startswith("."))
+        self._catch_up()
+        gone = [entry for entry in self._entries if entry.first + entry.rows <= below]
+        if not gone:
+            return
+        _put(self.folder / START, gone[-1].first + gone[-1].rows)  # from now on nobody asks for them
+        for entry in gone:
+            (self.folder / DATA / entry.file).unlink(missing_ok=True)
+        del self._entries[: len(gone) - 1]  # the last one tells where the next begins
+
+    def _between(self, start: int, end: int) -> list[Piece]:
+        found = []
+        at = bisect_right(self._entries, start, key=lambda entry: entry.first) - 1
+        for entry in self._entries[at:]:
+            if entry.first >= end:
+                break
+            skip = max(start - entry.first, 0)
+            found.append(Piece(entry.file, skip, min(end - entry.first, entry.rows) - skip))
+        return found
+
+    def _catch_up(self) -> None:
+        """Read what has been added to the index since the last time."""
+        try:
+            with (self.folder / INDEX).open("rb") as index:
+                index.seek(self._read)
+                added = index.read()
+        except FileNotFoundError:
+            return
+        for line in added.splitlines(keepends=True):
+            content = _content(line)
+            if content is None:
+                break  # it is being written, or was cut off by a crash
+            self._read += len(line)
+            batch, files = content
+            self._last = batch
+            for file, rows in files:
+                last = self._entries[-1] if self._entries else Entry(-1, "", 0, 0)
+                self._entries.append(Entry(batch, file, last.first + last.rows, rows))
+
+    def _lock(self, handle: int) -> None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise LogError(f"{self.folder}: another run is writing this log; end it first") from error
+
+
+def _number(path: Path) -> int:
+    return int(path.read_text()) if path.exists() else 0
+
+
+def _put(path: Path, number: int) -> None:
+    """Replace a number at once: whoever reads it sees the old or the new one."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new.write_text(str(number))
+    new.rename(path)
+
+
+def _line(batch: int, files: list[tuple[str, int]]) -> bytes:
+    content = json.dumps([batch, files], separators=(",", ":")).encode()
+    return b"%08x %s\n" % (crc32(content), content)
+
+
+def _content(line: bytes) -> tuple[int, list[tuple[str, int]]] | None:
+    """What a line says, or None if it is not whole."""
+    checksum, _, content = line.rstrip(b"\n").partition(b" ")
+    if not line.endswith(b"\n") or checksum != b"%08x" % crc32(content):
+        return None
+    batch, files = json.loads(content)
+    return batch, [(file, rows) for file, rows in files]

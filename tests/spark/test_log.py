@@ -1,0 +1,144 @@
+"""The embedded log: all of a batch or nothing, once, and any range of rows as often as one likes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mead.spark.log import LogError, StreamLog, Written
+
+SCHEMA = pa.schema([("number", pa.int64())])
+
+
+def written(log: StreamLog, numbers: range) -> Written:
+    return log.write([pa.record_batch([pa.array(numbers, pa.int64())], schema=SCHEMA)], SCHEMA)
+
+
+def numbers(log: StreamLog, start: int, end: int, tasks: int = 1) -> list[int]:
+    return [
+        number
+        for pieces in log.pieces(start, end, tasks)
+        for batch in log.read(pieces)
+        for number in batch.column(0).to_pylist()
+    ]
+
+
+def filled(folder: Path, sizes: list[list[int]]) -> StreamLog:
+    """Batches of files of so many rows; the rows are numbered."""
+    log, first = StreamLog(folder), 0
+    for batch, files in enumerate(sizes):
+        parts = []
+        for rows in files:
+            parts.append(written(log, range(first, first + rows)))
+            first += rows
+        log.commit(batch, parts)
+    return log
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.lists(st.integers(0, 7), max_size=3), max_size=6), st.data())
+def test_any_range_is_read_in_order_by_any_number_of_tasks(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[list[int]], data: st.DataObject
+) -> None:
+    log = filled(tmp_path_factory.mktemp("log"), sizes)
+    total = sum(map(sum, sizes))
+    assert log.end == total
+    start = data.draw(st.integers(0, total))
+    end = data.draw(st.integers(start, total))
+    tasks = data.draw(st.integers(1, 5))
+    assert numbers(StreamLog(log.folder), start, end, tasks) == list(range(start, end))
+    sizes_of_tasks = [sum(piece.count for piece in pieces) for pieces in log.pieces(start, end, tasks)]
+    assert max(sizes_of_tasks, default=0) - min(sizes_of_tasks, default=0) <= 1
+
+
+def test_rows_count_only_after_their_batch_was_committed(tmp_path: Path) -> None:
+    log = StreamLog(tmp_path)
+    part = written(log, range(3))
+    assert StreamLog(tmp_path).end == 0
+    log.commit(0, [part])
+    assert StreamLog(tmp_path).end == 3
+
+
+def test_a_batch_that_comes_again_is_not_added_twice(tmp_path: Path) -> None:
+    filled(tmp_path, [[2], [3]])
+    again = StreamLog(tmp_path)
+    again.commit(1, [written(again, range(2, 5))])
+    assert numbers(again, 0, again.end) == [0, 1, 2, 3, 4]
+    assert len(list((tmp_path / "data").iterdir())) == 2, "the files of the second attempt are gone"
+
+
+def test_a_reader_sees_what_another_process_adds(tmp_path: Path) -> None:
+    reader = StreamLog(tmp_path)
+    assert reader.end == 0
+    filled(tmp_path, [[4]])
+    assert reader.end == 4
+
+
+def test_a_line_that_a_crash_cut_off_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+    filled(tmp_path, [[2], [3]])
+    index = tmp_path / "index"
+    index.write_bytes(index.read_bytes()[:-4])
+    log = StreamLog(tmp_path)
+    assert log.end == 2
+    log.commit(1, [written(log, range(2, 6))])
+    assert numbers(StreamLog(tmp_path), 0, 6) == [0, 1, 2, 3, 4, 5]
+
+
+def test_rows_are_kept_until_every_consumer_has_dealt_with_them(tmp_path: Path) -> None:
+    log = filled(tmp_path, [[2], [2], [2]])
+    for consumer in ("counter", "matcher"):
+        log.register(consumer)
+    log.consumed("counter", 6)
+    assert numbers(log, 0, 6) == [0, 1, 2, 3, 4, 5]
+    log.consumed("matcher", 3)
+    assert (log.start, numbers(log, 2, 6)) == (2, [2, 3, 4, 5])
+    log.register("matcher")
+    assert numbers(StreamLog(tmp_path), 3, 6) == [3, 4, 5], "a consumer that comes back finds its place"
+    with pytest.raises(LogError, match="rows 0 to 6 were asked for, but 2 to 6 are there"):
+        log.pieces(0, 6, 1)
+
+
+def test_offsets_go_on_after_everything_was_removed(tmp_path: Path) -> None:
+    log = filled(tmp_path, [[2], [2]])
+    log.register("counter")
+    log.consumed("counter", 4)
+    log.commit(2, [written(log, range(4, 7))])
+    assert (log.start, log.end) == (4, 7)
+    fresh = StreamLog(tmp_path)
+    assert numbers(fresh, 4, 7) == [4, 5, 6]
+
+
+KILLED = """
+import sys
+from pathlib import Path
+import pyarrow as pa
+from mead.spark.log import StreamLog
+log, schema = StreamLog(Path(sys.argv[1])), pa.schema([("number", pa.int64())])
+for batch in range(log.end // 5, 10_000):
+    rows = pa.array(range(5 * batch, 5 * batch + 5), pa.int64())
+    log.commit(batch, [log.write([pa.record_batch([rows], schema=schema)], schema)])
+    print(batch, flush=True)
+"""
+
+
+def test_a_writer_killed_at_any_moment_leaves_whole_batches(tmp_path: Path) -> None:
+    log = StreamLog(tmp_path)
+    for _ in range(4):
+        writer = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        for _ in range(7):
+            writer.stdout.readline()
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+        assert log.end % 5 == 0
+        assert numbers(log, 0, log.end) == list(range(log.end))
+    assert log.end >= 4 * 7 * 5 - 4 * 5
