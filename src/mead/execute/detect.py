@@ -50,7 +50,11 @@ def detect(mountinfo: Path = MOUNTINFO) -> Detection:
     if v2 is None:
         return _none("no control groups are mounted here", "run on Linux, with /sys/fs/cgroup mounted")
     base = v2.path
-    if "cpu" not in (base / "cgroup.controllers").read_text().split():
+    try:
+        controllers = (base / "cgroup.controllers").read_text().split()
+    except OSError as error:
+        return _refused((v2,), error)
+    if "cpu" not in controllers:
         return _none(
             f"the cpu controller is missing in {base}",
             "have the host pass it down: Delegate=cpu in systemd, or +cpu in the parent's cgroup.subtree_control",

@@ -29,7 +29,7 @@ def remove_leftovers(base: Path) -> Leftovers:
     occupied: list[Path] = []
     for group in _groups(base):
         owner = owner_of(group.name)
-        if owner is None or not owner.is_gone:
+        if owner is None or not owner.is_gone():
             continue
         (removed if _removed(group) else occupied).append(group)
     return Leftovers(tuple(removed), tuple(occupied))

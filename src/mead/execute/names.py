@@ -30,7 +30,6 @@ class Owner:
             raise RuntimeError("/proc does not show this process: mount it to manage CPU shares")
         return cls(os.getpid(), started, _namespace())
 
-    @property
     def is_gone(self) -> bool:
         """Whether it has surely ended. Of a process in another namespace nobody here can tell."""
         return self.namespace == _namespace() and _started_ticks(self.pid) != self.started_ticks
