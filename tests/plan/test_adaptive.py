@@ -186,6 +186,20 @@ def test_all_operators_of_a_pipeline_are_controlled() -> None:
     assert Outcome.of(this).cpu < 0.8
 
 
+@pytest.mark.parametrize("demand_s", [0.0014, 0.0024])
+def test_an_operator_that_nothing_is_asked_of_is_not_left_to_its_backlog(demand_s: float) -> None:
+    pipeline = Pipeline(
+        "fork",
+        [Operator("a", 0.0001), Operator("asked", 0.001), Operator("unasked", demand_s)],
+        [Edge("a", "asked"), Edge("a", "unasked")],
+        [Requirement("a>asked", 0.3)],
+    )
+    this = controlled(pipeline)
+    check(this)
+    assert Outcome.of(this).met
+    assert this.simulation.responses("a>unasked").response_s.mean() < 10  # at its lowest level, far more
+
+
 def test_replicas_are_levels_too() -> None:
     this = controlled(log_analysis(demand_s=0.003, shares=(0.5, 1.0), max_replicas=2))
     check(this)

@@ -36,8 +36,11 @@ EXCESS = 1.5
 STEEPNESS = 12.0
 """A tuple counts as late with a probability that rises around the bound: where it will end up is not known exactly."""
 
-UNASKED_S = 10.0
-"""An operator on no path with a requirement is to answer in this time, if that is cheap."""
+UNASKED_S, UNASKED_PRICE = 10.0, 4
+"""An operator on no path with a requirement is to answer in this time, if that is cheap: at this place in ``PRICES``.
+
+At a lower one, no backlog would be worth a higher level: it would grow for ever.
+"""
 
 LEAST_PART = 0.1
 """Of its bound, an operator is left with so much even if the others use it all up."""
@@ -88,7 +91,7 @@ class Rulebook:
         given = levels(operator)
         cores = np.array([r.cores for r in given])
         visits = pipeline.visits[operator.name]
-        most_work = float((2 * max((r.bound_s for r in mine), default=1.0) + self.period_s) * cores[-1])
+        most_work = float((2 * max((r.bound_s for r in mine), default=UNASKED_S) + self.period_s) * cores[-1])
         charges = _Charges(operator, given, backlogs(most_work), self.period_s, model.mean * visits)
         for requirement in mine:
             others = (name for name in requirement.path.split(PATH_SEPARATOR) if name != operator.name)
@@ -96,7 +99,7 @@ class Rulebook:
             price = PRICES[setting.prices[requirement]] * _needed(requirement.path, pipeline, model, self.period_s)
             charges.add(requirement, elsewhere_s, price)
         if not mine:
-            price = PRICES[0] * _needed(operator.name, pipeline, model, self.period_s)
+            price = PRICES[UNASKED_PRICE] * _needed(operator.name, pipeline, model, self.period_s)
             charges.add(Requirement(operator.name, UNASKED_S), 0.0, price)
         values, sweeps = self._start(
             operator.name, tuple(setting.prices[r] for r in mine), setting.change_cost, cores.size, model.rates.size
