@@ -38,7 +38,7 @@ class PriceSearch:
     _tried: dict[tuple[int, ...], Found] = field(default_factory=dict, repr=False)
 
     def cheapest(self, setting: Setting, targets: Mapping[Requirement, float]) -> Found:
-        """From a setting, requirement by requirement: up as long as it breaks its target, else down while it does not.
+        """From a setting, requirement by requirement: up as long as it breaks its target, then down while none does.
 
         Where the highest price is not enough, everything is given, if that helps.
         """
@@ -46,7 +46,10 @@ class PriceSearch:
         for requirement, target in targets.items():
             while found[2].usage[requirement] > target and (dearer := self._next(found[0], requirement, +1)):
                 found = dearer
-            while (cheaper := self._next(found[0], requirement, -1)) and cheaper[2].usage[requirement] <= target:
+        # The price of one requirement may be what keeps another.
+        kept = {r: target for r, target in targets.items() if found[2].usage[r] <= target}
+        for requirement in kept:
+            while (cheaper := self._next(found[0], requirement, -1)) and _keeps(cheaper[2], kept):
                 found = cheaper
         missed = [r for r, target in targets.items() if found[2].usage[r] > target]
         if missed:
@@ -74,6 +77,10 @@ class PriceSearch:
         start = State(dict.fromkeys(rules, 0.0), pending)
         seen = [look_ahead(self.pipeline, rules, counts, start, fullest=fullest) for counts in self.courses]
         return replace(seen[0], usage={r: max(one.usage[r] for one in seen) for r in self.pipeline.requirements})
+
+
+def _keeps(outlook: Outlook, targets: Mapping[Requirement, float]) -> bool:
+    return all(outlook.usage[requirement] <= target for requirement, target in targets.items())
 
 
 def _slow(missed: list[Requirement], outlook: Outlook) -> set[str]:
