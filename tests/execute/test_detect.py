@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -125,3 +127,13 @@ def test_missing_permission_is_explained(
     monkeypatch.setattr(os, "geteuid", lambda: user)
     remedy = "privileged" if user == 0 else "run as root"
     assert_advise_only(detect(mountinfo(tmp_path, v2_line(v2_tree))), reason, remedy)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become someone else")
+def test_an_ordinary_user_is_told_to_become_root(v1_cpu: Path, v1_accounts: Path) -> None:
+    """By the real kernel: the process gives up root first."""
+    del v1_cpu, v1_accounts  # there are real groups to be refused
+    code = "import os; from mead.execute.detect import detect; os.setuid(65534); print(detect())"
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert printed.startswith("not root: user 65534 may not write ")
+    assert printed.endswith("; run as root (sudo)\n")

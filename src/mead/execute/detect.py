@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from mead.execute.cgroup_v1 import CgroupV1Shares
 from mead.execute.cgroup_v2 import CgroupV2Shares
 from mead.execute.dry_run import DryRunShares
+from mead.execute.limit import BURST_US, PERIOD_US
 from mead.execute.mounts import MOUNTINFO, Mount, cgroup_mounts
 from mead.execute.shares import ShareManager
+
+
+class Opener(Protocol):
+    """Makes a manager for these operators."""
+
+    def __call__(
+        self, operators: Sequence[str], *, period_us: int = PERIOD_US, burst_us: int = BURST_US
+    ) -> ShareManager:
+        """Make it."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +39,8 @@ class Detection:
     remedy: str = ""
     """What to do, if nothing works as it is."""
 
-    open: Callable[[Sequence[str]], ShareManager] = DryRunShares
-    """Makes the manager for these operators: one that only remembers, if ``kind`` is "none"."""
+    open: Opener = DryRunShares
+    """Makes the manager: one that only remembers, if ``kind`` is "none"."""
 
     def __str__(self) -> str:
         return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
@@ -46,7 +57,7 @@ def detect(mountinfo: Path = MOUNTINFO) -> Detection:
                 "cgroup v1 has the cpu controller but cpuacct is not mounted", "mount it: mount -t cgroup -o cpuacct"
             )
         cpu, accounts = v1["cpu"], v1["cpuacct"]
-        return _tried("v1", (cpu, accounts), lambda operators: CgroupV1Shares(cpu.path, accounts.path, operators))
+        return _tried("v1", (cpu, accounts), partial(CgroupV1Shares, cpu.path, accounts.path))
     if v2 is None:
         return _none("no control groups are mounted here", "run on Linux, with /sys/fs/cgroup mounted")
     base = v2.path
@@ -59,12 +70,10 @@ def detect(mountinfo: Path = MOUNTINFO) -> Detection:
             f"the cpu controller is missing in {base}",
             "have the host pass it down: Delegate=cpu in systemd, or +cpu in the parent's cgroup.subtree_control",
         )
-    return _tried("v2", (v2,), lambda operators: CgroupV2Shares(base, operators))
+    return _tried("v2", (v2,), partial(CgroupV2Shares, base))
 
 
-def _tried(
-    kind: Literal["v1", "v2"], mounts: tuple[Mount, ...], manager: Callable[[Sequence[str]], ShareManager]
-) -> Detection:
+def _tried(kind: Literal["v1", "v2"], mounts: tuple[Mount, ...], manager: Opener) -> Detection:
     """Make a group, set a share, read it back, remove it. Permissions alone do not tell what a container allows."""
     try:
         with closing(manager(["probe"])) as shares:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from mead.execute.limit import Limit
+from mead.execute.limit import BURST_US, PERIOD_US, Limit
 
 
 class DryRunShares:
@@ -17,8 +17,9 @@ class DryRunShares:
     {'matcher': 0.4}
     """
 
-    def __init__(self, operators: Sequence[str]) -> None:
+    def __init__(self, operators: Sequence[str], *, period_us: int = PERIOD_US, burst_us: int = BURST_US) -> None:
         self._operators = tuple(operators)
+        self._period_us, self._burst_us = period_us, burst_us
         self._shares: dict[str, float] = {}
 
     @property
@@ -28,7 +29,7 @@ class DryRunShares:
 
     def set_share(self, operator: str, share: float) -> None:
         """Remember it."""
-        Limit.of(share)  # refuse what a real manager would refuse
+        Limit.of(share, self._period_us, self._burst_us)  # refuse what a real manager would refuse
         self._shares[self._known(operator)] = share
 
     def usage(self, operator: str) -> None:
