@@ -36,10 +36,10 @@ EXCESS = 1.5
 STEEPNESS = 12.0
 """A tuple counts as late with a probability that rises around the bound: where it will end up is not known exactly."""
 
-UNASKED_S, UNASKED_PRICE = 10.0, 4
-"""An operator on no path with a requirement is to answer in this time, if that is cheap: at this place in ``PRICES``.
+UNASKED_S, UNASKED_PRICE = 10.0, 0.2
+"""An operator on no path with a requirement is to answer in this time, if that is cheap: at this price, as ``PRICES``.
 
-At a lower one, no backlog would be worth a higher level: it would grow for ever.
+At a third of it, no backlog would be worth a higher level: it would grow for ever.
 """
 
 LEAST_PART = 0.1
@@ -99,7 +99,7 @@ class Rulebook:
             price = PRICES[setting.prices[requirement]] * _needed(requirement.path, pipeline, model, self.period_s)
             charges.add(requirement, elsewhere_s, price)
         if not mine:
-            price = PRICES[UNASKED_PRICE] * _needed(operator.name, pipeline, model, self.period_s)
+            price = UNASKED_PRICE * _needed(operator.name, pipeline, model, self.period_s)
             charges.add(Requirement(operator.name, UNASKED_S), 0.0, price)
         values, sweeps = self._start(
             operator.name, tuple(setting.prices[r] for r in mine), setting.change_cost, cores.size, model.rates.size
