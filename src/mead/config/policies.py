@@ -11,8 +11,8 @@ from mead.config.keys import Keys, Positive, wrong_key
 Tuples = Annotated[int, Field(ge=100, le=10_000_000)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
-CALM_CHANGES_PER_HOUR = 480.0
-"""One in seven and a half seconds."""
+CALM_CHANGES_PER_HOUR = 500.0
+"""One in seven seconds."""
 
 
 class RuleKeys(Keys):

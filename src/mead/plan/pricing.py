@@ -23,7 +23,7 @@ from mead.models.control.kernel import Rule
 from mead.models.control.rates import RateModel
 from mead.models.network.graph import PATH_SEPARATOR
 
-PRICES = 0.05 * 2 ** (np.arange(17) / 2)
+PRICES = 0.04 * 2 ** (np.arange(17) / 2)
 """As parts of the cores that the path needs. With less than the first, a burst such as never seen would find a rule
 that does not mind; at the last, the rule does nothing but keep the backlog away."""
 
