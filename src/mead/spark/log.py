@@ -16,12 +16,13 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from uuid import uuid4
 from zlib import crc32
 
 import pyarrow as pa
+
+from mead.spark.tasks import spans
 
 INDEX, DATA, START, CONSUMERS = "index", "data", "start", "consumers"
 
@@ -119,8 +120,7 @@ class StreamLog:
             raise LogError(
                 f"{self.folder}: rows {start} to {end} were asked for, but {self.start} to {self.end} are there"
             )
-        bounds = [start + (end - start) * n // tasks for n in range(tasks + 1)]
-        return [self._between(a, b) for a, b in pairwise(bounds) if a < b]
+        return [self._between(first, last) for first, last in spans(start, end, tasks)]
 
     def read(self, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
         """The rows of some pieces, in their order."""

@@ -1,0 +1,119 @@
+"""A recorded or generated trace as a stream: every tuple becomes available when its time has come.
+
+Offsets are numbers of arrivals, and carry the time at which the stream began. So a query that is restarted from its
+checkpoint goes on in the same course of time, and reads the same rows for the same offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from time import time_ns
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from mead.models.arrays import IntArray
+from mead.spark.tasks import ordered_tasks, spans
+
+FORMAT = "mead-trace"
+
+STAMPED = "id bigint, arrival_us bigint"
+"""Every row has a number and the time of its arrival, in microseconds since 1970."""
+
+
+class TraceDataSource(DataSource):
+    """Arrivals by the wall clock.
+
+    Options: ``path``, time stamps in microseconds (.npy); ``speed``, how many seconds of the trace pass in one (default
+    1); ``tasks``, a file with the number of tasks; ``payload``, ``module:function`` that makes a record batch
+    from numbers of tuples, and ``payload_schema`` (DDL), its columns.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """For ``format(...)``."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """Number, time of arrival, and the payload."""
+        payload = self.options.get("payload_schema")
+        return f"{STAMPED}, {payload}" if payload else STAMPED
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
+        """Rows of the trace."""
+        del schema
+        return TraceReader(
+            Path(self.options["path"]),
+            float(self.options.get("speed", "1")),
+            Path(self.options["tasks"]),
+            self.options.get("payload"),
+        )
+
+
+class Span(InputPartition):
+    """What one task makes: the arrivals from one number to another."""
+
+    def __init__(self, started_us: int, first: int, end: int) -> None:
+        super().__init__(None)
+        self.started_us, self.first, self.end = started_us, first, end
+
+
+@dataclass
+class TraceReader(DataSourceStreamReader):
+    """Small, because it is sent to every task; the trace is opened by path where it is needed."""
+
+    path: Path
+    speed: float
+    tasks: Path
+    payload: str | None
+    now_us: Callable[[], int] = lambda: time_ns() // 1000
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """The stream begins when it is asked for the first time."""
+        return {"started_us": self.now_us(), "count": 0}
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
+        """All whose time has come. A clock that was set back takes none away."""
+        del limit
+        passed_us = (self.now_us() - start["started_us"]) * self.speed
+        due = int(np.searchsorted(times_us(self.path), passed_us, side="right"))
+        return {**start, "count": max(due, start["count"])}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """As many as there are to be tasks, each with as many arrivals."""
+        parts = spans(start["count"], end["count"], ordered_tasks(self.tasks)) or [(end["count"], end["count"])]
+        return [Span(end["started_us"], first, last) for first, last in parts]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """In a task."""
+        if not isinstance(partition, Span):
+            raise TypeError(f"this source has made no {type(partition).__name__}")
+        numbers = np.arange(partition.first, partition.end, dtype=np.int64)
+        stamps_us = partition.started_us + (times_us(self.path)[partition.first : partition.end] / self.speed)
+        columns = {"id": pa.array(numbers), "arrival_us": pa.array(stamps_us.astype(np.int64))}
+        if self.payload:
+            made = named(self.payload)(numbers)
+            columns |= dict(zip(made.schema.names, made.columns, strict=True))
+        yield pa.record_batch(columns)
+
+
+@lru_cache(maxsize=4)
+def times_us(path: Path) -> IntArray:
+    """Time stamps since the first, not read before they are needed."""
+    stamps_us: IntArray = np.load(path, mmap_mode="r", allow_pickle=False)
+    return stamps_us
+
+
+@lru_cache(maxsize=16)
+def named(function: str) -> Callable[[IntArray], pa.RecordBatch]:
+    """What ``module:function`` stands for."""
+    module, _, name = function.partition(":")
+    found: Callable[[IntArray], pa.RecordBatch] = getattr(import_module(module), name)
+    return found
