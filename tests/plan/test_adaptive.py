@@ -186,11 +186,10 @@ def test_all_operators_of_a_pipeline_are_controlled() -> None:
     assert Outcome.of(this).cpu < 0.8
 
 
-@pytest.mark.parametrize("demand_s", [0.0014, 0.0024])
-def test_an_operator_that_nothing_is_asked_of_is_not_left_to_its_backlog(demand_s: float) -> None:
+def test_an_operator_that_nothing_is_asked_of_is_not_left_to_its_backlog() -> None:
     pipeline = Pipeline(
         "fork",
-        [Operator("a", 0.0001), Operator("asked", 0.001), Operator("unasked", demand_s)],
+        [Operator("a", 0.0001), Operator("asked", 0.001), Operator("unasked", 0.0018)],
         [Edge("a", "asked"), Edge("a", "unasked")],
         [Requirement("a>asked", 0.3)],
     )
@@ -226,7 +225,7 @@ def test_arrivals_may_be_drawn_from_the_fitted_map(ahead: str) -> None:
 
 @pytest.mark.parametrize("interval_s", [0.5, 7.0, 60.0])
 def test_any_interval_will_do(interval_s: float) -> None:
-    chosen = policy(AdaptiveOptions(interval_s=interval_s, ahead="both"))
+    chosen = policy(AdaptiveOptions(interval_s=interval_s, ahead="map", window=10_000))
     this = run(log_analysis(Requirement(PATH, 5.0)), bursty(), chosen, seed=1)
     check(this)
     assert len(this.rounds) == int(bursty().duration_s / interval_s)

@@ -69,7 +69,8 @@ def test_levels_are_all_amounts_of_cores_each_with_the_fewest_replicas(
 @pytest.mark.parametrize("requirement", [MEAN, LATE], ids=str)
 def test_a_higher_price_gives_more_to_the_same_backlog(requirement: Requirement) -> None:
     backlogs = np.array([0.0, 20.0, 60.0, 120.0, 200.0, 400.0, 800.0])
-    chosen = np.array([[level(rule(requirement, price), n) for n in backlogs] for price in range(0, PRICES.size, 4)])
+    rules = [rule(requirement, price) for price in range(0, PRICES.size, 4)]
+    chosen = np.array([[level(used, n) for n in backlogs] for used in rules])
     assert (np.diff(chosen.mean(axis=1)) >= 0).all()
     assert chosen[-1].mean() > chosen[0].mean() + 0.5
     assert chosen[-1, 3] == 4  # at the highest price a backlog of the bound's length gets everything
