@@ -9,9 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from mead.execute.cgroup_v1 import CgroupV1Shares
 from mead.execute.control_file import read_processes
+from mead.execute.limit import Limit
 
 StartWorker = Callable[[str], "subprocess.Popen[str]"]
 
@@ -34,6 +37,15 @@ def test_the_kernel_holds_what_was_set(v1_shares: CgroupV1Shares) -> None:
         v1_shares.set_share("matcher", share)
         assert values(v1_shares, "matcher") == expected
     assert values(v1_shares, "parser") == (-1, 100_000, 0)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.floats(0.001, 64.0), min_size=1, max_size=8))
+def test_the_kernel_accepts_every_share_after_every_other(v1_shares: CgroupV1Shares, wanted: list[float]) -> None:
+    for share in wanted:
+        v1_shares.set_share("matcher", share)
+        limit = Limit.of(share)
+        assert values(v1_shares, "matcher") == (limit.quota_us, limit.period_us, limit.burst_us)
 
 
 def test_a_change_of_share_is_one_write(v1_shares: CgroupV1Shares, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,6 +146,33 @@ def test_closing_frees_both_hierarchies_and_ends_no_process(
         assert [entry for entry in base.iterdir() if entry.is_dir()] == []
         assert read_processes(base) == (process.pid,)
     shares.close()
+
+
+def test_the_next_start_removes_what_a_killed_application_has_left_in_both_hierarchies(
+    v1_cpu: Path, v1_accounts: Path, worker: StartWorker
+) -> None:
+    code = """
+import sys, time
+from pathlib import Path
+from mead.execute.cgroup_v1 import CgroupV1Shares
+shares = CgroupV1Shares(Path(sys.argv[1]), Path(sys.argv[2]), ["matcher"])
+shares.set_share("matcher", 0.2)
+print(shares.group("matcher"), flush=True)
+time.sleep(60)
+"""
+    command = [sys.executable, "-c", code, str(v1_cpu), str(v1_accounts)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as application:
+        assert application.stdout is not None
+        group = application.stdout.readline().strip()
+        survivor = worker(group)
+        application.kill()
+    CgroupV1Shares(v1_cpu, v1_accounts, ["parser"]).close()
+    assert survivor.poll() is None
+    assert all(Path(folder).exists() for folder in group.split(":"))  # until its last process has ended
+    survivor.kill()
+    survivor.wait()
+    CgroupV1Shares(v1_cpu, v1_accounts, ["parser"]).close()
+    assert not any(Path(folder).parent.exists() for folder in group.split(":"))
 
 
 def test_where_accounts_cannot_be_kept_no_limit_is_left(v1_cpu: Path, tmp_path: Path) -> None:

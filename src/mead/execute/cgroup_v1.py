@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mead.execute.application_group import ApplicationGroup
 from mead.execute.cgroup import CgroupShares
-from mead.execute.control_file import read_counters, write
+from mead.execute.control_file import read, read_counters, write
 from mead.execute.limit import BURST_US, PERIOD_US, Limit
 from mead.execute.shares import CpuUsage
 
@@ -44,7 +44,7 @@ class CgroupV1Shares(CgroupShares):
         """Readings as of now."""
         stat = read_counters(self._groups[0][operator] / "cpu.stat")
         return CpuUsage(
-            cpu_s=int((self._accounts[operator] / "cpuacct.usage").read_text()) * 1e-9,
+            cpu_s=int(read(self._accounts[operator] / "cpuacct.usage")) * 1e-9,
             periods=stat["nr_periods"],
             throttled_periods=stat["nr_throttled"],
             throttled_s=stat["throttled_time"] * 1e-9,

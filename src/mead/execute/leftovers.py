@@ -43,10 +43,8 @@ def _removed(group: Path) -> bool:
             return False
         for folder in (*operators, group):
             os.rmdir(folder)  # noqa: PTH106 - one call, whose refusal is the answer
-    except FileNotFoundError:
-        return not group.exists()
     except OSError:
-        return False
+        return not group.exists()
     return True
 
 
