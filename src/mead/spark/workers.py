@@ -1,0 +1,42 @@
+"""Python workers that belong to one operator alone.
+
+All queries of an application share one pool of Python workers, unless their functions were built under different
+environments: PySpark keys its pools by the environment variables that a function takes along from the Spark context
+at the moment it is built. So an operator whose functions are built under a tag of its own has its own daemon and
+workers, and what is in the tag reaches them: the name of their cgroup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mead.spark.worker_daemon import CGROUP_VARIABLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OPERATOR_VARIABLE = "MEAD_OPERATOR"
+"""The operator's name in the environment of its workers."""
+
+
+@contextmanager
+def own_workers(spark: SparkSession, operator: str, cgroup: str = "") -> Iterator[None]:
+    """Python functions that are used in a query inside this block run in workers of this operator's own.
+
+    ``cgroup`` is what `worker_daemon` joins: directories separated as in PATH. Build the query and start it inside
+    the block; afterwards the Spark context's environment is as before.
+
+    The environment is one for all threads of the application: build operators one after the other.
+    """
+    environment = spark.sparkContext.environment
+    tag = {OPERATOR_VARIABLE: operator, CGROUP_VARIABLE: cgroup}
+    before = {variable: environment[variable] for variable in tag if variable in environment}
+    environment.update(tag)
+    try:
+        yield
+    finally:
+        for variable in tag:
+            environment.pop(variable, None)
+        environment.update(before)
