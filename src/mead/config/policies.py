@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from mead.config.keys import Keys, Positive, wrong_key
 
@@ -13,6 +13,13 @@ Fraction = Annotated[float, Field(gt=0, le=1)]
 
 CALM_CHANGES_PER_HOUR = 500.0
 """One in seven seconds."""
+
+
+def _in_tenths(interval_s: float) -> float:
+    """Arrivals are counted in tenths of a second."""
+    if abs(10 * interval_s - round(10 * interval_s)) > 1e-6 or interval_s < 0.1:
+        raise ValueError(f"must be a multiple of 0.1; got {interval_s:g}")
+    return interval_s
 
 
 class RuleKeys(Keys):
@@ -109,7 +116,9 @@ class AdaptiveOptions(Keys):
     """Our own: a rule for the backlog every second, its prices chosen by looking ahead through the closed loop."""
 
     name: Literal["adaptive"] = "adaptive"
-    interval_s: Positive = Field(default=1.0, description="time between two looks at the backlog, s")
+    interval_s: Annotated[Positive, AfterValidator(_in_tenths)] = Field(
+        default=1.0, description="time between two looks at the backlog, s; a multiple of 0.1"
+    )
     replan_s: Positive = Field(default=15.0, description="time between two choices of the rule's prices, s")
     ahead: Literal["replay", "map", "both"] = Field(
         default="replay",

@@ -53,7 +53,10 @@ def run(
     """Let a policy control a pipeline for as long as tuples of the trace arrive."""
     simulation = Simulation(pipeline, trace, seed, conditions=conditions, kept_iats=kept_iats)
     engine = simulation if metrics is None else MonitoredSimulation(simulation, metrics)
-    knowledge = Knowledge(pipeline, actuation_delay_s=simulation.conditions.share_delay_s)
+    delays_s = [simulation.conditions.share_delay_s]
+    if any(operator.max_replicas > operator.min_replicas for operator in pipeline.operators):
+        delays_s.append(simulation.conditions.replicas_delay_s)
+    knowledge = Knowledge(pipeline, actuation_delay_s=max(delays_s))
     rounds: list[Round] = []
 
     def record(this: Round) -> None:
