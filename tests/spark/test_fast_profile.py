@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mead.spark.fast_profile import QUIET_FILE_SYSTEM, FastProfile
+from mead.spark.fast_profile import QUIET_FILES, FastProfile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +28,6 @@ def test_nothing_is_set_when_all_parts_are_off() -> None:
 
 def test_parts_do_not_share_settings() -> None:
     alone = [FastProfile(**dict.fromkeys(PARTS, False) | {part: True}).settings() for part in PARTS]
-    assert all(alone)
     together: dict[str, str] = {}
     for settings in alone:
         assert not together.keys() & settings.keys()
@@ -77,11 +76,34 @@ class TestQuietCommits:
         manager.mkdirs(folder)
         return manager, jvm.org.apache.hadoop.fs.Path(folder, "1")
 
-    def test_local_files_are_served_by_the_quiet_file_system(self, spark: SparkSession) -> None:
+    def test_local_files_are_written_by_the_quiet_classes(self, spark: SparkSession) -> None:
         jvm: Any = spark.sparkContext._jvm
-        conf = spark._jsparkSession.sessionState().newHadoopConf()
-        served = jvm.org.apache.hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), conf)
-        assert served.getClass().getName() == QUIET_FILE_SYSTEM
+        hadoop = spark._jsparkSession.sessionState().newHadoopConf()
+        root = jvm.java.net.URI("file:///")
+        served = (
+            jvm.org.apache.hadoop.fs.AbstractFileSystem.get(root, hadoop),
+            jvm.org.apache.hadoop.fs.FileSystem.get(root, hadoop),
+        )
+        assert [files.getClass().getName() for files in served] == list(QUIET_FILES.values())
+
+    def test_spark_keeps_its_own_checkpoint_manager(self, spark: SparkSession, checkpoints: tuple[Any, Any]) -> None:
+        manager, _ = checkpoints
+        assert manager.getClass().getSimpleName() == "FileContextBasedCheckpointFileManager"
+        assert spark.conf.get("spark.sql.streaming.checkpointFileManagerClass", None) is None
+
+    def test_files_and_links_look_as_in_hadoop(self, spark: SparkSession, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("four")
+        (tmp_path / "link").symlink_to(tmp_path / "file")
+        jvm: Any = spark.sparkContext._jvm
+        stock = jvm.org.apache.hadoop.conf.Configuration()
+        quiet = spark._jsparkSession.sessionState().newHadoopConf()
+        for name in ("file", "link"):
+            path = jvm.org.apache.hadoop.fs.Path(f"file://{tmp_path}/{name}")
+            seen, expected = (
+                jvm.org.apache.hadoop.fs.FileContext.getFileContext(path.toUri(), hadoop).getFileLinkStatus(path)
+                for hadoop in (quiet, stock)
+            )
+            assert seen.toString() == expected.toString()
 
     def test_file_is_not_there_before_it_is_complete(self, checkpoints: tuple[Any, Any]) -> None:
         manager, path = checkpoints

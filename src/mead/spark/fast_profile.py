@@ -18,31 +18,64 @@ if TYPE_CHECKING:
 
 DAEMON_MODULE = "mead.spark.worker_daemon"
 
-CHECKPOINTS_BY_FILE_SYSTEM = (
-    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-)
-"""The only checkpoint manager that asks for ``fs.file.impl``; local disks get another one by default."""
+QUIET_FILES = {"fs.AbstractFileSystem.file.impl": "mead.QuietLocalFs", "fs.file.impl": "mead.QuietLocalFileSystem"}
+"""Hadoop has two interfaces to local files: Spark writes checkpoints through the first, and data through the second."""
 
-QUIET_FILE_SYSTEM = "mead.QuietLocalFileSystem"
-
-QUIET_FILE_SYSTEM_SOURCE = """
+QUIET_FILES_SOURCE = """
 package mead;
 
-public class QuietLocalFileSystem extends org.apache.hadoop.fs.LocalFileSystem {
-    public QuietLocalFileSystem() {
-        super(new Raw());
+import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumFs;
+import org.apache.hadoop.fs.DelegateToFileSystem;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FsConstants;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.fs.permission.FsPermission;
+
+public class QuietLocalFs extends ChecksumFs {
+    public QuietLocalFs(URI root, Configuration settings) throws IOException, URISyntaxException {
+        super(new Unchecked(settings));
     }
 
-    public static class Raw extends org.apache.hadoop.fs.RawLocalFileSystem {
-        public void setPermission(
-                org.apache.hadoop.fs.Path path, org.apache.hadoop.fs.permission.FsPermission permission) {
+    public static class Unchecked extends DelegateToFileSystem {
+        public Unchecked(Configuration settings) throws IOException, URISyntaxException {
+            super(FsConstants.LOCAL_FS_URI, new Quiet(), settings, "file", false);
+        }
+
+        public int getUriDefaultPort() {
+            return -1;
+        }
+
+        public boolean isValidName(String path) {
+            return true;
+        }
+    }
+
+    public static class Quiet extends RawLocalFileSystem {
+        public void setPermission(Path path, FsPermission permission) {
+        }
+
+        public FileStatus getFileLinkStatus(Path path) throws IOException {
+            boolean link = Files.isSymbolicLink(pathToFile(path).toPath());
+            return link ? super.getFileLinkStatus(path) : getFileStatus(path);
         }
     }
 }
-"""
-"""Hadoop's local file system, but files keep the permissions that the user's umask gives them.
 
-Without Hadoop's native library each new file costs a fork of ``chmod``. Writing and renaming are untouched.
+public class QuietLocalFileSystem extends LocalFileSystem {
+    public QuietLocalFileSystem() {
+        super(new QuietLocalFs.Quiet());
+    }
+}
+"""
+"""Hadoop's local files, with two differences. Files keep the permissions that the umask gives them, and only a symbolic
+link is looked at as one. Without its native library Hadoop starts ``chmod`` and ``readlink`` for these, for every file.
 """
 
 
@@ -54,7 +87,7 @@ class FastProfile:
     """Python workers are forked with their libraries loaded and out of the garbage collector's sight."""
 
     quiet_commits: bool = True
-    """Checkpoints on local disks are written without a fork of ``chmod`` per file. Local masters only."""
+    """Files on local disks, checkpoints above all, are written without starting programs. Local masters only."""
 
     unix_sockets: bool = True
     """Spark and its Python workers talk through Unix domain sockets and not through TCP."""
@@ -63,12 +96,10 @@ class FastProfile:
     """No adaptive planning and no wait for a better place to run: on one machine both only take time."""
 
     def settings(self) -> dict[str, str]:
-        """What has to be set before the session starts."""
+        """What has to be set before the session starts. Quiet commits have no setting: `start` brings them."""
         settings = {}
         if self.frozen_workers:
             settings["spark.python.daemon.module"] = DAEMON_MODULE
-        if self.quiet_commits:
-            settings["spark.sql.streaming.checkpointFileManagerClass"] = CHECKPOINTS_BY_FILE_SYSTEM
         if self.unix_sockets:
             settings["spark.python.unix.domain.socket.enabled"] = "true"
         if self.plain_planning:
@@ -79,28 +110,29 @@ class FastProfile:
         """Start a session with this profile. What ``builder`` sets itself is overridden by the parts that are on."""
         spark = builder.config(map=dict(self.settings())).getOrCreate()
         if self.quiet_commits:
-            quiet_local_file_system(spark)
+            quiet_local_files(spark)
         return spark
 
 
-def quiet_local_file_system(spark: SparkSession) -> None:
-    """Let Hadoop's ``file:`` paths be served by the quiet file system, compiled here by the compiler Spark ships.
+def quiet_local_files(spark: SparkSession) -> None:
+    """Let Hadoop write local files by the quiet classes, compiled here by the compiler that Spark ships.
 
-    Executors in other processes would not know the class, so only a local master gets it; elsewhere nothing changes.
-    Other schemes (hdfs, s3a, abfs, ...) are never touched.
+    Executors in other processes would not know the classes, so only a local master gets them; elsewhere nothing
+    changes. Other schemes (hdfs, s3a, abfs, ...) are never touched.
     """
     context = spark.sparkContext
     if not context._jsc.sc().isLocal():  # noqa: SLF001 - the Python API does not tell
         return
     jvm: Any = context._jvm  # noqa: SLF001 - the only way to Hadoop's settings
     hadoop = context._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
-    if hadoop.get("fs.file.impl") == QUIET_FILE_SYSTEM:
+    if any(hadoop.get(setting) == name for setting, name in QUIET_FILES.items()):
         return
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(hadoop.getClassLoader())
-    compiler.cook(QUIET_FILE_SYSTEM_SOURCE)
+    compiler.cook(QUIET_FILES_SOURCE)
     hadoop.setClassLoader(compiler.getClassLoader())
-    hadoop.set("fs.file.impl", QUIET_FILE_SYSTEM)
+    for setting, name in QUIET_FILES.items():
+        hadoop.set(setting, name)
     served = jvm.org.apache.hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), hadoop)
-    if served.getClass().getName() != QUIET_FILE_SYSTEM:  # one from before is cached, and would be used on
+    if served.getClass().getName() != QUIET_FILES["fs.file.impl"]:  # one from before is cached, and would be used on
         hadoop.set("fs.file.impl.disable.cache", "true")
