@@ -88,6 +88,36 @@ def test_workers_are_born_in_their_operators_cgroup(spark: SparkSession, tmp_pat
             assert str(row.daemon) in (group / "cgroup.procs").read_text().split()
 
 
+def test_source_belongs_to_the_operator_that_registered_it(spark: SparkSession) -> None:
+    from pyspark.sql.datasource import DataSource, DataSourceReader
+
+    class Reader(DataSourceReader):
+        def read(self, partition: object) -> Iterator[tuple[str | None]]:
+            import os
+
+            del partition
+            yield (os.environ.get("MEAD_OPERATOR"),)
+
+    class Environment(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "environment"
+
+        def schema(self) -> str:
+            return "operator string"
+
+        def reader(self, schema: object) -> Reader:
+            del schema
+            return Reader()
+
+    with own_workers(spark, "first"):
+        spark.dataSource.register(Environment)
+    with own_workers(spark, "second"):
+        seen = spark.read.format("environment").load().first()
+    assert seen is not None
+    assert seen.operator == "first"
+
+
 def test_environment_is_restored(spark: SparkSession) -> None:
     environment = spark.sparkContext.environment
     before = dict(environment)

@@ -25,8 +25,9 @@ OPERATOR_VARIABLE = "MEAD_OPERATOR"
 def own_workers(spark: SparkSession, operator: str, cgroup: str = "") -> Iterator[None]:
     """Python functions that are used in a query inside this block run in workers of this operator's own.
 
-    ``cgroup`` is what `worker_daemon` joins: directories separated as in PATH. Build the query and start it inside
-    the block; afterwards the Spark context's environment is as before.
+    ``cgroup`` is what `worker_daemon` joins: directories separated as in PATH. Afterwards the Spark context's
+    environment is as before. A Python data source reads in the workers of the block in which it was registered, so
+    an operator that reads one registers it, under a name of its own, in its block.
 
     The environment is one for all threads of the application: build operators one after the other.
     """
