@@ -137,6 +137,13 @@ def test_the_help_names_the_policies_that_there_are() -> None:
     assert all(name in " ".join(run("--help").stdout.split()) for name in POLICY_NAMES)
 
 
+@pytest.mark.parametrize("command", ["simulate", "plan"])
+def test_help_lists_the_options_of_the_policies(command: str) -> None:
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "100", "NO_COLOR": "1"}).stdout
+    for kind in POLICIES.values():
+        assert all(f"• {key}: " in shown for key in kind.model_fields if key != "name")
+
+
 def test_options_change_what_the_file_says_of_its_policy(bursty: Path, tmp_path: Path) -> None:
     file = tmp_path / "file.yaml"
     file.write_text(LOG_ANALYSIS.read_text().split("policy:")[0] + "policy: {name: static, share: 0.55, interval_s: 5}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mead.config.pipeline_file import OperatorKeys, PipelineKeys
 from mead.config.policy_choice import POLICIES
-from mead.config.reference import tables, with_tables
+from mead.config.reference import policy_help, tables, with_tables
 
 PAGE = Path(__file__).parents[2] / "docs/reference/pipeline-file.md"
 
@@ -35,6 +35,22 @@ def test_rows_show_type_unit_bounds_and_default() -> None:
     assert any(row.startswith("| `scv` | number ≥ 0, ≤ 1,000,000 | 0.5 |") for row in rows)
     assert any(row.startswith("| `pNN_s` | number > 0, s |") for row in rows)
     assert any(row.startswith("| `batch` | keys, see [batch](#batch) | tuple by tuple |") for row in rows)
+
+
+def test_help_has_every_option_of_every_policy_once_per_group() -> None:
+    groups = policy_help().split("\n\n**")[1:]
+    listed = {
+        name: {line.split("`")[1] for line in options.splitlines() if line.startswith("* `")}
+        for names, _, options in (group.partition("**") for group in groups)
+        for name in names.split(", ")
+    }
+    assert listed == {name: kind.model_fields.keys() - {"name"} for name, kind in POLICIES.items()}
+
+
+def test_help_says_meaning_type_unit_and_default() -> None:
+    lines = policy_help().splitlines()
+    assert "* `catch_up_s`: time in which a backlog should be gone (number > 0, s; default `300`)" in lines
+    assert "* `best`: how many MAPs of every window (whole number ≥ 1, ≤ 20; default `5`)" in lines
 
 
 def test_every_key_is_described() -> None:

@@ -11,6 +11,7 @@ import typer
 
 import mead
 from mead.cli import evaluate, fit, generate, history, plan, simulate, solve
+from mead.cli.inputs import HelpsWithPolicies
 from mead.cli.terminal import OneLineErrors
 
 app = typer.Typer(
@@ -24,9 +25,9 @@ app.add_typer(generate.app, name="generate")
 app.add_typer(evaluate.app, name="evaluate")
 app.command(cls=fit.SeveralWindows)(fit.fit)
 app.command()(solve.solve)
-app.command()(simulate.simulate)
+app.command(cls=HelpsWithPolicies)(simulate.simulate)
 app.command()(history.history)
-app.command()(plan.plan)
+app.command(cls=HelpsWithPolicies)(plan.plan)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
@@ -29,6 +30,21 @@ UnitOption: TypeAlias = Literal["s", "ms", "us", "ns"] | None
 UnitName = Annotated[UnitOption, typer.Option(help="Unit of the numbers, where no name tells it.")]
 Sorted = Annotated[bool, typer.Option("--sort", help="Put time stamps in order that are not.")]
 PlotPath = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw to this file: .png, .pdf or .svg.")]
+
+
+class HelpsWithPolicies(TyperCommand):
+    """A command whose help ends with the options of the policies."""
+
+    @property
+    def epilog(self) -> str:
+        """Made from the typed options, when somebody asks for help."""
+        from mead.config.reference import policy_help
+
+        return policy_help()
+
+    @epilog.setter
+    def epilog(self, _: str | None) -> None:
+        """The base class sets one of its own."""
 
 
 def read_pipeline_or_fail(ctx: typer.Context, path: Path) -> PipelineFile:

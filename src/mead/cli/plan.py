@@ -40,7 +40,7 @@ def plan(
     """What each policy would allocate at the end of a trace, what would come of it, and what other bounds would cost.
 
     Nothing is run but the last minutes of the trace, in virtual time. The policy of the pipeline file has the options
-    that are given there, the others their defaults.
+    that are given there, the others their defaults, see below.
 
     Example: `mead plan examples/log-analysis.yaml --trace arrivals.parquet --policy map --policy mg1`
     """

@@ -34,7 +34,7 @@ def simulate(
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="An option of the policy, as in a pipeline file; may be repeated."),
+        typer.Option(metavar="KEY=VALUE", help="An option of the policy, see below; may be repeated."),
     ] = None,
     duration: Annotated[float | None, typer.Option(metavar="SECONDS", help="Only the first part of the trace.")] = None,
     iat: AreIats = False,
@@ -48,8 +48,7 @@ def simulate(
 ) -> None:
     """Run a pipeline under a policy in virtual time: half an hour takes seconds.
 
-    Shows what the response times were, whether the requirements were met, and what it cost. The options of every
-    policy, with unit and default, are in `docs/reference/pipeline-file.md`.
+    Shows what the response times were, whether the requirements were met, and what it cost.
 
     Example: `mead simulate examples/log-analysis.yaml --trace arrivals.parquet --policy map --option best=3`
     """

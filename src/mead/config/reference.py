@@ -1,6 +1,6 @@
-"""The tables of the reference page, made from the typed keys: key, type and unit, default, meaning.
+"""The tables of the reference page, and what ``--help`` says of policies, made from the typed keys.
 
-``python -m mead.config.reference PAGE`` writes them into a page, between its two marks.
+Each has key, type and unit, default, meaning. ``python -m mead.config.reference PAGE`` writes them into a page, between its two marks.
 """
 
 from __future__ import annotations
@@ -38,6 +38,23 @@ def tables() -> str:
     return "\n".join(parts)
 
 
+def policy_help() -> str:
+    """The options of all policies as lists in Markdown. Policies with the same options share one."""
+    groups: dict[str, list[str]] = {}
+    for name, kind in POLICIES.items():
+        options = [
+            f"* `{key}`: {meaning} ({kind_of_value}; default {default})"
+            for key, kind_of_value, default, meaning in _rows(kind)
+        ]
+        groups.setdefault("\n".join(options), []).append(name)
+    return "\n\n".join(
+        [
+            "Options of the policies, as they stand in a pipeline file and in `--option`:",
+            *(f"**{', '.join(names)}**\n\n{options}" for options, names in groups.items()),
+        ]
+    )
+
+
 def with_tables(page: str) -> str:
     """A page with the tables as they are now."""
     before, rest = page.split(BEGIN)
@@ -46,25 +63,31 @@ def with_tables(page: str) -> str:
 
 
 def _section(heading: str, kind: type[BaseModel]) -> Iterator[str]:
-    schema = kind.model_json_schema()
     yield f"{heading}\n"
     yield f"{' '.join((kind.__doc__ or '').split())}\n"
     yield "| key | type and unit | default | meaning |"
     yield "|---|---|---|---|"
+    for key, *cells in _rows(kind):
+        yield f"| `{key}` | {' | '.join(cells)} |"
+    yield ""
+
+
+def _rows(kind: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
+    """Key, type and unit, default, meaning."""
+    schema = kind.model_json_schema()
     required = schema.get("required", [])
     for key, entry in schema["properties"].items():
         if "const" not in entry:
             yield _row(key, entry, "required" if key in required else _default(entry.get("default")))
     if isinstance(schema.get("additionalProperties"), dict):
         yield _row("pNN_s", schema["additionalProperties"], "")
-    yield ""
 
 
-def _row(key: str, entry: Mapping[str, Any], default: str) -> str:
+def _row(key: str, entry: Mapping[str, Any], default: str) -> tuple[str, str, str, str]:
     unit = next((unit for ending, unit in UNITS.items() if key.endswith(ending)), "")
     meaning, _, otherwise = entry.get("description", "").partition("; default ")
     kind = _kind(entry) + (f", {unit}" if unit else "")
-    return f"| `{key}` | {kind} | {default or otherwise} | {meaning.removesuffix(f', {unit}')} |"
+    return key, kind, default or otherwise, meaning.removesuffix(f", {unit}")
 
 
 def _default(value: object) -> str:
