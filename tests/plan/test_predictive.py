@@ -169,3 +169,21 @@ def test_more_cpu_never_makes_a_predicted_response_longer(
     assert isinstance(before, Unstable) or not isinstance(after, Unstable)
     for percent in (None, 95.0):
         assert response_s(after, percent) <= response_s(before, percent) * (1 + 1e-3)
+
+
+@EVERY
+@pytest.mark.parametrize(("demand_s", "share"), [(0.002, 0.7), (0.02, 1.0)])
+def test_an_operator_that_nothing_is_required_of_keeps_up_or_is_named(
+    name: str, demand_s: float, share: float, observed: Observer
+) -> None:
+    operators = [Operator("parser", 0.0001), Operator("counter", demand_s), Operator("matcher", 0.0015)]
+    edges = [Edge("parser", "counter"), Edge("parser", "matcher")]
+    options = OPTIONS[name].model_copy(update={"one_level_down": False})
+    for requirements in ([Requirement("parser>matcher", bound_s=1.0)], []):
+        pipeline = Pipeline("fork", operators, edges, requirements)
+        iats_s = np.random.default_rng(1).exponential(1 / 300, 4_000)
+        plan = planned(options, observed(pipeline, iats_s=iats_s), pipeline)
+        assert plan.target["counter"].share == share
+        assert plan.predicted["parser>counter"].stable is (share < 1)
+        assert ("NO ALLOCATION" in plan.reason) is (share == 1)
+        assert ("counter overloaded (utilization" in plan.reason) is (share == 1)

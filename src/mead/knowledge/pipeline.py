@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf
 
 import numpy as np
@@ -85,6 +85,22 @@ class Operator:
     def least(self) -> Resources:
         """The least that it may have."""
         return Resources(self.shares[0], self.min_replicas)
+
+    @property
+    def levels(self) -> tuple[Resources, ...]:
+        """All that it may be given, the cheapest first, and of what costs the same the fewest replicas first.
+
+        >>> [str(level) for level in Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2).levels]
+        ['0.5', '1', '2 x 0.5', '2 x 1']
+        """
+        return _levels(self.shares, self.min_replicas, self.max_replicas)
+
+
+@lru_cache(maxsize=256)
+def _levels(shares: tuple[float, ...], min_replicas: int, max_replicas: int) -> tuple[Resources, ...]:
+    """Apart from the operator: a loop makes operators with other demands every second."""
+    every = (Resources(share, k) for k in range(min_replicas, max_replicas + 1) for share in shares)
+    return tuple(sorted(every, key=lambda r: (round(r.cores, 9), r.replicas)))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
-from mead.plan.rules import bounded
+from mead.plan.rules import ROUNDING
 from mead.plan.steps import Steps, unusable
 
 
@@ -99,6 +99,4 @@ def cheapest_with(cores: float, operator: Operator) -> Resources:
     >>> cheapest_with(1.2, Operator("matcher", 0.001, max_replicas=4))
     Resources(share=0.4, replicas=3)
     """
-    replicas = range(operator.min_replicas, operator.max_replicas + 1)
-    enough = [Resources(s, k) for k in replicas for s in operator.shares if s * k >= cores - 1e-9]
-    return bounded(min(enough, key=lambda r: (round(r.cores, 9), r.replicas), default=operator.most), operator)
+    return next((level for level in operator.levels if level.cores >= cores - ROUNDING), operator.most)

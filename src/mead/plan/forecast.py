@@ -13,7 +13,7 @@ from mead.knowledge.requirement import Requirement
 from mead.models.network.sojourn import Part
 from mead.models.network.solve import NetworkSolution
 from mead.models.ph import PH
-from mead.models.queues.response import QueueSolution, ResponseTime, Unstable, check_percent
+from mead.models.queues.response import QueueSolution, ResponseTime, Unstable, check_percent, overloaded
 
 
 class Asked(Mapping[str, QueueSolution]):
@@ -153,6 +153,21 @@ def meets(solution: NetworkSolution, requirement: Requirement) -> bool:
     return response_s(solution.paths[requirement.path], requirement.percent) <= requirement.bound_s
 
 
+def overloads(solution: NetworkSolution) -> dict[str, float]:
+    """The operators that would fall behind for ever, with their utilizations.
+
+    Behind such an operator a model may know no response time either. That is not for want of speed there.
+    """
+    unstable = {name: queue for name, queue in solution.operators.items() if isinstance(queue, Unstable)}
+    busy = {name: queue.utilization for name, queue in unstable.items() if overloaded(queue.utilization)}
+    return busy or {name: queue.utilization for name, queue in unstable.items()}
+
+
+def enough(solution: NetworkSolution, requirements: Iterable[Requirement]) -> bool:
+    """Whether a prediction keeps every requirement, and no operator, on whatever path, falls behind for ever."""
+    return all(meets(solution, requirement) for requirement in requirements) and not overloads(solution)
+
+
 def predictions(solution: NetworkSolution) -> dict[str, Prediction]:
     """By path, as a plan reports it."""
     return {path: _prediction(queue) for path, queue in solution.paths.items()}
@@ -165,8 +180,9 @@ def _prediction(queue: QueueSolution) -> Prediction:
 
 
 def against(solution: NetworkSolution, requirements: Iterable[Requirement]) -> str:
-    """Predicted and required response times in words."""
-    return "; ".join(_against(solution.paths[r.path], r) for r in requirements)
+    """Predicted and required response times in words, and which operators are overloaded."""
+    busy = (f"{name} overloaded (utilization {utilization:.2f})" for name, utilization in overloads(solution).items())
+    return "; ".join([*(_against(solution.paths[r.path], r) for r in requirements), *busy])
 
 
 def _against(queue: QueueSolution, requirement: Requirement) -> str:

@@ -19,7 +19,7 @@ from mead.models.arrays import FloatArray
 from mead.models.fitting.windows import distinct
 from mead.models.network.solve import NetworkSolution
 from mead.plan.caution import higher_rate
-from mead.plan.forecast import against, meets, predictions, remembered, worst
+from mead.plan.forecast import against, enough, predictions, remembered, worst
 from mead.plan.search import Predictor, closest, exact, heuristic, trimmed
 from mead.plan.steps import Steps, unusable
 
@@ -96,11 +96,11 @@ class Predictive(ABC, Generic[Model]):
     def _target(self, pipeline: Pipeline, predict: Predictor) -> tuple[Allocation, str]:
         requirements = pipeline.requirements
         target = (heuristic if self.options.search == "heuristic" else exact)(pipeline, predict)
-        if all(meets(predict(target), requirement) for requirement in requirements):
+        if enough(predict(target), requirements):
             found = against(predict(target), requirements) or "nothing is required"
             return target, f"it is the cheapest found to meet all requirements: predicted {found}"
-        most = closest(pipeline)
-        if not all(meets(predict(most), requirement) for requirement in requirements):
+        most = closest(pipeline, predict)
+        if not enough(predict(most), requirements):
             found = against(predict(most), requirements)
             return most, f"NO ALLOCATION MEETS ALL REQUIREMENTS; {most} comes closest: predicted {found}"
         # Fig. 5 has given up a path that can be kept.

@@ -1,13 +1,15 @@
 """Which allocation is the cheapest that meets every requirement: the paper's heuristic, and the exact answer.
 
 Both ask a predictor for response times; where those come from (M/G/1, fitted MAPs, replay) is the policy's affair.
+Whatever is required, no operator may fall behind for ever, also where no requirement looks at it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from heapq import heappop, heappush
-from math import inf
 from typing import TypeAlias
 
 from mead.knowledge.allocation import Allocation, Resources
@@ -16,8 +18,8 @@ from mead.knowledge.requirement import Requirement
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.models.network.solve import NetworkSolution
 from mead.models.queues.response import Unstable, overloaded
-from mead.plan.forecast import meets, response_s
-from mead.plan.rules import one_up
+from mead.plan.forecast import enough, meets, response_s
+from mead.plan.rules import ROUNDING, one_up
 
 Predictor: TypeAlias = Callable[[Allocation], NetworkSolution]
 
@@ -32,14 +34,16 @@ def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
     """Fig. 5 of the MEAD paper: from the lowest level up, path by path, always the operator that answers latest.
 
     A step that gains less than ``LEAST_GAIN`` of the bound while the bound is still broken is undone, and the path
-    given up. An overloaded operator is raised regardless. Beyond the paper, replicas are added where the share is at
-    its highest; where they were, the share is lowered again as far as the requirements allow.
+    given up. An overloaded operator is raised regardless, and on whatever path. Beyond the paper, replicas are added
+    where the share is at its highest; where they were, the share is lowered again as far as the requirements allow.
     """
-    allocation = Allocation.of({operator.name: operator.least for operator in pipeline.operators})
+    allocation = _steady(pipeline, predict, _upward)
     for requirement in pipeline.requirements:
         solution = predict(allocation)
         while not meets(solution, requirement):
-            names = _slow(pipeline, requirement, solution)
+            if isinstance(solution.paths[requirement.path], Unstable):
+                break  # with all that there is
+            names = requirement.path.split(PATH_SEPARATOR)
             raised = {name: one_up(pipeline.operator(name), allocation[name]) for name in names}
             growing = [name for name in names if raised[name] != allocation[name]]
             if not growing:
@@ -51,46 +55,66 @@ def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
             after = predict(grown)
             before_s = response_s(solution.paths[requirement.path], requirement.percent)
             after_s = response_s(after.paths[requirement.path], requirement.percent)
-            hopeless = before_s - after_s < LEAST_GAIN * requirement.bound_s
-            if before_s < inf and hopeless and after_s > requirement.bound_s:
+            if before_s - after_s < LEAST_GAIN * requirement.bound_s and after_s > requirement.bound_s:
                 break
             allocation, solution = grown, after
-    if not all(meets(predict(allocation), requirement) for requirement in pipeline.requirements):
+    if not enough(predict(allocation), pipeline.requirements):
         return allocation
     for operator in pipeline.operators:
         if (replicas := allocation[operator.name].replicas) > operator.min_replicas:
             lower = (allocation.with_(operator.name, Resources(share, replicas)) for share in operator.shares)
-            allocation = next(a for a in lower if all(meets(predict(a), r) for r in pipeline.requirements))
+            allocation = next(a for a in lower if enough(predict(a), pipeline.requirements))
     return allocation
 
 
-def _slow(pipeline: Pipeline, requirement: Requirement, solution: NetworkSolution) -> list[str]:
-    """Where to look for more speed: on the path; under overload where that is, which may be on another way to it."""
-    if isinstance(solution.paths[requirement.path], Unstable):
-        ways = involved(pipeline, requirement)
-        busy = [
-            o.name for o in pipeline.operators if o.name in ways and overloaded(solution.operators[o.name].utilization)
-        ]
-        if busy:
-            return busy
-    return requirement.path.split(PATH_SEPARATOR)
+def _upward(operator: Operator) -> list[Resources]:
+    """From the least to the most, as the paper climbs: the share first."""
+    steps = [operator.least]
+    while (above := one_up(operator, steps[-1])) != steps[-1]:
+        steps.append(above)
+    return steps
+
+
+def _steady(pipeline: Pipeline, predict: Predictor, steps: Callable[[Operator], Sequence[Resources]]) -> Allocation:
+    """For every operator the first of its steps at which it keeps up, or the last if it never does.
+
+    Whether it does depends on its own speed alone, if those before it keep up; they have their turn first.
+    """
+    allocation = Allocation.of({operator.name: operator.least for operator in pipeline.operators})
+    for name in pipeline.order:
+        if not _keeps_up(name, pipeline, predict, allocation):
+            tried = [allocation.with_(name, resources) for resources in steps(pipeline.operator(name))]
+            place = bisect_left(tried, 1, hi=len(tried) - 1, key=partial(_keeps_up, name, pipeline, predict))
+            allocation = tried[place]
+    return allocation
+
+
+def _keeps_up(name: str, pipeline: Pipeline, predict: Predictor, allocation: Allocation) -> bool:
+    """Whether an operator does. Behind one that does not, a model may have no answer; that is not for want of speed."""
+    operators = predict(allocation).operators
+    queue = operators[name]
+    if not isinstance(queue, Unstable):
+        return True
+    before = (edge.source for edge in pipeline.edges if edge.target == name and edge not in pipeline.returns)
+    return not overloaded(queue.utilization) and any(isinstance(operators[source], Unstable) for source in before)
 
 
 def exact(pipeline: Pipeline, predict: Predictor) -> Allocation:
     """The cheapest allocation that meets every requirement; where there is none, the one that comes closest.
 
     Allocations are tried in the order of their cost. It relies on more CPU never making a predicted response time
-    longer, and so leaves out what need not be tried: levels at which an operator breaks a requirement even if all
-    others have all they may have; and, where a path has failed, whatever gives no more to those it depends on. Many
-    operators with many replicas are still too many: after ``MOST_TRIED`` it gives up with an error.
+    longer, and so leaves out what need not be tried: levels at which an operator falls behind, or breaks a requirement
+    even if all others have all they may have; and, where a path has failed, whatever gives no more to those it depends
+    on. Many operators with many replicas are still too many: after ``MOST_TRIED`` it gives up with an error.
     """
-    top = closest(pipeline)
-    if not all(meets(predict(top), requirement) for requirement in pipeline.requirements):
+    steady = _steady(pipeline, predict, lambda operator: operator.levels)
+    top = _all_that_helps(pipeline, steady)
+    if not enough(predict(top), pipeline.requirements):
         return top
     levels = {
         operator.name: [
             resources
-            for resources in _levels(operator)
+            for resources in _from(steady, operator)
             if all(meets(predict(top.with_(operator.name, resources)), r) for r in pipeline.requirements)
         ]
         for operator in pipeline.operators
@@ -120,19 +144,29 @@ def trimmed(pipeline: Pipeline, predict: Predictor) -> Allocation:
 
     Not always the cheapest, but it gives up nothing that can be met, and tries every level of every operator once.
     """
-    allocation = closest(pipeline)
+    steady = _steady(pipeline, predict, lambda operator: operator.levels)
+    allocation = _all_that_helps(pipeline, steady)
     for operator in sorted(pipeline.operators, key=lambda o: -o.most.cores):
         if operator.name in involved(pipeline, *pipeline.requirements):
-            levels = (allocation.with_(operator.name, resources) for resources in _levels(operator))
+            levels = (allocation.with_(operator.name, resources) for resources in _from(steady, operator))
             meeting = (a for a in levels if all(meets(predict(a), r) for r in pipeline.requirements))
             allocation = next(meeting, allocation)
     return allocation
 
 
-def closest(pipeline: Pipeline) -> Allocation:
-    """All that can help the requirements, and no more: the operators on their ways get all they may have."""
+def closest(pipeline: Pipeline, predict: Predictor) -> Allocation:
+    """All that can help the requirements: the operators on their ways get all they may have, others what they need."""
+    return _all_that_helps(pipeline, _steady(pipeline, predict, lambda operator: operator.levels))
+
+
+def _all_that_helps(pipeline: Pipeline, steady: Allocation) -> Allocation:
     helpful = involved(pipeline, *pipeline.requirements)
-    return Allocation.of({o.name: o.most if o.name in helpful else o.least for o in pipeline.operators})
+    return Allocation.of({o.name: o.most if o.name in helpful else steady[o.name] for o in pipeline.operators})
+
+
+def _from(steady: Allocation, operator: Operator) -> Iterator[Resources]:
+    """The levels at which an operator keeps up."""
+    return (level for level in operator.levels if level.cores >= steady[operator.name].cores - ROUNDING)
 
 
 def involved(pipeline: Pipeline, *requirements: Requirement) -> set[str]:
@@ -163,8 +197,3 @@ def _by_cost(levels: dict[str, list[Resources]]) -> Iterator[dict[str, Resources
 
 def _no_more(given: list[Resources], before: list[Resources]) -> bool:
     return all(a.share <= b.share and a.replicas <= b.replicas for a, b in zip(given, before, strict=True))
-
-
-def _levels(operator: Operator) -> list[Resources]:
-    replicas = range(operator.min_replicas, operator.max_replicas + 1)
-    return sorted((Resources(share, k) for share in operator.shares for k in replicas), key=lambda r: r.cores)
