@@ -7,6 +7,7 @@ from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.models.arrays import FloatArray
 from mead.models.network.graph import Edge
+from mead.models.queues.replay import DEFAULT_SEQUENCES, ReplayResponse
 from mead.models.queues.response import ResponseTime, Unstable
 from mead.plan.replayed import Draws, WindowReplay
 from mead.simulate.simulation import Simulation
@@ -39,6 +40,11 @@ PIPELINES = {
         "diamond",
         [Operator("a", 0.0005), Operator("b", 0.001), Operator("c", 0.0002), Operator("d", 0.0006)],
         [Edge("a", "b"), Edge("a", "c"), Edge("b", "d"), Edge("c", "d", 0.5)],
+    ),
+    "filter behind a merge": Pipeline(
+        "merge-filter",
+        [Operator(name, 0.0005) for name in "abcd"] + [Operator("e", 0.002, max_replicas=2), Operator("f", 0.001)],
+        [Edge("a", "b"), Edge("a", "c", 0.7), Edge("b", "d"), Edge("c", "d"), Edge("d", "e", 0.5), Edge("e", "f", 1.2)],
     ),
     "replicas": Pipeline("replicas", [Operator("a", 0.004, max_replicas=3), Operator("b", 0.001)], [Edge("a", "b")]),
     "micro-batches": Pipeline(
@@ -76,3 +82,27 @@ def test_operators_before_a_change_are_not_replayed_again(bursty: FloatArray) ->
         window.solution(pipeline, pipeline.most.with_("b", Resources(share))).paths["a>b"].utilization  # noqa: B018
     replayed_of = [key[1] for key in window._served]
     assert (replayed_of.count("a"), replayed_of.count("b")) == (1, 3)
+
+
+def test_a_tuple_goes_the_same_way_at_any_speed(bursty: FloatArray) -> None:
+    pipeline = PIPELINES["filter behind a merge"]
+    window = WindowReplay(bursty[:2_001], Draws(0))
+    taken = []
+    for share in (0.55, 1.0):
+        network = window.solution(pipeline, pipeline.most.with_("b", Resources(share)))
+        for path in pipeline.paths:
+            response = network.paths[path]
+            assert isinstance(response, ReplayResponse)
+            taken.append(response.response_s.shape)
+    assert taken[:2] == taken[2:]
+    assert all(rows == DEFAULT_SEQUENCES for rows, _ in taken)
+
+
+def test_where_no_tuple_of_the_window_came_by_the_service_is_what_is_left(bursty: FloatArray) -> None:
+    pipeline = Pipeline(
+        "rare", [Operator("a", 0.001), Operator("b", 0.01), Operator("c", 0.02)], [Edge("a", "b", 1e-9), Edge("b", "c")]
+    )
+    assert replayed(pipeline, pipeline.most, bursty[:300], "a>b>c").mean_s == pytest.approx(0.031)
+    alone = WindowReplay(bursty[:300], Draws(0)).solution(pipeline, pipeline.most).operators["c"]
+    assert isinstance(alone, ReplayResponse)
+    assert alone.mean_s == pytest.approx(0.02)

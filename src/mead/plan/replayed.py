@@ -7,8 +7,8 @@ Only tuples that come back are not followed (see ``stations``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -58,14 +58,24 @@ def _roomy(tuples: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Tuples on their way, in the order in which they arrive; one row per sequence of service times."""
+    """Tuples on their way, in the order in which they arrive; one row per sequence of service times.
+
+    Tuples are the same in all rows, but where they overtake each other their order is not.
+    """
 
     time_s: FloatArray
+    number: IntArray
+    """Which tuple it is, from 0 up."""
     origin_s: FloatArray
-    """When they arrived at the source."""
+    """By number: when it arrived at the source."""
     way: IntArray
-    """By which of the ways to this operator they have come, the same order in all rows that have one way only."""
+    """By number: on which of the ways to this operator it has come."""
     ways: tuple[tuple[str, ...], ...]
+
+    @property
+    def response_s(self) -> FloatArray:
+        """Since they arrived at the source."""
+        return np.asarray(self.time_s - self.origin_s[self.number])
 
 
 @dataclass(eq=False)
@@ -97,7 +107,7 @@ class _Run:
     def operator(self, name: str) -> QueueSolution:
         served = self._served(name)
         utilization = self._utilization(name)
-        return Unstable(utilization) if isinstance(served, Unstable) else ReplayResponse(utilization, served[1])
+        return Unstable(utilization) if isinstance(served, Unstable) else self._met((name,), served[1], utilization)
 
     def path(self, name: str) -> QueueSolution:
         way = tuple(name.split(PATH_SEPARATOR))
@@ -106,11 +116,18 @@ class _Run:
         if isinstance(served, Unstable) or overloaded(busiest):
             return Unstable(busiest)
         stream, _ = served
-        response_s = stream.time_s - stream.origin_s
+        response_s = stream.response_s
         if len(stream.ways) > 1:
-            taken = stream.way == stream.ways.index(way)
-            response_s = response_s[taken].reshape(taken.shape[0], -1)
-        return ReplayResponse(busiest, response_s)
+            taken = (stream.way == stream.ways.index(way))[stream.number]
+            response_s = response_s[taken].reshape(len(taken), -1)  # as many in every row
+        return self._met(way, response_s, busiest)
+
+    def _met(self, way: tuple[str, ...], response_s: FloatArray, utilization: float) -> ReplayResponse:
+        """What the tuples have met; if none came by in the window, what is certain to meet one that does."""
+        if response_s.size:
+            return ReplayResponse(utilization, response_s)
+        service_s = sum(self.network.operator(name).service.mean_s for name in way)
+        return ReplayResponse(utilization, np.array([[service_s]]))
 
     def _utilization(self, name: str) -> float:
         rate_per_s = self.window.iats_s.size / float(self.window.iats_s.sum()) * self._flow(name)
@@ -147,6 +164,8 @@ class _Run:
         stream = self._arriving(name)
         if isinstance(stream, Unstable):
             return stream
+        if not stream.time_s.size:
+            return stream, stream.time_s
         operator, station = self.pipeline.operator(name), self.network.operator(name)
         units = self.window.draws.services(operator, stream.time_s.shape[1])
         response_s = np.empty(stream.time_s.shape)
@@ -161,15 +180,17 @@ class _Run:
             if not isinstance(solution, ReplayResponse):  # just below 1 on the whole, and not on what reaches it
                 return Unstable(solution.utilization)
             response_s[row] = solution.response_s[0]
-        left_s = stream.time_s + response_s
-        leaving = Stream(left_s, stream.origin_s, stream.way, stream.ways)
+        leaving = replace(stream, time_s=stream.time_s + response_s)
         return (leaving if station.servers == 1 else _in_order(leaving)), response_s
 
     def _arriving(self, name: str) -> Stream | Unstable:
         edges = self.network.into(name)
         if not edges:
-            time_s = np.broadcast_to(np.cumsum(self.window.iats_s), (DEFAULT_SEQUENCES, self.window.iats_s.size))
-            return Stream(time_s, time_s, np.zeros(time_s.shape, dtype=np.int64), ((name,),))
+            origin_s = np.cumsum(self.window.iats_s)
+            rows = DEFAULT_SEQUENCES, origin_s.size
+            number = np.broadcast_to(np.arange(origin_s.size), rows)
+            way = np.zeros(origin_s.size, dtype=np.int64)
+            return Stream(np.broadcast_to(origin_s, rows), number, origin_s, way, ((name,),))
         inputs = []
         for edge in edges:
             served = self._served(edge.source)
@@ -178,33 +199,47 @@ class _Run:
             inputs.append(self._along(edge, served[0]))
         if len(inputs) == 1:
             return inputs[0]
-        first = np.cumsum([0, *(len(stream.ways) for stream in inputs[:-1])])
-        return _in_order(
-            Stream(
-                np.concatenate([stream.time_s for stream in inputs], axis=1),
-                np.concatenate([stream.origin_s for stream in inputs], axis=1),
-                np.concatenate([stream.way + i for stream, i in zip(inputs, first, strict=True)], axis=1),
-                tuple(way for stream in inputs for way in stream.ways),
-            )
-        )
+        return _merged(inputs)
 
     def _along(self, edge: Edge, stream: Stream) -> Stream:
-        """What goes along an edge: every tuple so many times, by its coin."""
+        """What goes along an edge: every tuple so many times, by its own coin, whenever it comes."""
         ways = tuple((*way, edge.target) for way in stream.ways)
-        tuples = stream.time_s.shape[1]
         whole = int(edge.selectivity)
-        copies = whole + (self.window.draws.coins(edge, tuples) < edge.selectivity - whole)
+        copies = whole + (self.window.draws.coins(edge, stream.way.size) < edge.selectivity - whole)
         if np.all(copies == 1):
-            return Stream(stream.time_s, stream.origin_s, stream.way, ways)
-        taken = np.repeat(np.arange(tuples), copies)
-        return Stream(stream.time_s[:, taken], stream.origin_s[:, taken], stream.way[:, taken], ways)
+            return replace(stream, ways=ways)
+        first = np.cumsum(copies) - copies  # by number, that of the first copy
+        times = copies[stream.number].ravel()
+        taken = np.repeat(np.arange(times.size), times)
+        which = np.arange(taken.size) - np.repeat(np.cumsum(times) - times, times)
+        rows = len(stream.time_s), int(copies.sum())
+        return Stream(
+            stream.time_s.ravel()[taken].reshape(rows),
+            (first[stream.number].ravel()[taken] + which).reshape(rows),
+            np.repeat(stream.origin_s, copies),
+            np.repeat(stream.way, copies),
+            ways,
+        )
+
+
+def _merged(streams: Sequence[Stream]) -> Stream:
+    first_number = np.cumsum([0, *(stream.way.size for stream in streams[:-1])])
+    first_way = np.cumsum([0, *(len(stream.ways) for stream in streams[:-1])])
+    return _in_order(
+        Stream(
+            np.concatenate([stream.time_s for stream in streams], axis=1),
+            np.concatenate([stream.number + i for stream, i in zip(streams, first_number, strict=True)], axis=1),
+            np.concatenate([stream.origin_s for stream in streams]),
+            np.concatenate([stream.way + i for stream, i in zip(streams, first_way, strict=True)]),
+            tuple(way for stream in streams for way in stream.ways),
+        )
+    )
 
 
 def _in_order(stream: Stream) -> Stream:
     order = np.argsort(stream.time_s, axis=1, kind="stable")
-    return Stream(
-        np.take_along_axis(stream.time_s, order, axis=1),
-        np.take_along_axis(stream.origin_s, order, axis=1),
-        np.take_along_axis(stream.way, order, axis=1),
-        stream.ways,
+    return replace(
+        stream,
+        time_s=np.take_along_axis(stream.time_s, order, axis=1),
+        number=np.take_along_axis(stream.number, order, axis=1),
     )
