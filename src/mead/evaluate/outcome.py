@@ -9,12 +9,12 @@ from itertools import pairwise
 import numpy as np
 
 from mead.evaluate.experiment import Run
-from mead.knowledge.requirement import Requirement
+from mead.knowledge.requirement import WINDOW_S, Requirement
 from mead.models.arrays import FloatArray
 from mead.simulate.simulation import Responses
 
-WINDOW_S, STEP_S = 300.0, 30.0
-"""A requirement is looked at in windows of five minutes that slide by half a minute."""
+STEP_S = 30.0
+"""The windows in which a requirement is looked at slide by half a minute."""
 
 MINUTE_S = 60.0
 

@@ -28,7 +28,9 @@ class PathReading:
     completed: int
     response_sum_s: float
     late: int
-    """How many took longer than the bound of the path's requirement; 0 where there is none."""
+    """How many took longer than the bound of the path's requirement, the strictest if it has several; 0 without."""
+    beyond: Mapping[float, int] = field(default_factory=dict)
+    """By bound, how many took longer; for the bounds of all percentile requirements on the path."""
 
     @property
     def mean_s(self) -> float | None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
+WINDOW_S = 300.0
+"""A requirement is to hold in every window of this length."""
+
 
 @dataclass(frozen=True)
 class Requirement:

@@ -11,11 +11,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from mead.knowledge.observation import PathReading
-from mead.knowledge.requirement import Requirement
+from mead.knowledge.requirement import WINDOW_S, Requirement
 from mead.models.arrays import FloatArray
-
-WINDOW_S = 300.0
-"""A requirement is to hold in every window of this length."""
 
 LONG_S = 1800.0
 """And over so long a time."""
@@ -56,7 +53,8 @@ class Account:
     def _used(self, reading: PathReading) -> float:
         if self.requirement.percent is None:
             return reading.response_sum_s / self.requirement.bound_s
-        return reading.late / (1 - self.requirement.percent / 100)
+        late = reading.beyond.get(self.requirement.bound_s, reading.late)
+        return late / (1 - self.requirement.percent / 100)
 
     def since(self, start_s: float) -> tuple[float, float]:
         """Tuples, and units used, after a time."""

@@ -28,6 +28,7 @@ from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.account import Account
 from mead.plan.futures import Futures
 from mead.plan.lookahead import Outlook, State, levels_of, look_ahead
+from mead.plan.orders import Orders
 from mead.plan.price_search import PriceSearch
 from mead.plan.pricing import CHANGE_COSTS, Rulebook, Setting, levels
 from mead.plan.steps import moved, unusable
@@ -70,7 +71,8 @@ class Adaptive:
         self._rulebook = Rulebook(options.interval_s)
         self._futures = Futures(options.ahead, options.window)
         self._accounts: dict[Requirement, Account] = {}
-        self._ratios: dict[Requirement, float] = {}
+        self.ratios: dict[Requirement, float] = {}
+        """By how much what came has exceeded what was predicted, lately."""
         self._setting = Setting({})
         self._rules: dict[str, Rule] = {}
         self._outlook: Outlook | None = None
@@ -80,7 +82,7 @@ class Adaptive:
         self._first_s = max(FIRST_S, 2 * options.interval_s)  # what follows what can be learned from two periods on
         self._planned_s, self._replan_s = 0.0, self._first_s
         self._past: deque[Moment] = deque()
-        self._orders: deque[tuple[float, Allocation]] = deque()
+        self._orders = Orders(options.interval_s)
 
     def analyze(self, observation: Observation, knowledge: Knowledge) -> str:
         """Book what has happened, and when it is time, choose the prices anew. Answers why nothing can be said."""
@@ -88,6 +90,7 @@ class Adaptive:
         if unknown := unusable(observation, pipeline):
             return unknown
         self._book(observation, pipeline)
+        self._orders.notice(observation.time_s, observation.allocation, knowledge.actuation_delay_s)
         if observation.time_s >= self._replan_s or self._surprised(observation):
             early_s = max(FIRST_S / 2, observation.time_s / 2)  # while there is little history, it soon doubles
             self._replan_s = observation.time_s + min(self.options.replan_s, early_s)
@@ -110,8 +113,8 @@ class Adaptive:
             if rule.cores.size > 1:
                 seen.append(f"{name} has {backlog} tuples waiting and gets {rate / self.interval_s:.0f}/s")
         allocation = Allocation.of(chosen)
-        self._orders.append((observation.time_s + observation.age_s, allocation))
-        reason = f"{moved(now, allocation) or 'keep'}, because {', '.join(seen)}; {self._explained(pipeline.most)}"
+        self._orders.add(observation.time_s + observation.age_s, allocation)
+        reason = f"{moved(now, allocation) or 'keep'}, because {', '.join(seen)}; {self._explained(allocation)}"
         return Plan(allocation, allocation, reason, self._predictions())
 
     def _surprised(self, observation: Observation) -> bool:
@@ -127,7 +130,7 @@ class Adaptive:
         for requirement in pipeline.requirements:
             account = self._accounts.setdefault(requirement, Account(requirement))
             account.add(now_s, observation.paths[requirement.path])
-            self._ratios.setdefault(requirement, 1.0)
+            self.ratios.setdefault(requirement, 1.0)
         if set(self._setting.prices) != set(pipeline.requirements):
             self._setting = Setting(dict.fromkeys(pipeline.requirements, START))
         count = float(observation.counts[-round(self.interval_s / COUNT_BIN_S) :].sum())
@@ -174,12 +177,14 @@ class Adaptive:
         path = requirement.path.split(PATH_SEPARATOR)
         waiting = sum(observation.operators[name].backlog / pipeline.visits[name] for name in path)
         target = self._accounts[requirement].target(observation.time_s, waiting, self._rate / self.interval_s)
-        ratio = self._ratios[requirement]
+        ratio = self.ratios[requirement]
         return target / ratio if ratio > TOLERATED else target
 
     def _check(self, observation: Observation, pipeline: Pipeline, counts: FloatArray, delay: int) -> None:
-        """Compare what the rules should have made of the last two minutes with what came of them."""
+        """Compare what the rules, if obeyed, should have made of the last two minutes with what came of them."""
         first = self._past[0]
+        if self._orders.ignored_s >= first.time_s:
+            return
         periods = round((observation.time_s - first.time_s) / self.interval_s)
         if not self._rules or periods * self.interval_s < CHECKED_S / 4:
             return
@@ -191,7 +196,7 @@ class Adaptive:
             tuples, used = account.since(first.time_s)
             # A tenth of the allowance on both sides: small numbers of late tuples say little.
             error = (used / max(tuples, 1.0) + 0.1) / (predicted[requirement] + 0.1)
-            self._ratios[requirement] += TRUST * (min(max(error, 0.5), 4.0) - self._ratios[requirement])
+            self.ratios[requirement] += TRUST * (min(max(error, 0.5), 4.0) - self.ratios[requirement])
 
     def _delay(self, observation: Observation, knowledge: Knowledge) -> int:
         """Periods from the readings to the effect of an order."""
@@ -200,26 +205,22 @@ class Adaptive:
     def _pending(self, observation: Observation, knowledge: Knowledge) -> dict[str, list[int]]:
         """The levels in force from the readings on until a new order acts, and the last one ordered."""
         delay = self._delay(observation, knowledge)
-        in_force = levels_of(observation.allocation, self._rules)
-        while self._orders and self._orders[0][0] < observation.time_s - 2 * knowledge.actuation_delay_s:
-            self._orders.popleft()
-        orders = [(s + knowledge.actuation_delay_s, levels_of(a, self._rules)) for s, a in self._orders]
-        pending = [in_force] * (delay + 1)
-        for d in range(1, delay + 1):
-            start_s = observation.time_s + (d - 1) * self.interval_s
-            pending[d - 1] = next((known for s, known in reversed(orders) if s <= start_s + 1e-9), in_force)
-            pending[-1] = orders[-1][1] if orders else in_force
-        return {name: [at[name] for at in pending] for name in self._rules}
+        seen, delay_s = observation.allocation, knowledge.actuation_delay_s
+        times_s = [observation.time_s + d * self.interval_s for d in range(delay)]
+        pending = [self._orders.in_force(time_s, seen, delay_s) for time_s in times_s]
+        pending.append(self._orders.last(seen) if delay else seen)
+        by_period = [levels_of(allocation, self._rules) for allocation in pending]
+        return {name: [at[name] for at in by_period] for name in self._rules}
 
     def _predictions(self) -> dict[str, Prediction]:
         return self._outlook.predictions if self._outlook else {}
 
-    def _explained(self, most: Allocation) -> str:
+    def _explained(self, chosen: Allocation) -> str:
         """The numbers behind the rules."""
         if self._outlook is None:
             return ""
         broken = [str(requirement) for requirement, used in self._outlook.usage.items() if used > 1]
         if broken and self._outlook.fullest:
-            return f"NO ALLOCATION KEEPS {' and '.join(broken)} under arrivals such as the last; {most} comes closest"
+            return f"NO ALLOCATION KEEPS {' and '.join(broken)} under arrivals such as the last; {chosen} comes closest"
         found = [f"{used:.0%} of the allowance of {r} used" for r, used in self._outlook.usage.items()]
         return f"the rule would have had {' and '.join(found) or 'no requirement'} at {self._outlook.cores:.2f} cores"

@@ -17,6 +17,7 @@ from mead.models.arrays import FloatArray
 from mead.models.control.kernel import Rule, follow, stays_s
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.account import usage
+from mead.plan.pricing import levels
 
 SEGMENTS_S = (600.0, 300.0, 120.0)
 """The worst of these last stretches counts: what is long past may be over, what is new may not last."""
@@ -41,6 +42,8 @@ class Outlook:
     changes_per_s: float
     operator_s: Mapping[str, float]
     """Mean stay at every operator."""
+    overloaded: frozenset[str]
+    """Operators to which more came than their highest level can do."""
     fullest: bool
     """Whether it is that of giving everything, all the time, wherever it helps."""
     _counts: FloatArray = field(repr=False)
@@ -51,6 +54,9 @@ class Outlook:
         """By path that has a requirement."""
         found = {}
         for path, response_s in self._responses_s.items():
+            if self.overloaded.intersection(path.split(PATH_SEPARATOR)):
+                found[path] = Prediction(None, None, stable=False)
+                continue
             order = np.argsort(response_s)
             reached = np.cumsum(self._counts[order])
             p95 = response_s[order][min(np.searchsorted(reached, 0.95 * reached[-1]), reached.size - 1)]
@@ -68,6 +74,7 @@ def look_ahead(
     out: dict[str, FloatArray] = {}
     stays: dict[str, FloatArray] = {}
     means: dict[str, float] = {}
+    overloaded: set[str] = set()
     cores, changes = 0.0, 0
     duration_s = counts.size * COUNT_BIN_S
     for name in pipeline.order:
@@ -86,15 +93,18 @@ def look_ahead(
             held * operator.demand_s,
             np.array(start.pending[name]),
         )
-        own_s = operator.demand_s * operator.min_replicas / paid
+        shares = np.array([resources.share for resources in levels(operator)])
+        own_s = operator.demand_s / shares[np.searchsorted(rule.cores, paid - 1e-9)]
         stays[name] = stays_s(held, inflow, out[name], COUNT_BIN_S, rule.speeds[-1] / operator.demand_s) + own_s
         means[name] = float(stays[name] @ inflow / max(inflow.sum(), 1e-9))
+        if inflow.sum() * operator.demand_s >= rule.speeds[-1] * duration_s:
+            overloaded.add(name)
         left = held + inflow.sum() - out[name].sum()
         cores += float(paid.mean()) + left * operator.demand_s / duration_s
         changes += changed
     responses = {r.path: _along(r.path, stays) for r in pipeline.requirements}
     used = {r: _worst(usage(r, responses[r.path]) * counts, counts) for r in pipeline.requirements}
-    return Outlook(used, cores, changes / duration_s, means, fullest, counts, responses)
+    return Outlook(used, cores, changes / duration_s, means, frozenset(overloaded), fullest, counts, responses)
 
 
 def _along(path: str, stays: Mapping[str, FloatArray]) -> FloatArray:

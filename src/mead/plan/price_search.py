@@ -76,7 +76,8 @@ class PriceSearch:
         pending = {name: [rule.cores.size - 1] * (self.delay + 1) for name, rule in rules.items()}
         start = State(dict.fromkeys(rules, 0.0), pending)
         seen = [look_ahead(self.pipeline, rules, counts, start, fullest=fullest) for counts in self.courses]
-        return replace(seen[0], usage={r: max(one.usage[r] for one in seen) for r in self.pipeline.requirements})
+        worst = max(seen, key=lambda outlook: max(outlook.usage.values(), default=0.0))
+        return replace(worst, usage={r: max(one.usage[r] for one in seen) for r in self.pipeline.requirements})
 
 
 def _keeps(outlook: Outlook, targets: Mapping[Requirement, float]) -> bool:

@@ -45,6 +45,9 @@ At a third of it, no backlog would be worth a higher level: it would grow for ev
 LEAST_PART = 0.1
 """Of its bound, an operator is left with so much even if the others use it all up."""
 
+KEPT = 64
+"""Values by price that are remembered for an operator."""
+
 FIRST_SWEEPS, NEXT_SWEEPS = 60, 8
 """Value iterations for a rule that is new, and for one that has been improved before; fewer if they have converged."""
 
@@ -128,7 +131,10 @@ class Rulebook:
         """Values to start from, and how often to improve them."""
         key = (name, prices, change_cost)
         if key in self._values:
+            self._values[key] = self._values.pop(key)  # the last used are the last to be forgotten
             return self._values[key], NEXT_SWEEPS
+        for forgotten in [known for known in self._values if known[0] == name][: -KEPT + 1]:
+            del self._values[forgotten]
         near = min(
             (known for known in self._values if known[0] == name),
             key=lambda known: sum(abs(a - b) for a, b in zip(known[1], prices, strict=True)),

@@ -11,6 +11,7 @@ from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading
 from mead.knowledge.pipeline import Pipeline
 from mead.models.arrays import FloatArray, frozen
 from mead.simulate.machine import Machine
+from mead.simulate.records import Records
 from mead.workload.trace import Trace
 
 COUNTED_BINS = round(600 / COUNT_BIN_S)
@@ -62,9 +63,13 @@ class Monitor:
         late = new["response_s"] > self.bounds_s[new["path"]]
         sums = [np.bincount(new["path"], weights, count) for weights in (None, new["response_s"], late)]
         return {
-            path: PathReading(int(completed), float(response_s), int(beyond))
-            for path, completed, response_s, beyond in zip(self.pipeline.paths, *sums, strict=True)
+            path: PathReading(int(completed), float(response_s), int(late), self._beyond(path, place, new))
+            for place, (path, completed, response_s, late) in enumerate(zip(self.pipeline.paths, *sums, strict=True))
         }
+
+    def _beyond(self, path: str, place: int, new: Records) -> dict[float, int]:
+        bounds_s = [r.bound_s for r in self.pipeline.requirements if r.path == path and r.percent is not None]
+        return {b: int(((new["path"] == place) & (new["response_s"] > b)).sum()) for b in bounds_s}
 
     def _counts(self, now_s: float) -> FloatArray:
         """Whole bins only. They lie on a grid that starts with the first arrival; one that is not over is left out."""

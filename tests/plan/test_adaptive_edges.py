@@ -1,0 +1,96 @@
+"""The adaptive policy where something is out of the ordinary: pauses, replicas, overload, nobody who obeys."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mead.clock import VirtualClock
+from mead.config.policies import AdaptiveOptions
+from mead.evaluate.experiment import run
+from mead.evaluate.outcome import Outcome
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.plan import Prediction
+from mead.knowledge.requirement import Requirement
+from mead.knowledge.round import Round
+from mead.loop import ControlLoop, Mode
+from mead.models.network.graph import Edge
+from mead.plan.adaptive import Adaptive
+from mead.simulate.simulation import Simulation
+from mead.workload.generators.registry import KINDS
+from mead.workload.trace import Trace
+
+
+def one(demand_s: float, *requirements: Requirement, **given: object) -> Pipeline:
+    return Pipeline("one", [Operator("matcher", demand_s, **given)], [], requirements)  # type: ignore[arg-type]
+
+
+def poisson(rate_per_s: float, duration_s: float) -> Trace:
+    return KINDS["poisson"].build(rate_per_s=rate_per_s, duration_s=duration_s).generate(np.random.default_rng(1))
+
+
+def test_pauses_between_arrivals_do_not_make_it_give_everything() -> None:
+    """Thirty seconds of 300/s, thirty of nothing: a load of 0.45 half of the time, and levels from 0.4 up."""
+    busy_s = [60 * k + poisson(300.0, 30.0).times_s for k in range(8)]
+    trace = Trace.from_timestamps_s(np.concatenate(busy_s), sort=True)
+    outcome = Outcome.of(run(one(0.0015, Requirement("matcher", 0.3)), trace, Adaptive(AdaptiveOptions()), seed=1))
+    assert outcome.verdicts[0].met
+    assert outcome.cpu < 0.55
+
+
+def test_a_service_that_is_longer_than_the_bound_is_found_out_whatever_the_replicas() -> None:
+    pipeline = one(0.5, Requirement("matcher", 0.45), shares=(0.5, 1.0), max_replicas=8)
+    last = run(pipeline, poisson(4.0, 120.0), Adaptive(AdaptiveOptions()), seed=1).rounds[-1].plan
+    assert last is not None
+    assert "NO ALLOCATION KEEPS mean of matcher <= 0.45 s" in last.reason
+    predicted = last.predicted["matcher"].mean_s
+    assert predicted == pytest.approx(0.5, rel=0.05)
+
+
+def test_overload_is_no_number_and_what_comes_closest_is_what_is_ordered() -> None:
+    pipeline = Pipeline(
+        "tandem",
+        [Operator("parser", 0.0001), Operator("matcher", 0.0015)],
+        [Edge("parser", "matcher")],
+        [Requirement("parser>matcher", 0.5)],
+    )
+    last = run(pipeline, poisson(1000.0, 60.0), Adaptive(AdaptiveOptions()), seed=1).rounds[-1].plan
+    assert last is not None
+    assert last.predicted["parser>matcher"] == Prediction(None, None, stable=False)
+    assert f"{last.allocation} comes closest" in last.reason
+    assert last.allocation["matcher"] == Resources(1.0)
+    assert last.allocation["parser"] == Resources(0.4), "more for the parser would be for nothing"
+
+
+def test_two_percentiles_of_one_path_are_counted_each_by_its_own_bound() -> None:
+    """Were the tuples beyond 0.1 s counted against the p99, it would ask for far more than it needs."""
+    trace = KINDS["map"].build(rate_per_s=330.0, idc=30.0, duration_s=240.0).generate(np.random.default_rng(2))
+    loose = Requirement("matcher", 3.0, 99)
+    cpu = [
+        Outcome.of(run(one(0.0015, *required), trace, Adaptive(AdaptiveOptions()), seed=1)).cpu
+        for required in ([Requirement("matcher", 0.1, 30), loose], [Requirement("matcher", 0.1, 30)])
+    ]
+    assert cpu[0] < cpu[1] + 0.03
+
+
+@pytest.mark.parametrize("share", [0.55, 1.0])
+def test_advice_that_nobody_takes_is_not_judged_by_what_came(share: float) -> None:
+    trace = KINDS["map"].build(rate_per_s=330.0, idc=30.0, duration_s=180.0).generate(np.random.default_rng(2))
+    pipeline = one(0.0015, Requirement("matcher", 0.5))
+    simulation = Simulation(pipeline, trace, 1, allocation=Allocation.of(matcher=Resources(share)))
+    adaptive, rounds = Adaptive(AdaptiveOptions()), list[Round]()
+    loop = ControlLoop(
+        simulation, adaptive, Knowledge(pipeline), VirtualClock(), mode=Mode.ADVISE, record=rounds.append
+    )
+    loop.run(trace.duration_s)
+    assert set(adaptive.ratios.values()) == {1.0}
+    assert simulation.in_force == Allocation.of(matcher=Resources(share))
+
+
+def test_rules_that_are_obeyed_are_judged() -> None:
+    trace = KINDS["map"].build(rate_per_s=330.0, idc=30.0, duration_s=180.0).generate(np.random.default_rng(2))
+    adaptive = Adaptive(AdaptiveOptions())
+    run(one(0.0015, Requirement("matcher", 0.5)), trace, adaptive, seed=1)
+    assert set(adaptive.ratios.values()) != {1.0}

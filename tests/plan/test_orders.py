@@ -1,0 +1,48 @@
+"""Orders under way, and orders that nobody obeys."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+
+from mead.knowledge.allocation import Allocation, Resources
+from mead.plan.orders import Orders
+
+LOW, HIGH = Allocation.of(matcher=Resources(0.4)), Allocation.of(matcher=Resources(1.0))
+
+
+def test_without_orders_what_is_seen_stays() -> None:
+    orders = Orders(1.0)
+    assert orders.in_force(100.0, LOW, delay_s=3.0) == LOW
+    assert orders.last(LOW) == LOW
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 1.0, 5.0])
+def test_an_order_acts_after_the_delay(delay_s: float) -> None:
+    orders = Orders(1.0)
+    orders.add(10.0, HIGH)
+    assert orders.in_force(10.0 + delay_s, LOW, delay_s) == HIGH
+    assert orders.in_force(9.9 + delay_s, LOW, delay_s) == LOW
+    assert orders.last(LOW) == HIGH
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 1.0, 5.0])
+def test_an_order_that_comes_into_force_in_time_is_obeyed(delay_s: float) -> None:
+    orders = Orders(1.0)
+    for second in range(40):
+        in_force = HIGH if second > 20 + delay_s else LOW
+        orders.notice(float(second), in_force, delay_s)
+        orders.add(float(second), HIGH if second >= 20 else LOW)
+    assert orders.ignored_s == -inf
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 1.0, 5.0])
+def test_orders_that_nobody_obeys_are_noticed_and_not_waited_for(delay_s: float) -> None:
+    orders = Orders(1.0)
+    for second in range(40):
+        orders.notice(float(second), LOW, delay_s)
+        orders.add(float(second), HIGH)
+    assert orders.ignored_s >= 30
+    orders.notice(100.0, LOW, delay_s)
+    assert orders.in_force(100.0, LOW, delay_s) == LOW
