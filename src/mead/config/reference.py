@@ -1,6 +1,7 @@
 """The tables of the reference page, and what ``--help`` says of policies, made from the typed keys.
 
-Each has key, type and unit, default, meaning. ``python -m mead.config.reference PAGE`` writes them into a page, between its two marks.
+Each has key, type and unit, default, meaning. ``python -m mead.config.reference PAGE`` writes them into a page,
+between its two marks.
 """
 
 from __future__ import annotations
