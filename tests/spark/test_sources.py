@@ -1,0 +1,145 @@
+"""A trace and the embedded log under real streaming queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mead.spark.log import StreamLog
+from mead.spark.log_source import LogDataSource
+from mead.spark.tasks import order_tasks
+from mead.spark.trace_source import TraceDataSource, TraceReader
+from mead.workload.log_lines import log_lines
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+ARRIVALS = 500
+PATIENCE_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def sources(spark: SparkSession) -> SparkSession:
+    for source in (LogDataSource, TraceDataSource):
+        spark.dataSource.register(source)
+    return spark
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """With a trace of 500 arrivals, 2 ms apart."""
+    np.save(tmp_path / "trace.npy", np.arange(ARRIVALS, dtype=np.int64) * 2000)
+    order_tasks(tmp_path / "tasks", 2)
+    return tmp_path
+
+
+def traced(spark: SparkSession, folder: Path) -> DataFrame:
+    options = {
+        "path": str(folder / "trace.npy"),
+        "tasks": str(folder / "tasks"),
+        "payload": "mead.workload.log_lines:log_lines",
+        "payload_schema": "line string",
+    }
+    return spark.readStream.format("mead-trace").options(**options).load()
+
+
+def logged(spark: SparkSession, folder: Path, schema: str) -> DataFrame:
+    options = {"path": str(folder / "lines"), "tasks": str(folder / "tasks"), "schema": schema, "consumer": "lengths"}
+    return spark.readStream.format("mead-log").options(**options).load()
+
+
+def into_log(rows: DataFrame, folder: Path, name: str) -> StreamingQuery:
+    writer = rows.writeStream.format("mead-log").option("path", str(folder / name))
+    return writer.option("checkpointLocation", str(folder / f"{name}.checkpoint")).start()
+
+
+def wait_for(log: StreamLog, rows: int, *queries: StreamingQuery) -> None:
+    until_s = monotonic() + PATIENCE_S
+    while log.end < rows:
+        for query in queries:
+            assert query.exception() is None
+        assert monotonic() < until_s, f"{log.end} of {rows} rows after {PATIENCE_S:g} s"
+        sleep(0.05)
+
+
+def column(log: StreamLog, name: str) -> list[Any]:
+    return [value for pieces in log.pieces(0, log.end, 1) for b in log.read(pieces) for value in b[name].to_pylist()]
+
+
+def test_every_arrival_goes_through_two_queries_once(sources: SparkSession, folder: Path) -> None:
+    def lengths(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # here: workers cannot import tests
+        for batch in batches:
+            long = pa.array([len(line) for line in batch["line"].to_pylist()])
+            yield pa.record_batch({"id": batch["id"], "arrival_us": batch["arrival_us"], "length": long})
+
+    lines, results = StreamLog(folder / "lines"), StreamLog(folder / "lengths")
+    first = into_log(traced(sources, folder), folder, "lines")
+    second = into_log(
+        logged(sources, folder, "id bigint, arrival_us bigint, line string").mapInArrow(
+            lengths, "id bigint, arrival_us bigint, length bigint"
+        ),
+        folder,
+        "lengths",
+    )
+    try:
+        wait_for(results, ARRIVALS, first, second)
+    finally:
+        first.stop()
+        second.stop()
+    assert sorted(column(results, "id")) == list(range(ARRIVALS))
+    gaps = np.diff(np.sort(np.array(column(results, "arrival_us"), dtype=np.int64)))
+    assert (gaps == 2000).all(), "arrival stamps travel with the data"
+    made = log_lines(np.arange(ARRIVALS))["line"].to_pylist()
+    by_number = dict(zip(column(results, "id"), column(results, "length"), strict=True))
+    assert [by_number[n] for n in range(ARRIVALS)] == [len(line) for line in made]
+    assert lines.start > 0, "what has been read is not kept"
+
+
+def test_a_query_that_is_started_again_goes_on_where_it_was(sources: SparkSession, folder: Path) -> None:
+    lines = StreamLog(folder / "lines")
+    query = into_log(traced(sources, folder), folder, "lines")
+    wait_for(lines, 1, query)
+    query.stop()
+    again = into_log(traced(sources, folder), folder, "lines")
+    try:
+        wait_for(lines, ARRIVALS, again)
+    finally:
+        again.stop()
+    assert sorted(column(lines, "id")) == list(range(ARRIVALS))
+
+
+def test_the_number_of_tasks_follows_the_order_without_a_restart(folder: Path) -> None:
+    reader = TraceReader(folder / "trace.npy", 1.0, folder / "tasks", None)
+    start, end = {"started_us": 0, "count": 0}, {"started_us": 0, "count": 100}
+    assert len(reader.partitions(start, end)) == 2
+    order_tasks(folder / "tasks", 5)
+    assert len(reader.partitions(start, end)) == 5
+
+
+def test_a_clock_that_is_set_back_takes_no_arrival_away(folder: Path) -> None:
+    now_us = [1_000_000]
+    reader = TraceReader(folder / "trace.npy", 1.0, folder / "tasks", None, lambda: now_us[0])
+    start = reader.initialOffset()
+    now_us[0] += 10_000
+    seen = reader.latestOffset(start, None)
+    assert seen["count"] == 6
+    now_us[0] -= 600_000_000
+    assert reader.latestOffset(seen, None) == seen
+
+
+def test_a_faster_stream_squeezes_the_gaps(folder: Path) -> None:
+    now_us = [0]
+    reader = TraceReader(folder / "trace.npy", 4.0, folder / "tasks", None, lambda: now_us[0])
+    start = reader.initialOffset()
+    now_us[0] = 5_000
+    end = reader.latestOffset(start, None)
+    rows = [b for part in reader.partitions(start, end) for b in reader.read(part)]
+    stamps = [stamp for batch in rows for stamp in batch["arrival_us"].to_pylist()]
+    assert stamps == [500 * n for n in range(11)]
