@@ -6,10 +6,20 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from rich.table import Table
 
-from mead.config.policies import DS2Options, MapOptions, MG1Options, ReplayOptions, StaticOptions, ThresholdOptions
-from mead.evaluate.experiment import run
+from mead.config.policies import (
+    AdaptiveOptions,
+    DS2Options,
+    MapOptions,
+    MG1Options,
+    ReplayOptions,
+    StaticOptions,
+    ThresholdOptions,
+)
+from mead.evaluate.experiment import kept_iats_for, run
 from mead.evaluate.what_if import FACTORS, MOST_TUPLES, WhatIf, tail, what_if
+from mead.evaluate.what_if_report import what_if_tables
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
@@ -149,3 +159,71 @@ def test_the_last_part_of_a_trace(count: int, rate_per_s: float, expected: int) 
     last = tail(Trace.from_timestamps_us(np.arange(count) * period_us))
     assert len(last) == expected
     assert last.timestamps_us[-1] == (count - 1) * period_us
+
+
+FORK = Pipeline(
+    "fork",
+    [Operator("parser", 0.0001), Operator("counter", 0.002), Operator("matcher", 0.0015)],
+    [Edge("parser", "counter"), Edge("parser", "matcher")],
+    [Requirement(PATH, 1.0)],
+)
+
+
+def test_a_path_without_requirement_that_is_overloaded_is_shown_and_not_enough() -> None:
+    steady = Trace.from_iats_s(np.random.default_rng(1).exponential(1 / 300, 8_000))
+    options = (StaticOptions(share=0.55), MG1Options(), ReplayOptions())
+    answer = what_if(Knowledge(FORK), steady, options, seed=1)
+    starved, *sound = answer.choices
+    assert starved.met is False
+    assert starved.simulated["parser>counter"].stable is False
+    assert starved.simulated[PATH].stable
+    for choice in sound:
+        assert choice.met is True
+        assert choice.cores["counter"] == 0.7
+    assert all(point.allocation["counter"].share == 0.7 and point.met for point in answer.frontier[4:])
+    titles = [str(part.title) for part in what_if_tables(answer) if isinstance(part, Table)]
+    assert [title for title in titles if "parser>counter" in title]
+
+
+def test_a_filter_behind_a_merge_has_answers_and_a_frontier() -> None:
+    pipeline = Pipeline(
+        "merge-filter",
+        [Operator(name, 0.0005, shares=(0.5, 1.0)) for name in "abcde"],
+        [Edge("a", "b"), Edge("a", "c"), Edge("b", "d"), Edge("c", "d"), Edge("d", "e", 0.5)],
+        [Requirement("a>b>d>e", 0.1)],
+    )
+    trace = Trace.from_iats_s(np.random.default_rng(1).exponential(1 / 300, 5_001))
+    answer = what_if(Knowledge(pipeline), trace, (ReplayOptions(),), seed=1)
+    (choice,) = answer.choices
+    assert choice.met is True
+    assert choice.predicted["a>c>d>e"].mean_s == pytest.approx(choice.simulated["a>c>d>e"].mean_s, rel=0.1)
+    assert len(answer.frontier) == len(FACTORS)
+
+
+def test_a_model_that_fails_is_a_row_with_the_reason(bursty: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("float division\nby zero")
+
+    monkeypatch.setattr(WindowReplay, "solution", fail)
+    answer = what_if(Knowledge(PIPELINE), bursty, (ReplayOptions(), MG1Options()), seed=1)
+    failed, other = answer.choices
+    assert failed.met is None
+    assert failed.reason == "its model failed (ZeroDivisionError: float division by zero)"
+    assert other.met is not None
+    assert answer.frontier == ()
+    assert failed.reason in str(list(what_if_tables(answer))[-1])
+
+
+def test_a_policy_that_looks_ahead_shows_what_it_predicts(bursty: Trace) -> None:
+    knowledge, short = Knowledge(PIPELINE), bursty.between(0.0, 60.0)
+    choice = what_if(knowledge, short, (AdaptiveOptions(),), seed=1).choices[0]
+    last = run(PIPELINE, short, policy(AdaptiveOptions()), seed=1).rounds[-1].plan
+    assert last is not None
+    assert choice.predicted == last.predicted
+    assert choice.predicted[PATH].mean_s is not None
+
+
+def test_as_many_iats_are_kept_as_the_longest_window_holds() -> None:
+    assert kept_iats_for(AdaptiveOptions(window=KEPT_IATS + 1)) == KEPT_IATS + 1
+    assert kept_iats_for(ReplayOptions(windows=(200, KEPT_IATS + 2))) == KEPT_IATS + 2
+    assert kept_iats_for(StaticOptions()) == KEPT_IATS

@@ -71,6 +71,11 @@ class PredictiveOptions(RuleKeys):
         description="predict for the highest rate that a window is compatible with, not for its mean rate",
     )
 
+    @property
+    def most_iats(self) -> int:
+        """How many of the last IATs it looks at."""
+        return max(self.windows)
+
 
 class MG1Options(PredictiveOptions):
     """Every operator an M/G/1 queue: knows the rate, and nothing of burstiness."""
@@ -126,6 +131,11 @@ class AdaptiveOptions(Keys):
     )
     window: Tuples = Field(default=50_000, description="how many of the last IATs a MAP is fitted to")
     calm: bool = Field(default=False, description="change less often, for engines where a change costs something")
+
+    @property
+    def most_iats(self) -> int:
+        """How many of the last IATs it looks at."""
+        return self.window
 
     @property
     def changes_per_hour(self) -> float | None:

@@ -8,7 +8,7 @@ from time import process_time
 from typing import Any
 
 from mead.clock import VirtualClock
-from mead.config.policies import PolicyOptions, PredictiveOptions
+from mead.config.policies import AdaptiveOptions, PolicyOptions, PredictiveOptions
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.round import Round
@@ -34,8 +34,7 @@ class Run:
 
 def kept_iats_for(options: PolicyOptions) -> int:
     """As many IATs as the longest window of a policy holds, and no fewer than a monitor keeps anyway."""
-    windows = options.windows if isinstance(options, PredictiveOptions) else ()
-    return max(KEPT_IATS, *windows, 0)
+    return max(KEPT_IATS, options.most_iats if isinstance(options, PredictiveOptions | AdaptiveOptions) else 0)
 
 
 def run(

@@ -23,7 +23,7 @@ from mead.knowledge.requirement import Requirement
 from mead.models.network.graph import PATH_SEPARATOR, InvalidNetworkError
 from mead.models.queues.response import overloaded
 from mead.plan import registry
-from mead.plan.forecast import meets, predictions, remembered
+from mead.plan.forecast import enough, predictions, remembered
 from mead.plan.replayed import Draws, WindowReplay
 from mead.plan.search import Predictor, exact, heuristic
 from mead.simulate.conditions import Conditions
@@ -84,7 +84,7 @@ class WhatIf:
     choices: tuple[Choice, ...]
     frontier: tuple[FrontierPoint, ...]
     search: str
-    """How the frontier was found."""
+    """How the frontier was found, or why there is none."""
 
 
 def what_if(
@@ -104,7 +104,7 @@ def what_if(
         progress(options.name)
         choices.append(_choice(knowledge, last, options, seed))
     progress("frontier")
-    points, search = _frontier(pipeline, last) if pipeline.requirements else ((), "")
+    points, search = _frontier(pipeline, last)
     return WhatIf(pipeline, last, tuple(choices), points, search)
 
 
@@ -123,7 +123,14 @@ def _choice(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int
             return _reaction(knowledge, last, options, seed)
         return _plan(knowledge, last, options, seed)
     except InvalidNetworkError as error:  # a policy says so if it has no model of a pipeline
-        return Choice(options.name, None, {}, {}, {}, met=None, reason=str(error))
+        reason = str(error)
+    except Exception as error:  # noqa: BLE001 - the others can still answer
+        reason = _failure(error)
+    return Choice(options.name, None, {}, {}, {}, met=None, reason=reason)
+
+
+def _failure(error: Exception) -> str:
+    return f"its model failed ({type(error).__name__}: {' '.join(str(error).split())})"
 
 
 def _plan(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
@@ -158,7 +165,9 @@ def _reaction(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: i
     """What a policy that reacts would have done over the last part of the trace."""
     delay_s = knowledge.actuation_delay_s
     conditions = Conditions(share_delay_s=delay_s, replicas_delay_s=delay_s)
-    result = run(knowledge.pipeline, last, registry.policy(options), seed=seed, conditions=conditions)
+    kept = kept_iats_for(options)
+    result = run(knowledge.pipeline, last, registry.policy(options), seed=seed, conditions=conditions, kept_iats=kept)
+    decided = [this.plan for this in result.rounds if this.plan is not None]
     timeline = result.simulation.timeline
     hopeless = _overloaded_paths(knowledge.pipeline, knowledge.pipeline.most, last.rate_per_s)
     simulated = _simulated(result.simulation, hopeless)
@@ -166,7 +175,7 @@ def _reaction(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: i
         options.name,
         None,
         {o.name: timeline.mean_cores(o.name, last.duration_s) for o in knowledge.pipeline.operators},
-        {},
+        decided[-1].predicted if decided else {},
         simulated,
         met=_met(result.simulation, knowledge.pipeline, simulated),
         reason=f"it reacts from moment to moment; this is its average over the last {last.duration_s:.0f} s",
@@ -187,9 +196,9 @@ def _response(simulation: Simulation, path: str, stable: bool) -> Prediction:  #
 
 
 def _met(simulation: Simulation, pipeline: Pipeline, simulated: Mapping[str, Prediction]) -> bool:
-    return all(
-        simulated[r.path].stable and statistic_s(simulation.responses(r.path).response_s, r) <= r.bound_s
-        for r in pipeline.requirements
+    """Whether every requirement is kept and no path, with or without one, is overloaded."""
+    return all(path.stable for path in simulated.values()) and all(
+        statistic_s(simulation.responses(r.path).response_s, r) <= r.bound_s for r in pipeline.requirements
     )
 
 
@@ -204,12 +213,17 @@ def _overloaded_paths(pipeline: Pipeline, allocation: Allocation, rate_per_s: fl
 
 
 def _frontier(pipeline: Pipeline, last: Trace) -> tuple[tuple[FrontierPoint, ...], str]:
-    """By replay of the last IATs: the cheapest allocation for every bound."""
+    """By replay of the last IATs: the cheapest allocation for every bound, and how it was found."""
+    if not pipeline.requirements:
+        return (), "nothing is required of this pipeline"
     window = WindowReplay(last.iats_s[-KEPT_IATS:], Draws(seed=0))
     predict = remembered(lambda allocation: window.solution(pipeline, allocation))
     count = prod(len(o.shares) * (o.max_replicas - o.min_replicas + 1) for o in pipeline.operators)
     search = exact if count <= MOST_EXACT else heuristic
-    points = tuple(_point(pipeline, predict, search, factor) for factor in FACTORS)
+    try:
+        points = tuple(_point(pipeline, predict, search, factor) for factor in FACTORS)
+    except Exception as error:  # noqa: BLE001 - the policies have answered
+        return (), _failure(error)
     return points, "exact search" if search is exact else f"the heuristic, since there are {count:,} allocations"
 
 
@@ -220,6 +234,4 @@ def _point(
     scaled = Pipeline(pipeline.name, pipeline.operators, pipeline.edges, asked)
     allocation = search(scaled, predict)
     solution = predict(allocation)
-    return FrontierPoint(
-        factor, asked, allocation, predictions(solution), met=all(meets(solution, requirement) for requirement in asked)
-    )
+    return FrontierPoint(factor, asked, allocation, predictions(solution), met=enough(solution, asked))

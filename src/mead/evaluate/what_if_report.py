@@ -66,8 +66,10 @@ def what_if_tables(answer: WhatIf) -> Iterator[Table | Text]:
         f"{number(tail.rate_per_s)} per s"
     )
     yield _choice_table(answer)
-    paths = {requirement.path: None for requirement in answer.pipeline.requirements} or answer.pipeline.paths
-    for path in paths:
+    required = {requirement.path for requirement in answer.pipeline.requirements} or set(answer.pipeline.paths)
+    for path in answer.pipeline.paths:
+        if path not in required and not _overloaded(answer.choices, path):
+            continue
         yield _response_table(answer.choices, path)
     for choice in answer.choices:
         if choice.met is None:
@@ -80,7 +82,7 @@ def what_if_tables(answer: WhatIf) -> Iterator[Table | Text]:
         yield _frontier_table(answer)
         yield Text(f"These are found by replay of the last IATs and {answer.search}.")
     else:
-        yield Text("Nothing is required of this pipeline, so there is no frontier of cost against requirement.")
+        yield Text(f"There is no frontier of cost against requirement: {answer.search}.")
 
 
 def _choice_table(answer: WhatIf) -> Table:
@@ -121,6 +123,12 @@ def _response_table(choices: Iterable[Choice], path: str) -> Table:
     for policy, times_s in rows.items():
         table.add_row(policy, *(unit.show(time_s) if isinstance(time_s, float) else time_s for time_s in times_s))
     return table
+
+
+def _overloaded(choices: Iterable[Choice], path: str) -> bool:
+    """Whether somebody's choice is too little for a path."""
+    answers = (answer.get(path) for choice in choices for answer in (choice.predicted, choice.simulated))
+    return any(answer is not None and not answer.stable for answer in answers)
 
 
 def _times(prediction: Prediction | None) -> list[float | str]:
