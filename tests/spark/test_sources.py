@@ -19,7 +19,7 @@ from mead.workload.log_lines import log_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 ARRIVALS = 500
 PATIENCE_S = 60.0

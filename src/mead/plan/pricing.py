@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from math import inf
 
 import numpy as np
@@ -61,12 +60,15 @@ class Setting:
 
 
 def levels(operator: Operator) -> tuple[Resources, ...]:
-    """All that an operator may be given, by cores; of equal ones, that with the fewest replicas.
+    """What an operator may be given that differs in cores; of equal ones, that with the fewest replicas.
 
     >>> levels(Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2))[1]
     Resources(share=1.0, replicas=1)
     """
-    return _levels(operator.shares, operator.min_replicas, operator.max_replicas)
+    distinct: dict[float, Resources] = {}
+    for resources in operator.levels:
+        distinct.setdefault(round(resources.cores, 9), resources)
+    return tuple(distinct.values())
 
 
 @dataclass
@@ -142,12 +144,6 @@ class Rulebook:
         )
         self._values[key] = np.zeros((rates, BACKLOGS, count)) if near is None else self._values[near].copy()
         return self._values[key], FIRST_SWEEPS if near is None else FIRST_SWEEPS // 2
-
-
-@lru_cache
-def _levels(shares: tuple[float, ...], min_replicas: int, max_replicas: int) -> tuple[Resources, ...]:
-    every = [Resources(share, k) for k in range(max_replicas, min_replicas - 1, -1) for share in shares]
-    return tuple(sorted({round(r.cores, 9): r for r in every}.values(), key=lambda r: r.cores))
 
 
 class _Charges:
