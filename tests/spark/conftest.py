@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -20,7 +18,6 @@ def spark() -> Iterator[SparkSession]:
     """A local session with the fast profile, a driver of 1 GB and no web page."""
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # planning runs in whatever `python3` is, if nobody tells
     builder = (
         SparkSession.builder.master("local[2]")
         .appName("tests")

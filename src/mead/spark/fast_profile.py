@@ -10,6 +10,8 @@ worker daemon, which it names. What each part brings: docs/how-to/speed-up-micro
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +114,13 @@ class FastProfile:
         return settings
 
     def start(self, builder: SparkSession.Builder) -> SparkSession:
-        """Start a session with this profile. What ``builder`` sets itself is overridden by the parts that are on."""
+        """Start a session with this profile. What ``builder`` sets itself is overridden by the parts that are on.
+
+        Python workers run in the interpreter of the application, unless PYSPARK_PYTHON names another. Spark's own
+        choice is whatever ``python3`` is, and that one may not have this package.
+        """
+        if self.frozen_workers:
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         spark = builder.config(map=dict(self.settings())).getOrCreate()
         if self.quiet_commits:
             quiet_local_files(spark)
