@@ -192,6 +192,16 @@ def test_files_of_windows_editors_are_read(tmp_path: Path) -> None:
         ("mean_s: 0.3", "p95_s: 0", "9: requirements[0].p95_s: must be > 0; got 0"),
         (", mean_s: 0.3", "", "9: requirements[0]: give mean_s, or a percentile such as p95_s"),
         (", mean_s: 0.3", ", mean_s: null", "9: requirements[0]: give mean_s, or a percentile such as p95_s"),
+        (
+            "mean_s: 0.3}",
+            "mean_s: 0.3}\n  - {path: parser>counter, mean_s: 1}\n  - {path: parser>matcher, p95_s: 1, mean_s: 0.5}",
+            "11: requirements[2].mean_s: there is a bound on the mean of parser>matcher already, requirements[0].mean",
+        ),
+        (
+            "mean_s: 0.3",
+            "p95_s: 0.3, p95.0_s: 0.3",
+            "9: requirements[0]['p95.0_s']: there is a bound on the p95 of parser>matcher already, requirements[0].p95_s",
+        ),
         ("name: map", "name: mapp", "10: policy.name: there is no policy 'mapp'; did you mean map?"),
         ("name: map", "name: best", "10: policy.name: there is no policy 'best'; there are static, threshold, mg1"),
         ("name: map, ", "", "10: policy.name: is missing"),

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import InvalidPipelineError, Operator, Pipeline
@@ -39,6 +43,33 @@ def test_a_loop_that_returns_as_much_as_it_gets_is_refused() -> None:
 def test_a_requirement_names_a_path_that_exists() -> None:
     with pytest.raises(InvalidPipelineError, match="there is no path matcher; the paths of p are parser"):
         Pipeline("p", [Operator("parser", 0.001)], requirements=[Requirement("matcher", bound_s=1.0)])
+
+
+def test_a_statistic_of_a_path_has_one_bound() -> None:
+    parser, loose = Operator("parser", 0.001), Requirement("parser", bound_s=1.0, percent=95)
+    for bound_s in (1.0, 0.5):
+        with pytest.raises(InvalidPipelineError, match="two bounds on the p95 of parser; keep the stricter one"):
+            Pipeline("p", [parser], requirements=[loose, Requirement("parser", bound_s, percent=95)])
+    Pipeline("p", [parser], requirements=[loose, Requirement("parser", 1.0), Requirement("parser", 2.0, percent=99)])
+
+
+@given(
+    shares=st.lists(st.integers(1, 12), min_size=1, max_size=5, unique=True),
+    least=st.integers(1, 4),
+    more=st.integers(0, 4),
+)
+def test_levels_are_all_that_an_operator_may_have_in_the_order_of_cost(
+    shares: list[int], least: int, more: int
+) -> None:
+    tenths = tuple(share / 10 for share in sorted(shares))
+    operator = Operator("a", 0.001, shares=tenths, min_replicas=least, max_replicas=least + more)
+    levels = operator.levels
+    assert len(set(levels)) == len(levels) == len(shares) * (more + 1)
+    assert (levels[0], levels[-1]) == (operator.least, operator.most)
+    for before, after in pairwise(levels):
+        assert before.cores <= after.cores + 1e-9
+        if before.cores == pytest.approx(after.cores):
+            assert before.replicas < after.replicas
 
 
 def test_an_edge_to_nowhere_is_refused() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, NoReturn, Self
 
@@ -151,12 +151,13 @@ class RequirementKeys(Keys):
             raise ValueError("give mean_s, or a percentile such as p95_s: the bound in seconds")
         return values
 
-    def requirements(self) -> Iterable[Requirement]:
-        """One for every bound."""
-        if self.mean_s is not None:
-            yield Requirement(self.path, self.mean_s)
-        for key, bound_s in (self.__pydantic_extra__ or {}).items():
-            yield Requirement(self.path, bound_s, percent=float(key[1:-2]))
+    def requirements(self) -> dict[str, Requirement]:
+        """One for every bound, by its key."""
+        mean = {} if self.mean_s is None else {"mean_s": Requirement(self.path, self.mean_s)}
+        return mean | {
+            key: Requirement(self.path, bound_s, percent=float(key[1:-2]))
+            for key, bound_s in (self.__pydantic_extra__ or {}).items()
+        }
 
 
 class PipelineKeys(Keys):
@@ -188,6 +189,7 @@ class PipelineFile:
     def __init__(self, keys: PipelineKeys) -> None:
         self.keys = keys
         self.policy = keys.policy
+        self._check_statistics()
         counts = {}
         for part in ("operators", "edges", "requirements"):
             counts[part] = len(getattr(keys, part))
@@ -207,8 +209,22 @@ class PipelineFile:
             self.keys.name,
             [operator.operator(self.keys.shares) for operator in first["operators"]],
             [Edge(*edge) for edge in first.get("edges", ())],
-            [one for requirement in first.get("requirements", ()) for one in requirement.requirements()],
+            [one for requirement in first.get("requirements", ()) for one in requirement.requirements().values()],
         )
+
+    def _check_statistics(self) -> None:
+        """Refuse a second bound on a statistic of a path, by its key; a pipeline would only know the entry."""
+        bounds: dict[tuple[str, str], str] = {}
+        for place, entry in enumerate(self.keys.requirements):
+            for key, requirement in entry.requirements().items():
+                statistic = requirement.path, requirement.statistic
+                if statistic in bounds:
+                    raise ConfigError(
+                        f"there is a bound on the {requirement.statistic} of {requirement.path} already, "
+                        f"{bounds[statistic]}; keep the stricter one",
+                        ("requirements", place, key),
+                    )
+                bounds[statistic] = f"requirements[{place}].{key}"
 
     def _mistake(self, counts: Mapping[str, int]) -> str:
         """What does not fit together; empty if all does."""

@@ -145,10 +145,16 @@ class Pipeline:
             raise InvalidPipelineError(
                 f"the loops of {name} return {gain:g} tuples for each that enters; it must be below 1"
             )
+        required: set[tuple[str, str]] = set()
         for requirement in self.requirements:
             if requirement.path not in self.paths:
                 known = ", ".join(self.paths)
                 raise InvalidPipelineError(f"there is no path {requirement.path}; the paths of {name} are {known}")
+            if (statistic := (requirement.path, requirement.statistic)) in required:
+                raise InvalidPipelineError(
+                    f"there are two bounds on the {requirement.statistic} of {requirement.path}; keep the stricter one"
+                )
+            required.add(statistic)
 
     def with_demands(self, demand_s: Mapping[str, float]) -> Pipeline:
         """The same with other demands of the operators that are named.
