@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from mead.config.keys import ConfigError
-from mead.evaluate.comparison import BoundContender, Contender, PolicyContender, Result, available, results
+from mead.evaluate.comparison import BoundContender, Contender, PolicyContender, Result, results
 from mead.evaluate.comparison_report import comparison_tables, markdown, write_all
 from mead.evaluate.experiment import run
 from mead.evaluate.mead_tables import EVERYONE, TABLE_1, TABLE_2, TABLE_3, Case, Published
@@ -109,7 +109,7 @@ def test_requirements_of_the_user_take_the_place_of_those_of_the_paper() -> None
 
 
 def test_policies_of_all_tables_can_be_asked_for() -> None:
-    for label in {*available(EVERYONE), *TABLE_3.policies}:
+    for label in {*EVERYONE, *TABLE_3.policies}:
         assert PolicyContender.of(label).options.name in POLICIES
     assert PolicyContender.of("map@windows=100000").options.windows == (100_000,)  # type: ignore[union-attr]
 

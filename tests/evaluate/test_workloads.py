@@ -30,6 +30,8 @@ def test_only_picks_and_complains_about_what_is_not_there() -> None:
     assert [workload.name for workload in chosen({"bc": TRACE}, ["bc"], 60.0)[0]] == ["bc"]
     with pytest.raises(ValueError, match=r"'other'.*synt, bc, lm"):
         chosen({"bc": TRACE}, ["other"], 60.0)
+    with pytest.raises(ValueError, match="Bellcore trace is not part of this program; give it by --trace bc=FILE"):
+        chosen({}, ["bc"], 60.0)
 
 
 def test_an_unknown_trace_loads_a_full_share_to_one_half_unless_its_demand_is_given() -> None:

@@ -101,22 +101,21 @@ def _table_command(name: str, table: str, summary: str, example: str) -> None:
         out: Folder = None,
         as_json: AsJson = False,
     ) -> None:
-        from mead.config.keys import ConfigError
         from mead.evaluate import mead_tables
-        from mead.evaluate.comparison import BOUNDS, Contender, PolicyContender, available, results
+        from mead.evaluate.comparison import BOUNDS, Contender, PolicyContender, results
         from mead.evaluate.comparison_report import NOTE, comparison_tables, write_all
         from mead.evaluate.summary import rows_of
         from mead.evaluate.workloads import required
 
         paper: PaperTable = getattr(mead_tables, table)
-        files = _files(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
-        workloads = _workloads(ctx, files, only, duration, demand)
         try:
-            cases = paper.cases(workloads, [required(text) for text in requirement or ()])
-            contenders: list[Contender] = [PolicyContender.of(text) for text in policy or available(paper.policies)]
-        except (ConfigError, ValueError) as error:
+            requirements = [required(text) for text in requirement or ()]
+            contenders: list[Contender] = [PolicyContender.of(text) for text in policy or paper.policies]
+        except ValueError as error:
             ctx.fail(str(error))
         contenders += BOUNDS if bounds else ()
+        files = _files(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
+        cases = paper.cases(_workloads(ctx, files, only, duration, demand), requirements)
         _make_folder(ctx, out)
         done = []
         with progress_bar(len(cases) * len(contenders) * seeds) as show:
@@ -211,18 +210,18 @@ def mead_cost(
     from time import process_time
 
     from mead.config.keys import ConfigError
-    from mead.evaluate.comparison import PolicyContender, available
+    from mead.evaluate.comparison import PolicyContender
     from mead.evaluate.mead_cost import MEAN, P95, Costs, cost_tables, loop_cost, steps_of, write_costs
     from mead.evaluate.mead_tables import EVERYONE
 
-    files = _files(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
-    workloads = _workloads(ctx, files, only, duration, None)
-    policies = policy or available(EVERYONE)
+    policies = policy or EVERYONE
     try:
         for name in policies:
             PolicyContender.of(name)
     except ConfigError as error:
         ctx.fail(str(error))
+    files = _files(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
+    workloads = _workloads(ctx, files, only, duration, None)
     _make_folder(ctx, out)
     done, costs = 0, []
     with progress_bar(len(workloads) * (1 + 2 * len(policies))) as show:

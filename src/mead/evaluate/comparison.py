@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mead.config.keys import ConfigError
 from mead.config.policies import PolicyOptions, StaticOptions
 from mead.config.policy_choice import chosen_policy
 from mead.evaluate.clairvoyant import clairvoyant
@@ -21,6 +20,7 @@ from mead.evaluate.experiment import Run, kept_iats_for, run
 from mead.evaluate.mead_tables import Case
 from mead.evaluate.outcome import Outcome, Verdict, statistic_s
 from mead.models.arrays import FloatArray
+from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan import registry
 from mead.simulate.conditions import Conditions
 from mead.simulate.metrics import FaultyMetrics
@@ -51,7 +51,7 @@ class Course:
         order = np.argsort(responses.arrival_s, kind="stable")
         starts_s = np.arange(0.0, run.duration_s, COURSE_S)
         parts = np.split(responses.response_s[order], np.searchsorted(responses.arrival_s[order], starts_s[1:]))
-        name = requirement.path.split(">")[-1]
+        name = requirement.path.split(PATH_SEPARATOR)[-1]
         timeline = run.simulation.timeline
         return cls(
             starts_s,
@@ -78,11 +78,6 @@ class Result:
     def verdict(self) -> Verdict | None:
         """On the one requirement of the case."""
         return None if self.outcome is None else self.outcome.verdicts[0]
-
-
-def available(labels: Sequence[str]) -> list[str]:
-    """Those of the policies that there are."""
-    return [label for label in labels if label.split("@")[0] in registry.POLICIES]
 
 
 class Contender(Protocol):
@@ -113,10 +108,7 @@ class PolicyContender:
         0.7
         """
         name, *settings = text.split("@")
-        options = chosen_policy(StaticOptions(), name, settings)
-        if options.name not in registry.POLICIES:
-            raise ConfigError(f"policy {options.name} is not available")
-        return cls(text, options)
+        return cls(text, chosen_policy(StaticOptions(), name, settings))
 
     def result(self, case: Case, seed: int) -> Result:
         """Let the policy control the case."""
