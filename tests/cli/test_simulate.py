@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from mead.cli import app
 from mead.cli.inputs import POLICY_NAMES
 from mead.config.pipeline_file import read_pipeline
-from mead.config.policy_choice import POLICIES
+from mead.config.policy_choice import OPTIONS
 from mead.knowledge.allocation import Allocation, Resources
 from mead.models.map import MAP
 from mead.simulate.simulation import Simulation
@@ -133,14 +133,14 @@ def test_the_delay_of_the_file_puts_off_every_change(bursty: Path, tmp_path: Pat
 
 
 def test_the_help_names_the_policies_that_there_are() -> None:
-    assert tuple(POLICIES) == POLICY_NAMES
+    assert tuple(OPTIONS) == POLICY_NAMES
     assert all(name in " ".join(run("--help").stdout.split()) for name in POLICY_NAMES)
 
 
 @pytest.mark.parametrize("command", ["simulate", "plan"])
 def test_help_lists_the_options_of_the_policies(command: str) -> None:
     shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "100", "NO_COLOR": "1"}).stdout
-    for kind in POLICIES.values():
+    for kind in OPTIONS.values():
         assert all(f"• {key}: " in shown for key in kind.model_fields if key != "name")
 
 

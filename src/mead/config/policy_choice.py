@@ -10,7 +10,7 @@ from mead.config.keys import ConfigError, Keys, did_you_mean, parsed
 from mead.config.policies import PolicyOptions
 from mead.config.yaml_lines import Plain, read_yaml
 
-POLICIES: dict[str, type[Keys]] = {
+OPTIONS: dict[str, type[Keys]] = {
     kind.model_fields["name"].default: kind for kind in get_args(get_args(PolicyOptions)[0])
 }
 """The options of every policy, by its name."""
@@ -32,8 +32,8 @@ def chosen_policy(of_file: PolicyOptions, name: str | None, settings: Sequence[s
     30.0
     """
     name = name or of_file.name
-    if name not in POLICIES:
-        near = did_you_mean(name, POLICIES) or f"; there are {', '.join(POLICIES)}"
+    if name not in OPTIONS:
+        near = did_you_mean(name, OPTIONS) or f"; there are {', '.join(OPTIONS)}"
         raise ConfigError(f"there is no policy {name!r}{near}")
     values: dict[str, Plain] = {"name": name}
     if name == of_file.name:
@@ -44,7 +44,7 @@ def chosen_policy(of_file: PolicyOptions, name: str | None, settings: Sequence[s
             raise ConfigError(f"an option is key=value; got {setting!r}")
         if key.strip() == "name":
             raise ConfigError(f"a policy is chosen by its name, not by the option {setting!r}")
-        values[key.strip()] = _value(POLICIES[name], key.strip(), text)
+        values[key.strip()] = _value(OPTIONS[name], key.strip(), text)
     try:
         return parsed(_Choice, json.dumps({"policy": values})).policy
     except ConfigError as error:

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from mead.config.pipeline_file import BatchKeys, OperatorKeys, PipelineKeys, ReplicasKeys, RequirementKeys
-from mead.config.policy_choice import POLICIES
+from mead.config.policy_choice import OPTIONS
 
 BEGIN, END = "<!-- keys: begin, made by `make docs` -->", "<!-- keys: end -->"
 
@@ -35,14 +35,14 @@ def tables() -> str:
     """All tables in Markdown."""
     parts = [part for title, kind in SECTIONS.items() for part in _section(f"### {title}", kind)]
     parts += ["### A policy\n", "Its `name` is one of those below; the other keys are its options.\n"]
-    parts += [part for name, kind in POLICIES.items() for part in _section(f"#### {name}", kind)]
+    parts += [part for name, kind in OPTIONS.items() for part in _section(f"#### {name}", kind)]
     return "\n".join(parts)
 
 
 def policy_help() -> str:
     """The options of all policies as lists in Markdown. Policies with the same options share one."""
     groups: dict[str, list[str]] = {}
-    for name, kind in POLICIES.items():
+    for name, kind in OPTIONS.items():
         options = [
             f"* `{key}`: {meaning} ({kind_of_value}; default {default})"
             for key, kind_of_value, default, meaning in _rows(kind)
