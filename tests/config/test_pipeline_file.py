@@ -200,7 +200,7 @@ def test_files_of_windows_editors_are_read(tmp_path: Path) -> None:
         (
             "mean_s: 0.3",
             "p95_s: 0.3, p95.0_s: 0.3",
-            "9: requirements[0]['p95.0_s']: there is a bound on the p95 of parser>matcher already, requirements[0].p95_s",
+            "9: requirements[0]['p95.0_s']: there is a bound on the p95 of parser>matcher already, requirements[0].p",
         ),
         ("name: map", "name: mapp", "10: policy.name: there is no policy 'mapp'; did you mean map?"),
         ("name: map", "name: best", "10: policy.name: there is no policy 'best'; there are static, threshold, mg1"),

@@ -94,7 +94,7 @@ def test_a_few_arrivals_are_used_if_there_are_enough(
 ) -> None:
     pipeline = log_analysis()
     few = planned(OPTIONS[name], observed(pipeline, iats_s=bursty[:150]), pipeline)
-    assert few.reason == "keep, because 150 usable IATs are too few to predict from (at least 200)"
+    assert few.reason == "keep, because 150 IATs are too few to predict from (at least 200)"
     enough = planned(OPTIONS[name], observed(pipeline, iats_s=bursty[:600]), pipeline)
     assert "of the last 600 IATs" in enough.reason
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-import numpy as np
-
 from mead.config.policies import PredictiveOptions
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
@@ -64,11 +62,11 @@ class Predictive(ABC, Generic[Model]):
         unknown = unusable(observation, knowledge.pipeline)
         if unknown:
             return Analysis((), unknown=unknown)
-        iats_s = observation.iats_s[np.isfinite(observation.iats_s) & (observation.iats_s >= 0)]
-        if iats_s.size < LEAST_IATS or not iats_s.any():
-            return Analysis(
-                (), unknown=f"{iats_s.size} usable IATs are too few to predict from (at least {LEAST_IATS})"
-            )
+        iats_s = observation.iats_s
+        if iats_s.size < LEAST_IATS:
+            return Analysis((), unknown=f"{iats_s.size} IATs are too few to predict from (at least {LEAST_IATS})")
+        if not iats_s.any():
+            return Analysis((), unknown=f"{iats_s.size} IATs of 0 s have no rate to predict from")
         sizes = distinct(self.options.windows, iats_s.size)
         windows = [iats_s[-size:] for size in sizes]
         faster = [1.0] * len(windows)

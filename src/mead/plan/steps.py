@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import inf, isfinite
+from math import inf
 
 from mead.config.policies import RuleKeys
 from mead.knowledge.allocation import Allocation
@@ -65,31 +65,17 @@ def moved(now: Allocation, then: Allocation) -> str:
 
 
 def unusable(observation: Observation, pipeline: Pipeline) -> str:
-    """Why nothing can be decided from these readings; empty if they are sound.
+    """Why nothing can be decided from these readings; empty if something can.
 
-    A pipeline in which nothing arrived, waited or ran cannot be told from a monitor that is broken. It is left alone.
+    The loop marks readings that cannot be true as missing. Those that say nothing are true all the same: a pipeline in
+    which nothing arrived, waited or ran cannot be told from a monitor that is broken. It is left alone.
     """
     if observation.missing:
         return observation.missing
-    if not (isfinite(observation.time_s) and 0 < observation.interval_s < inf):
-        return f"the readings span no time ({observation.interval_s:g} s up to {observation.time_s:g} s)"
     for operator in pipeline.operators:
-        wrong = _wrong(observation, operator.name)
-        if wrong:
-            return wrong
+        if observation.allocation[operator.name].cores <= 0:
+            return f"{operator.name} has nothing to run on"
     readings = [observation.operators[operator.name] for operator in pipeline.operators]
     if not any(reading.arrived or reading.completed or reading.backlog for reading in readings):
         return "nothing arrived, waited or was served since the last readings"
-    return ""
-
-
-def _wrong(observation: Observation, name: str) -> str:
-    """What is wrong with the readings of one operator."""
-    if name not in observation.operators:
-        return f"there are no readings of {name}"
-    if name not in observation.allocation or observation.allocation[name].cores <= 0:
-        return f"what {name} has now is not known"
-    reading = observation.operators[name]
-    if min(reading.arrived, reading.completed, reading.backlog) < 0 or not 0 <= reading.busy_s < inf:
-        return f"the readings of {name} cannot be true: {reading}"
     return ""
