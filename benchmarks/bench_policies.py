@@ -1,11 +1,13 @@
 """How well the policies do, in virtual time: the figures that the project's goals are stated in.
 
-    benchmarks/bench_policies.py [--seeds 5] [--jobs 2] [--part bellcore|robust|workloads] [--policy NAME ...]
+    benchmarks/bench_policies.py [--seeds 5] [--jobs 2] [--part NAME ...] [--policy NAME ...]
 
-Three parts. *bellcore*: Tables I and II of the MEAD paper on the Bellcore trace (first 1,800 s, demand 1.5 ms), every
+Five parts. *bellcore*: Tables I and II of the MEAD paper on the Bellcore trace (first 1,800 s, demand 1.5 ms), every
 policy and the two clairvoyant bounds. *robust*: `adaptive` with orders that act late, a demand that is declared wrong,
 metrics that are late or missing; it has to keep what a static full share keeps. *workloads*: all generated arrivals
-with several seeds, and how many of the requirements that a static full share keeps every policy keeps.
+with several seeds, and how many of the requirements that a static full share keeps every policy keeps. *caution*: `map`
+without planning for the highest rate that a window is compatible with, on Bellcore, seed 1. *later*: `replay` with and
+without that, from 1,300 s to 3,100 s of the trace, seed 1.
 
 The trace is looked for in ``../shared/data``; without it, the parts that need it are skipped. `map` takes half a minute
 or more for each run and is left out of the last part unless it is named.
@@ -21,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from mead.evaluate.comparison import BOUNDS, Contender, PolicyContender, Result, available, results
+from mead.evaluate.comparison import BOUNDS, Contender, PolicyContender, Result, results
 from mead.evaluate.comparison_report import NOTE, comparison_tables
 from mead.evaluate.mead_tables import EVERYONE, TABLE_1, TABLE_2, Case
 from mead.evaluate.summary import rows_of
@@ -36,12 +38,17 @@ else:  # run as a script, whose folder is where its imports come from
     from common import table
 
 BELLCORE = Path(__file__).parents[1] / "../shared/data/bc-paug89.parquet"
+LATER_S = (1_300.0, 3_100.0)
+"""As long as the paper's part of the trace, and most of it after that."""
+
 BELLCORE_REQUIREMENTS = ("mean=0.3", "mean=0.5", "mean=0.75", "p95=0.5", "p95=1")
 REQUIREMENTS = {
     "synt": BELLCORE_REQUIREMENTS,
     "lm": ("mean=1.5", "mean=3", "mean=5", "p95=7", "p95=10"),
 }
 """By workload; the others have mean=0.3 and p95=0.5."""
+
+PARTS = ("bellcore", "robust", "workloads", "caution", "later")
 
 console = Console(width=130)
 
@@ -51,12 +58,12 @@ def cases_of(workload: Workload, requirements: Sequence[str]) -> list[Case]:
     return [Case(workload, required(text)) for text in requirements]
 
 
-def bellcore() -> Workload | None:
-    """The trace, if it is there."""
+def bellcore(start_s: float = 0.0, end_s: float = 1_800.0) -> Workload | None:
+    """A part of the trace, if it is there; the paper's unless told otherwise."""
     if not BELLCORE.exists():
         console.print(f"skipped: there is no Bellcore trace at {BELLCORE}")
         return None
-    return recorded("bc", read_trace(BELLCORE))
+    return recorded("bc", read_trace(BELLCORE).between(start_s, end_s), end_s - start_s)
 
 
 def bench_bellcore(policies: Sequence[str], seeds: Sequence[int], jobs: int) -> None:
@@ -119,6 +126,19 @@ def bench_robust(policies: Sequence[str], seeds: Sequence[int], jobs: int) -> No
     console.print(shown)
 
 
+def bench_some(title: str, workload: Workload | None, policies: Sequence[str], jobs: int) -> None:
+    """A few policies beside each other under all Bellcore requirements, with one seed."""
+    if workload is None:
+        return
+    cases = cases_of(workload, BELLCORE_REQUIREMENTS)
+    short = [f"{case.requirement.statistic} {case.requirement.bound_s:g}" for case in cases]
+    shown = table(f"{title}: response in s at CPU %, ! where missed", "policy", "met", *short)
+    for policy in policies:
+        done = list(results(cases, [PolicyContender.of(policy)], [1], jobs))
+        shown.add_row(policy, _kept(done), *(_worst_of([result]) for result in done))
+    console.print(shown)
+
+
 def _worst_of(done: Sequence[Result]) -> str:
     response_s = max(r.verdict.response_s for r in done if r.verdict is not None)
     cpu = sum(r.outcome.cpu for r in done if r.outcome is not None) / len(done)
@@ -169,14 +189,19 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5, help="how many, from 1 on")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
-    parser.add_argument("--part", choices=["bellcore", "robust", "workloads"], action="append", help="may be repeated")
+    parser.add_argument("--part", choices=PARTS, action="append", help="may be repeated; all of them if none is given")
     parser.add_argument("--policy", action="append", help="in place of all; may be repeated")
     given = parser.parse_args()
-    parts, some_seeds = given.part or ["bellcore", "robust", "workloads"], range(1, given.seeds + 1)
-    everyone = given.policy or available(EVERYONE)
+    parts, some_seeds = given.part or PARTS, range(1, given.seeds + 1)
+    everyone = given.policy or EVERYONE
     if "bellcore" in parts:
         bench_bellcore(everyone, some_seeds, given.jobs)
     if "robust" in parts:
-        bench_robust(given.policy or available(["adaptive"]), some_seeds[:1], given.jobs)
+        bench_robust(given.policy or ["adaptive"], some_seeds[:1], given.jobs)
     if "workloads" in parts:
         bench_workloads(given.policy or [p for p in everyone if p != "map"], some_seeds, given.jobs)
+    if "caution" in parts:
+        bench_some("Bellcore", bellcore(), given.policy or ["map@cautious=false"], given.jobs)
+    if "later" in parts:
+        title = "Bellcore from {:,.0f} s to {:,.0f} s".format(*LATER_S)
+        bench_some(title, bellcore(*LATER_S), given.policy or ["replay", "replay@cautious=true"], given.jobs)
