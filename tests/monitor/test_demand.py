@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.models.arrays import FloatArray
+from mead.models.map import MAP
 from mead.monitor.demand import DemandEstimator
+from mead.simulate.simulation import Simulation
+from mead.workload.trace import Trace
 
 
 def fed(demands_s: list[float], *, spoil: float = 0.0, seed: int = 1) -> DemandEstimator:
@@ -152,3 +156,25 @@ def test_it_lies_between_half_of_the_quotient_and_all_of_it(idle_s: float, deman
     quotients_s = [idle_s / n + demand_s for n in counts]
     learned_s = after((n, idle_s + demand_s * n) for n in counts)
     assert 0.5 * min(quotients_s) * (1 - 1e-9) <= learned_s <= max(quotients_s) * (1 + 1e-9)
+
+
+# -- intervals with few tuples ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trigger_s", [None, 0.7, 3.0])
+def test_micro_batches_may_be_longer_than_intervals(trigger_s: float | None) -> None:
+    """A batch burns CPU in intervals in which nothing is completed."""
+    operator = Operator("matcher", demand_s=0.0015, batches=Batches(overhead_s=0.3, trigger_s=trigger_s))
+    arrivals = MAP.two_state(330.0, idc=100.0).sample(330 * 200, np.random.default_rng(1))
+    simulation = Simulation(Pipeline("one", [operator]), Trace.from_iats_s(arrivals), seed=1)
+    readings = [simulation.observe(float(second)).operators["matcher"] for second in range(1, 190)]
+    assert after((reading.completed, reading.busy_s) for reading in readings) == pytest.approx(0.0015, rel=0.04)
+
+
+def test_rare_tuples_are_added_up() -> None:
+    assert after(served(np.random.default_rng(5).poisson(np.full(300, 8.0)))) == pytest.approx(0.0015, rel=0.05)
+
+
+def test_what_is_burnt_in_a_long_silence_is_not_the_demand_of_the_next_tuples() -> None:
+    busy, silent = served([330] * 20), [(0, 0.01)] * 600
+    assert after(busy + silent + busy[:1]) == pytest.approx(after(busy), rel=0.05)

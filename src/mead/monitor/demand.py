@@ -30,7 +30,11 @@ HALF_LIFE_S = 120.0
 """An interval of this age counts half."""
 
 LEAST_TUPLES = 30
-"""Intervals with fewer tuples say more about rounding than about the demand."""
+"""Intervals are added up until there are so many tuples: fewer say more about rounding than about the demand. And a
+micro-batch may take longer than an interval; its busy time belongs to the tuples that are completed at its end."""
+
+MOST_ADDED = 60
+"""After so many intervals with hardly a tuple, what they burnt says nothing about tuples, and is forgotten."""
 
 HUBER = 2.0
 """Residuals beyond so many typical ones count in proportion, not in square."""
@@ -65,14 +69,22 @@ class DemandEstimator:
     """
 
     declared_s: float
-    _seen: FloatArray = field(default_factory=lambda: np.empty((3, 0)), repr=False)
-    """Times, completed tuples and busy seconds, an interval per column."""
+    _seen: FloatArray = field(default_factory=lambda: np.empty((4, 0)), repr=False)
+    """Times, completed tuples, busy seconds, and of how many intervals: a column for each."""
+    _added: tuple[int, float, int] = field(default=(0, 0.0, 0), repr=False)
+    """Tuples, busy seconds and number of the intervals that are still too few tuples for a column."""
 
     def add(self, time_s: float, completed: int, busy_s: float) -> None:
         """One interval that ended at ``time_s``. Readings that cannot be true are not used."""
-        if completed < LEAST_TUPLES or not 0 < busy_s < inf:
+        if completed < 0 or not 0 <= busy_s < inf or (busy_s == 0 and completed > 0):
             return
-        new = np.array([[time_s], [completed], [busy_s]])
+        tuples, burnt_s, intervals = self._added
+        tuples, burnt_s, intervals = tuples + completed, burnt_s + busy_s, intervals + 1
+        if tuples < LEAST_TUPLES:
+            self._added = (tuples, burnt_s, intervals) if intervals < MOST_ADDED else (0, 0.0, 0)
+            return
+        new = np.array([[time_s], [tuples], [burnt_s], [intervals]])
+        self._added = (0, 0.0, 0)
         self._seen = np.concatenate([self._seen[:, 1 - MOST_INTERVALS :], new], axis=1)
 
     @property
@@ -80,7 +92,7 @@ class DemandEstimator:
         """CPU seconds per tuple at full share."""
         if self._seen.shape[1] < LEAST_INTERVALS:
             return self.declared_s
-        time_s, tuples, busy_s = self._seen
+        time_s, tuples, busy_s, intervals = self._seen
         # The noise of a sum grows like the root of its tuples. Over that root, every interval is as noisy as the next.
         root = np.sqrt(tuples)
         fading = np.exp2((time_s - time_s[-1]) / HALF_LIFE_S)
@@ -95,12 +107,13 @@ class DemandEstimator:
         for _ in range(ROUNDS):
             # A wild busy time has leverage on this line, so that distrust counts twice.
             weights = fading * trust**2 / tuples
-            steepest_s = _steepest_s(tuples, busy_s, weights)
+            steepest_s = _steepest_s(tuples, busy_s, intervals, weights)
             if steepest_s >= quotient_s:
                 return quotient_s
             demand_s = max(steepest_s, (1.0 - MOST_INTERCEPT) * quotient_s)
             rest_s = busy_s - demand_s * tuples
-            trust = _trust((rest_s - float(weights @ rest_s / weights.sum())) / root)
+            spent = weights * intervals
+            trust = _trust((rest_s - float(spent @ rest_s / (spent @ intervals)) * intervals) / root)
         return demand_s
 
 
@@ -111,19 +124,22 @@ def _trust(residual: FloatArray) -> FloatArray:
     return np.minimum(1.0, HUBER * typical / np.maximum(residual, 1e-300))
 
 
-def _steepest_s(tuples: FloatArray, busy_s: FloatArray, weights: FloatArray) -> float:
+def _steepest_s(tuples: FloatArray, busy_s: FloatArray, intervals: FloatArray, weights: FloatArray) -> float:
     """The steepest line by least squares of tuples on busy time, in s per tuple; infinite if it may be vertical."""
     # Numbers that do not vary become zeros here, and not differences of rounded sums.
-    columns = np.stack([np.ones_like(tuples), tuples - tuples[-1], busy_s - busy_s[-1]])
+    ends = intervals / intervals[-1]
+    columns = np.stack([intervals, tuples - tuples[-1] * ends, busy_s - busy_s[-1] * ends])
     (total, sum_n, sum_b), (_, sum_nn, sum_nb), (_, _, sum_bb) = ((columns * weights) @ columns.T).tolist()
-    intervals = total * total / float(weights @ weights)  # as many as count, by Kish's rule for weighted samples
+    count = float(weights.sum()) ** 2 / float(
+        weights @ weights
+    )  # as many as count, by Kish's rule for weighted samples
     with_tuples = sum_nb - sum_n * sum_b / total
     with_itself = sum_bb - sum_b * sum_b / total
-    if intervals < LINE_INTERVALS or with_tuples <= 0.0 or with_itself <= 0.0:
+    if count < LINE_INTERVALS or with_tuples <= 0.0 or with_itself <= 0.0:
         return inf
     per_busy_s = with_tuples / with_itself
     unexplained = max(sum_nn - sum_n * sum_n / total - per_busy_s * with_tuples, 0.0)
-    least_per_busy_s = per_busy_s - ERRORS * sqrt(unexplained / with_itself / (intervals - 2.0))
+    least_per_busy_s = per_busy_s - ERRORS * sqrt(unexplained / with_itself / (count - 2.0))
     return 1.0 / least_per_busy_s if least_per_busy_s > 0.0 else inf
 
 
