@@ -227,3 +227,11 @@ def test_as_many_iats_are_kept_as_the_longest_window_holds() -> None:
     assert kept_iats_for(AdaptiveOptions(window=KEPT_IATS + 1)) == KEPT_IATS + 1
     assert kept_iats_for(ReplayOptions(windows=(200, KEPT_IATS + 2))) == KEPT_IATS + 2
     assert kept_iats_for(StaticOptions()) == KEPT_IATS
+
+
+def test_small_micro_batches_are_overloaded_by_their_overhead(bursty: Trace) -> None:
+    for most, stable in ((100, True), (10, False)):  # 330/s: 33 batches of 10 take 1.65 s of overhead
+        small = Operator("a", 0.0002, batches=Batches(0.05, max_tuples=most))
+        choice = what_if(Knowledge(Pipeline("one", [small])), bursty, (StaticOptions(),), seed=1).choices[0]
+        assert choice.simulated["a"].stable is stable
+        assert choice.met is stable

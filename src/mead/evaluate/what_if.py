@@ -17,10 +17,11 @@ from mead.evaluate.outcome import statistic_s
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Prediction
 from mead.knowledge.requirement import Requirement
 from mead.models.network.graph import PATH_SEPARATOR, InvalidNetworkError
+from mead.models.queues.batch_server import BatchServer
 from mead.models.queues.response import overloaded
 from mead.plan import registry
 from mead.plan.forecast import enough, predictions, remembered
@@ -207,9 +208,18 @@ def _overloaded_paths(pipeline: Pipeline, allocation: Allocation, rate_per_s: fl
     too_busy = {
         o.name
         for o in pipeline.operators
-        if overloaded(rate_per_s * pipeline.visits[o.name] * o.demand_s / allocation[o.name].cores)
+        if overloaded(_utilization(o, allocation[o.name].cores, rate_per_s * pipeline.visits[o.name]))
     }
     return {path for path in pipeline.paths if too_busy & set(path.split(PATH_SEPARATOR))}
+
+
+def _utilization(operator: Operator, cores: float, rate_per_s: float) -> float:
+    """Of one operator; where micro-batches are limited, with their overhead."""
+    if operator.batches is None:
+        return rate_per_s * operator.demand_s / cores
+    batches = operator.batches
+    server = BatchServer(batches.overhead_s, operator.demand_s, cores, batches.trigger_s, batches.max_tuples)
+    return server.utilization(rate_per_s)
 
 
 def _frontier(pipeline: Pipeline, last: Trace) -> tuple[tuple[FrontierPoint, ...], str]:
