@@ -21,11 +21,12 @@ BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-demo: $(VENV)/.run ## Generate bursty arrivals, fit them, predict response times (tables, and a plot in out/)
+demo: $(VENV)/.run ## Generate bursty arrivals, fit them, predict response times, scale a simulated pipeline (plots in out/)
 	@mkdir -p out
 	$(VENV)/bin/mead generate map --rate 330 --idc 200 --duration 300 --seed 1 -o out/arrivals.parquet
 	$(VENV)/bin/mead fit out/arrivals.parquet --window 50000 --plot out/fit.png
 	$(VENV)/bin/mead solve examples/solve-log-analysis.json
+	$(VENV)/bin/mead simulate examples/log-analysis.yaml --trace out/arrivals.parquet --policy adaptive --plot out/run.png
 
 test: $(VENV)/.dev ## Run all tests: units, docstring examples, documentation snippets, import rules
 	@$(RUN) -m pytest $(PYTEST_ARGS)
