@@ -102,6 +102,15 @@ def run_python(snippet: Snippet, names: dict[str, object]) -> None:
     names.update(examples.globs)
 
 
+def ignored(names: set[str]) -> set[str]:
+    """Those of some files in the project's folder that Git would not see; all of them without Git."""
+    if not names or not (ROOT / ".git").exists():
+        return names
+    asked = ["git", "check-ignore", "--no-index", *sorted(names)]
+    run = subprocess.run(asked, cwd=ROOT, check=False, capture_output=True, text=True)
+    return set(run.stdout.split())
+
+
 def page_name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
@@ -121,6 +130,8 @@ def test_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.
                 json.loads(snippet.text)
             case language:
                 assert language in SHOWN_ONLY, f"{snippet.place}: mark this block console, pycon, json, yaml or text"
+    written = {path.name + "/" * path.is_dir() for path in tmp_path.iterdir() if not path.is_symlink()}
+    assert not written - ignored(written), f"{page_name(page)} leaves files in a clone: have .gitignore name them"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
