@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.knowledge.observation import PathReading
-from mead.knowledge.requirement import Requirement
-from mead.plan.account import LONG_S, MARGIN_MEAN, MARGIN_PERCENTILE, WINDOW_S, Account, usage
+from mead.knowledge.requirement import WINDOW_S, Requirement
+from mead.plan.account import LONG_S, MARGIN_MEAN, MARGIN_PERCENTILE, Account, usage
 
 MEAN = Requirement("a>b", bound_s=0.5)
 LATE = Requirement("a>b", bound_s=0.5, percent=90)
