@@ -46,7 +46,7 @@ def test_demo_runs(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     plan = make("--dry-run", "demo").stdout.splitlines()
     commands = [line.split()[1:] for line in plan if line.startswith(".venv/bin/mead ")]
-    assert [command[0] for command in commands] == ["generate", "fit", "solve"]
+    assert [command[0] for command in commands] == ["generate", "fit", "solve", "simulate"]
     for command in commands:
         mead = Path(sys.executable).with_name("mead")
         run = subprocess.run([mead, *command], cwd=tmp_path, check=False, capture_output=True, text=True)
