@@ -75,6 +75,24 @@ def test_a_batch_that_comes_again_is_not_added_twice(tmp_path: Path) -> None:
     assert len(list((tmp_path / "data").iterdir())) == 2, "the files of the second attempt are gone"
 
 
+def test_an_abort_that_comes_after_the_commit_takes_nothing_away(tmp_path: Path) -> None:
+    """A query that is stopped while it commits does not know whether it has."""
+    log = StreamLog(tmp_path)
+    part = written(log, range(3))
+    log.commit(0, [part])
+    StreamLog(tmp_path).abort([part])
+    assert numbers(StreamLog(tmp_path), 0, 3) == [0, 1, 2]
+
+
+def test_a_commit_that_comes_after_the_abort_is_refused(tmp_path: Path) -> None:
+    log = StreamLog(tmp_path)
+    part = written(log, range(3))
+    StreamLog(tmp_path).abort([part])
+    with pytest.raises(LogError, match="were removed before their batch was committed"):
+        log.commit(0, [part])
+    assert StreamLog(tmp_path).end == 0
+
+
 def test_a_reader_sees_what_another_process_adds(tmp_path: Path) -> None:
     reader = StreamLog(tmp_path)
     assert reader.end == 0

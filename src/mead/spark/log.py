@@ -15,6 +15,7 @@ import json
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
@@ -92,26 +93,21 @@ class StreamLog:
 
     def commit(self, batch: int, written: Sequence[Written]) -> None:
         """Make files part of the log, all or none. A batch that is in it already changes nothing."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.folder / INDEX, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            self._lock(handle)
-            self._catch_up()
-            if batch <= self._last:
-                self.abort(written)
-                return
-            if os.fstat(handle).st_size > self._read:  # a line that was cut off by a crash
-                os.ftruncate(handle, self._read)
-            os.write(handle, _line(batch, [(w.file, w.rows) for w in written if w.rows]))
-        finally:
-            os.close(handle)
-        self.abort([w for w in written if not w.rows])
-        self._catch_up()
+        with self._locked() as index:
+            if batch > self._last:
+                self._check_there(written)
+                if os.fstat(index).st_size > self._read:  # a line that was cut off by a crash
+                    os.ftruncate(index, self._read)
+                os.write(index, _line(batch, [(w.file, w.rows) for w in written if w.rows]))
+        self.abort(written)
 
     def abort(self, written: Sequence[Written]) -> None:
-        """Remove files that will not become part of the log."""
-        for one in written:
-            (self.folder / DATA / one.file).unlink(missing_ok=True)
+        """Remove files that have not become part of the log. A query may be stopped just after they have."""
+        with self._locked():
+            committed = {entry.file for entry in self._entries}
+            for one in written:
+                if one.file not in committed:
+                    (self.folder / DATA / one.file).unlink(missing_ok=True)
 
     def pieces(self, start: int, end: int, tasks: int) -> list[list[Piece]]:
         """The rows from one offset to another, for as many tasks: the same number for each, as far as that goes."""
@@ -177,11 +173,23 @@ class StreamLog:
                 last = self._entries[-1] if self._entries else Entry(-1, "", 0, 0)
                 self._entries.append(Entry(batch, file, last.first + last.rows, rows))
 
-    def _lock(self, handle: int) -> None:
+    def _check_there(self, written: Sequence[Written]) -> None:
+        gone = [one.file for one in written if not (self.folder / DATA / one.file).exists()]
+        if gone:
+            raise LogError(f"{self.folder}: {', '.join(gone)} were removed before their batch was committed")
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """The index, for this process alone, and known to its end."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        index = os.open(self.folder / INDEX, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise LogError(f"{self.folder}: another run is writing this log; end it first") from error
+            fcntl.flock(index, fcntl.LOCK_EX)
+            self._catch_up()
+            yield index
+        finally:
+            os.close(index)
+            self._catch_up()
 
 
 def _number(path: Path) -> int:
