@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from tests.cli.program import answer, complaint, run
 
-from mead.cli import app
 from mead.models.map import MAP
 
 SHORT = ("--duration", "60", "--jobs", "1", "--no-bounds")
@@ -24,26 +21,8 @@ def arrivals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, ["evaluate", *words], env={"COLUMNS": "80"})
-
-
-def answer(*words: str) -> Any:
-    result = run(*words, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout, parse_constant=pytest.fail)
-
-
-def complaint(*words: str) -> str:
-    result = run(*words)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    return result.stderr
-
-
 def test_a_table_reports_every_run_with_the_numbers_of_the_paper_beside() -> None:
-    document = answer("mead-table1", "--only", "synt", "--policy", "threshold", "--seeds", "2", *SHORT)
+    document = answer("evaluate", "mead-table1", "--only", "synt", "--policy", "threshold", "--seeds", "2", *SHORT)
     assert document["experiment"] == "mead-table1"
     assert [row["requirement"] for row in document["rows"]] == [{"mean": 0.1}, {"mean": 0.2}, {"mean": 0.3}]
     first = document["rows"][0]
@@ -64,7 +43,7 @@ def test_a_table_reports_every_run_with_the_numbers_of_the_paper_beside() -> Non
 
 def test_the_same_seed_gives_the_same_answer() -> None:
     words = ("mead-table2", "--only", "lm", "--policy", "threshold", "--seed", "7", *SHORT)
-    first, again = answer(*words), answer(*words)
+    first, again = answer("evaluate", *words), answer("evaluate", *words)
     for document in (first, again):
         for row in document["rows"]:
             for one in row["runs"]:
@@ -74,7 +53,7 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 
 def test_any_trace_and_any_requirement_will_do(arrivals: Path) -> None:
     words = ("--trace", f"mine={arrivals}", "--requirement", "mean=0.3", "--requirement", "p99=2")
-    document = answer("mead-table1", *words, "--policy", "static", *SHORT)
+    document = answer("evaluate", "mead-table1", *words, "--policy", "static", *SHORT)
     assert [(row["trace"], row["requirement"]) for row in document["rows"]] == [
         ("mine", {"mean": 0.3}),
         ("mine", {"p99": 2.0}),
@@ -99,23 +78,25 @@ def test_a_trace_is_read_as_every_command_reads_it(tmp_path: Path) -> None:
         "static",
         *SHORT,
     )
-    assert answer("mead-table1", *words)["rows"][0]["demand_s"] == pytest.approx(0.5 * 0.005)
+    assert answer("evaluate", "mead-table1", *words)["rows"][0]["demand_s"] == pytest.approx(0.5 * 0.005)
 
 
 def test_the_clairvoyant_schedules_stand_beside_the_policies(arrivals: Path) -> None:
     words = ("--trace", f"mine={arrivals}", "--requirement", "mean=0.3", "--duration", "60", "--jobs", "1")
-    document = answer("mead-table1", *words, "--policy", "static")
+    document = answer("evaluate", "mead-table1", *words, "--policy", "static")
     cpu = {row["policy"]: row["runs"][0]["cpu_percent"] for row in document["rows"]}
     assert cpu["clairvoyant 1 s"] < cpu["clairvoyant 10 s"] < cpu["static"]
     assert all(row["runs"][0]["met"] for row in document["rows"])
 
 
 def test_a_missing_bellcore_trace_is_skipped_with_a_word_on_standard_error(arrivals: Path) -> None:
-    result = run("mead-table3", "--policy", "static", "--requirement", "mean=1", *SHORT)
+    result = run("evaluate", "mead-table3", "--policy", "static", "--requirement", "mean=1", *SHORT)
     assert result.exit_code == 0
     assert "--trace bc=FILE" in result.stderr
     assert "SYNT" in result.stdout
-    with_it = run("mead-table3", "--trace", f"bc={arrivals}", "--policy", "static", "--requirement", "mean=1", *SHORT)
+    with_it = run(
+        "evaluate", "mead-table3", "--trace", f"bc={arrivals}", "--policy", "static", "--requirement", "mean=1", *SHORT
+    )
     assert with_it.stderr == ""
     assert "Bellcore" in with_it.stdout
 
@@ -123,7 +104,17 @@ def test_a_missing_bellcore_trace_is_skipped_with_a_word_on_standard_error(arriv
 def test_files_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     document = answer(
-        "mead-table1", "--only", "synt", "--requirement", "mean=1", "--policy", "static", "--out", str(out), *SHORT
+        "evaluate",
+        "mead-table1",
+        "--only",
+        "synt",
+        "--requirement",
+        "mean=1",
+        "--policy",
+        "static",
+        "--out",
+        str(out),
+        *SHORT,
     )
     assert sorted(path.name for path in out.iterdir()) == [
         "mead-table1-synt-mean-1.png",
@@ -135,7 +126,7 @@ def test_files_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
 
 def test_fig3_shows_that_only_the_map_follows_bursts(tmp_path: Path, arrivals: Path) -> None:
     words = ("--trace", f"mine={arrivals}", "--duration", "60")
-    document = answer("mead-fig3", *words, "--out", str(tmp_path))
+    document = answer("evaluate", "mead-fig3", *words, "--out", str(tmp_path))
     smooth, bursty = document["curves"]
     assert smooth["trace"] == "poisson"
     for point in smooth["points"][:5]:
@@ -149,7 +140,9 @@ def test_fig3_shows_that_only_the_map_follows_bursts(tmp_path: Path, arrivals: P
 
 def test_cost_names_the_steps_and_the_load_of_a_policy(arrivals: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mead.evaluate.mead_cost.REPEATS", 1)
-    document = answer("mead-cost", "--trace", f"mine={arrivals}", "--duration", "20.5", "--policy", "threshold")
+    document = answer(
+        "evaluate", "mead-cost", "--trace", f"mine={arrivals}", "--duration", "20.5", "--policy", "threshold"
+    )
     (costs,) = document["costs"]
     assert any("fit" in step["name"] and step["paper"] for step in costs["steps"])
     assert all(step["seconds"] > 0 for step in costs["steps"])
@@ -180,4 +173,4 @@ def test_cost_names_the_steps_and_the_load_of_a_policy(arrivals: Path, monkeypat
     ],
 )
 def test_mistakes_are_named_in_one_line(words: list[str], what: str) -> None:
-    assert what in complaint(*words)
+    assert what in complaint("evaluate", *words)

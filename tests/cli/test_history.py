@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,34 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from tests.cli.program import EXAMPLES, Word, answer, complaint, run
 
-from mead.cli import app
-
-LOG_ANALYSIS = Path(__file__).parents[2] / "examples/log-analysis.yaml"
+LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 
 
-def run(*words: object) -> Result:
-    return CliRunner().invoke(app, [*map(str, words)], env={"COLUMNS": "100", "NO_COLOR": "1"})
-
-
-def shown(*words: object) -> str:
-    result = run("history", *words)
+def shown(*words: Word) -> str:
+    result = run("history", *words, columns=100)
     assert result.exit_code == 0, result.stderr
     return result.stdout
-
-
-def answer(*words: object) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(shown(*words, "--json"), parse_constant=pytest.fail)
-    return document
-
-
-def complaint(*words: object) -> str:
-    result = run(*words)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    return result.stderr.rstrip("\n")
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +32,8 @@ def simulated(trace: Path) -> dict[str, Any]:
     """What the two simulations said themselves, by policy."""
     documents = {}
     for policy in ("threshold", "mg1"):
-        words = ("--policy", policy, "--option", "interval_s=10", "--history", trace.with_name("past.sqlite"), "--json")
-        result = run("simulate", LOG_ANALYSIS, "--trace", trace, *words)
-        assert result.exit_code == 0, result.stderr
-        documents[policy] = json.loads(result.stdout)
+        words = ("--policy", policy, "--option", "interval_s=10", "--history", trace.with_name("past.sqlite"))
+        documents[policy] = answer("simulate", LOG_ANALYSIS, "--trace", trace, *words)
     return documents
 
 
@@ -66,7 +44,7 @@ def past(trace: Path, simulated: dict[str, Any]) -> Path:
 
 
 def test_runs_are_listed(past: Path, simulated: dict[str, Any]) -> None:
-    runs = answer(past)["runs"]
+    runs = answer("history", past)["runs"]
     assert [(one["run"], one["name"], one["policy"]) for one in runs] == [
         (1, "log-analysis", "threshold"),
         (2, "log-analysis", "mg1"),
@@ -80,7 +58,7 @@ def test_runs_are_listed(past: Path, simulated: dict[str, Any]) -> None:
 
 
 def test_decisions_are_those_of_the_run(past: Path, simulated: dict[str, Any]) -> None:
-    document = answer(past, "--run", 2)
+    document = answer("history", past, "--run", 2)
     assert document["run"]["policy"] == "mg1"
     told = simulated["mg1"]["timeline"][1:]
     assert [(d["time_s"], d["after"], d["reason"]) for d in document["decisions"]] == [
@@ -92,7 +70,10 @@ def test_decisions_are_those_of_the_run(past: Path, simulated: dict[str, Any]) -
 
 
 def test_changes_are_those_decisions_that_changed_something(past: Path) -> None:
-    everything, changes = answer(past, "--run", 1)["decisions"], answer(past, "--run", 1, "--changes")["decisions"]
+    everything, changes = (
+        answer("history", past, "--run", 1)["decisions"],
+        answer("history", past, "--run", 1, "--changes")["decisions"],
+    )
     assert 0 < len(changes) < len(everything)
     assert [d["round"] for d in changes] == [d["round"] for d in everything if d["before"] != d["after"]]
 
@@ -116,7 +97,7 @@ def test_the_default_is_a_file_in_the_current_folder(
         "mead history: mead-history.sqlite: there is no such file; a run with --history makes one"
     )
     (tmp_path / "mead-history.sqlite").write_bytes(past.read_bytes())
-    assert len(answer()["runs"]) == 2
+    assert len(answer("history")["runs"]) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["mead-history.sqlite"]  # looking leaves nothing behind
 
 

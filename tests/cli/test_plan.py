@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from tests.cli.program import EXAMPLES, answer, run
 
-from mead.cli import app
 from mead.models.map import MAP
 from mead.plan.registry import POLICIES
 
-ROOT = Path(__file__).parents[2]
-LOG_ANALYSIS = ROOT / "examples/log-analysis.yaml"
-
-
-def run(*words: object, columns: int = 80) -> Result:
-    return CliRunner().invoke(app, ["plan", *map(str, words)], env={"COLUMNS": str(columns), "NO_COLOR": "1"})
-
-
-def answer(*words: object) -> dict[str, Any]:
-    result = run(*words, "--json")
-    assert result.exit_code == 0, result.stderr
-    assert not result.stderr
-    document: dict[str, Any] = json.loads(result.stdout)
-    return document
+LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +22,7 @@ def bursty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_document_has_every_policy_and_a_frontier(bursty: Path) -> None:
-    document = answer(LOG_ANALYSIS, "--trace", bursty)
+    document = answer("plan", LOG_ANALYSIS, "--trace", bursty)
     assert [entry["policy"] for entry in document["policies"]] == list(POLICIES)
     for entry in document["policies"]:
         assert entry.keys() >= {"allocation", "cores", "cores_total", "predicted", "simulated", "met", "reason"}
@@ -53,19 +37,19 @@ def test_the_document_has_every_policy_and_a_frontier(bursty: Path) -> None:
 
 
 def test_only_the_policies_that_are_asked_for_answer_each_once(bursty: Path) -> None:
-    document = answer(LOG_ANALYSIS, "-t", bursty, "--policy", "mg1", "--policy", "static", "--policy", "mg1")
+    document = answer("plan", LOG_ANALYSIS, "-t", bursty, "--policy", "mg1", "--policy", "static", "--policy", "mg1")
     assert [entry["policy"] for entry in document["policies"]] == ["mg1", "static"]
 
 
 def test_the_options_of_the_file_count_for_its_policy(bursty: Path, tmp_path: Path) -> None:
     file = tmp_path / "file.yaml"
     file.write_text(LOG_ANALYSIS.read_text().split("policy:")[0] + "policy: {name: static, share: 0.55}")
-    allocation = answer(file, "-t", bursty, "--policy", "static")["policies"][0]["allocation"]
+    allocation = answer("plan", file, "-t", bursty, "--policy", "static")["policies"][0]["allocation"]
     assert {entry["share"] for entry in allocation.values()} == {0.55}
 
 
 def test_the_tables_fit_a_terminal_and_show_what_was_asked(bursty: Path) -> None:
-    result = run(LOG_ANALYSIS, "-t", bursty, "--policy", "threshold", "--policy", "mg1")
+    result = run("plan", LOG_ANALYSIS, "-t", bursty, "--policy", "threshold", "--policy", "mg1")
     assert result.exit_code == 0
     for words in (
         "log-analysis after the last",
@@ -85,7 +69,7 @@ def test_overload_and_missing_answers_are_said_in_words(bursty: Path, tmp_path: 
         "name: x\noperators: [{name: a, demand_s: 1e-4, batch: {overhead_s: 0.1}}, {name: b, demand_s: 0.5}]\n"
         "edges: [[a, b]]\n"
     )
-    result = run(file, "-t", bursty, "--policy", "map", "--policy", "static", columns=200)
+    result = run("plan", file, "-t", bursty, "--policy", "map", "--policy", "static", columns=200)
     assert "map has no answer: " in result.stdout
     assert "overload" in result.stdout
     assert "There is no frontier" in result.stdout
@@ -100,7 +84,7 @@ def test_overload_and_missing_answers_are_said_in_words(bursty: Path, tmp_path: 
     ],
 )
 def test_a_mistake_is_one_line(words: list[str], said: str, bursty: Path) -> None:
-    result = run(LOG_ANALYSIS, "--trace", bursty, *words)
+    result = run("plan", LOG_ANALYSIS, "--trace", bursty, *words)
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
@@ -109,6 +93,6 @@ def test_a_mistake_is_one_line(words: list[str], said: str, bursty: Path) -> Non
 def test_a_trace_without_a_rate_is_refused_in_one_line(tmp_path: Path) -> None:
     trace = tmp_path / "same.csv"
     trace.write_text("1.5\n" * 300)
-    result = run(LOG_ANALYSIS, "--trace", trace)
+    result = run("plan", LOG_ANALYSIS, "--trace", trace)
     assert result.exit_code == 2
     assert "all 300 arrivals have the same time stamp, so there is no rate" in result.stderr

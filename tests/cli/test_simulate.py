@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from tests.cli.program import EXAMPLES, answer, run
 
-from mead.cli import app
 from mead.cli.inputs import POLICY_NAMES
 from mead.config.pipeline_file import read_pipeline
 from mead.config.policy_choice import OPTIONS
@@ -19,20 +16,7 @@ from mead.models.map import MAP
 from mead.simulate.simulation import Simulation
 from mead.workload.files import read_trace
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
-LOG_ANALYSIS = next(path for path in EXAMPLES if path.stem == "log-analysis")
-
-
-def run(*words: object) -> Result:
-    return CliRunner().invoke(app, ["simulate", *map(str, words)], env={"COLUMNS": "100", "NO_COLOR": "1"})
-
-
-def answer(*words: object) -> dict[str, Any]:
-    result = run(*words, "--json")
-    assert result.exit_code == 0, result.stderr
-    assert not result.stderr
-    document: dict[str, Any] = json.loads(result.stdout)
-    return document
+LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +37,7 @@ def one_queue(tmp_path: Path) -> Path:
 
 
 def test_the_document_has_what_the_contract_names(bursty: Path) -> None:
-    document = answer(LOG_ANALYSIS, "--trace", bursty, "--policy", "threshold")
+    document = answer("simulate", LOG_ANALYSIS, "--trace", bursty, "--policy", "threshold")
     assert document.keys() >= {"policy", "paths", "cpu_share_mean", "timeline", "tuples", "lost"}
     assert document["policy"] == "threshold"
     assert (document["tuples"], document["lost"]) == (24_000, 0)
@@ -72,7 +56,7 @@ def test_the_document_has_what_the_contract_names(bursty: Path) -> None:
 
 
 def test_a_static_run_is_the_simulation_without_a_loop(bursty: Path) -> None:
-    document = answer(LOG_ANALYSIS, "-t", bursty, "--policy", "static", "--seed", 3)
+    document = answer("simulate", LOG_ANALYSIS, "-t", bursty, "--policy", "static", "--seed", 3)
     pipeline = read_pipeline(LOG_ANALYSIS).pipeline
     simulation = Simulation(pipeline, read_trace(bursty), 3)
     simulation.drain()
@@ -87,7 +71,7 @@ def test_a_static_run_is_the_simulation_without_a_loop(bursty: Path) -> None:
 def test_an_exponential_server_under_poisson_arrivals_is_an_mm1_queue(one_queue: Path, tmp_path: Path) -> None:
     trace = tmp_path / "poisson.npy"
     np.save(trace, np.cumsum(np.random.default_rng(5).exponential(1 / 150, 150_000)))
-    path = answer(one_queue, "-t", trace)["paths"]["server"]
+    path = answer("simulate", one_queue, "-t", trace)["paths"]["server"]
     mean_s = 1 / (1 / 0.004 - 150)
     assert path["mean_s"] == pytest.approx(mean_s, rel=0.05)
     assert path["p95_s"] == pytest.approx(mean_s * np.log(20), rel=0.05)
@@ -95,7 +79,7 @@ def test_an_exponential_server_under_poisson_arrivals_is_an_mm1_queue(one_queue:
 
 
 def test_cores_and_their_mean_follow_from_the_timeline(bursty: Path) -> None:
-    document = answer(LOG_ANALYSIS, "-t", bursty, "--policy", "threshold")
+    document = answer("simulate", LOG_ANALYSIS, "-t", bursty, "--policy", "threshold")
     times_s = [entry["time_s"] for entry in document["timeline"]] + [document["duration_s"]]
     cores = {
         name: sum(
@@ -110,13 +94,15 @@ def test_cores_and_their_mean_follow_from_the_timeline(bursty: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_answer_and_another_does_not(bursty: Path) -> None:
-    first, again, other = (answer(LOG_ANALYSIS, "-t", bursty, "--policy", "threshold", "--seed", s) for s in (1, 1, 2))
+    first, again, other = (
+        answer("simulate", LOG_ANALYSIS, "-t", bursty, "--policy", "threshold", "--seed", s) for s in (1, 1, 2)
+    )
     assert first == again
     assert first["paths"]["parser>matcher"]["mean_s"] != other["paths"]["parser>matcher"]["mean_s"]
 
 
 def test_the_first_part_of_a_trace_can_be_had(bursty: Path) -> None:
-    document = answer(LOG_ANALYSIS, "-t", bursty, "--policy", "static", "--duration", 30)
+    document = answer("simulate", LOG_ANALYSIS, "-t", bursty, "--policy", "static", "--duration", 30)
     assert document["tuples"] == np.count_nonzero(read_trace(bursty).times_s <= 30)
     assert document["duration_s"] <= 30
 
@@ -125,8 +111,8 @@ def test_the_delay_of_the_file_puts_off_every_change(bursty: Path, tmp_path: Pat
     late = tmp_path / "late.yaml"
     late.write_text(LOG_ANALYSIS.read_text() + "actuation_delay_s: 1000\n")
     words = ("-t", bursty, "--policy", "threshold")
-    assert answer(late, *words)["cpu_share_mean"] == 1
-    assert answer(LOG_ANALYSIS, *words)["cpu_share_mean"] < 1
+    assert answer("simulate", late, *words)["cpu_share_mean"] == 1
+    assert answer("simulate", LOG_ANALYSIS, *words)["cpu_share_mean"] < 1
 
 
 # -- policies and their options ---------------------------------------------------------------------------------------
@@ -134,12 +120,12 @@ def test_the_delay_of_the_file_puts_off_every_change(bursty: Path, tmp_path: Pat
 
 def test_the_help_names_the_policies_that_there_are() -> None:
     assert tuple(OPTIONS) == POLICY_NAMES
-    assert all(name in " ".join(run("--help").stdout.split()) for name in POLICY_NAMES)
+    assert all(name in " ".join(run("simulate", "--help").stdout.split()) for name in POLICY_NAMES)
 
 
 @pytest.mark.parametrize("command", ["simulate", "plan"])
 def test_help_lists_the_options_of_the_policies(command: str) -> None:
-    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "100", "NO_COLOR": "1"}).stdout
+    shown = run(command, "--help", columns=100).stdout
     for kind in OPTIONS.values():
         assert all(f"• {key}: " in shown for key in kind.model_fields if key != "name")
 
@@ -149,15 +135,15 @@ def test_options_change_what_the_file_says_of_its_policy(bursty: Path, tmp_path:
     file.write_text(LOG_ANALYSIS.read_text().split("policy:")[0] + "policy: {name: static, share: 0.55, interval_s: 5}")
     words = (file, "-t", bursty, "--duration", 20)
     shares = [
-        answer(*words, *more)["timeline"][1]["allocation"]["matcher"]["share"]
+        answer("simulate", *words, *more)["timeline"][1]["allocation"]["matcher"]["share"]
         for more in ((), ("--option", "share=0.7"))
     ]
     assert shares == [0.55, 0.7]
-    assert [e["time_s"] for e in answer(*words, "--option", "interval_s=10")["timeline"]][:2] == [0, 10]
+    assert [e["time_s"] for e in answer("simulate", *words, "--option", "interval_s=10")["timeline"]][:2] == [0, 10]
 
 
 def test_a_policy_other_than_the_files_starts_from_its_own_defaults(bursty: Path) -> None:
-    document = answer(LOG_ANALYSIS, "-t", bursty, "--policy", "threshold", "--duration", 25)
+    document = answer("simulate", LOG_ANALYSIS, "-t", bursty, "--policy", "threshold", "--duration", 25)
     assert [entry["time_s"] for entry in document["timeline"]] == [0, 10, 20]  # 60 s in the file, for its policy map
 
 
@@ -165,15 +151,15 @@ def test_a_window_may_be_longer_than_a_monitor_keeps_by_itself(one_queue: Path, 
     trace = tmp_path / "long.npy"
     np.save(trace, np.cumsum(np.random.default_rng(5).exponential(1 / 150, 70_000)))
     words = ("--policy", "mg1", "--option", "interval_s=450", "--option", "windows=60000")
-    reason = answer(one_queue, "-t", trace, *words)["timeline"][-1]["reason"]
+    reason = answer("simulate", one_queue, "-t", trace, *words)["timeline"][-1]["reason"]
     assert "of the last 60000 IATs" in reason
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_example_simulates_with_its_own_policy(path: Path, tmp_path: Path) -> None:
     trace = tmp_path / "arrivals.npy"
     np.save(trace, np.cumsum(MAP.two_state(200.0, idc=20.0).sample(14_000, np.random.default_rng(2))))
-    document = answer(path, "-t", trace)
+    document = answer("simulate", path, "-t", trace)
     assert document["lost"] == 0
     assert document["failed_rounds"] == 0, [e["reason"] for e in document["timeline"] if "failed" in e["reason"]]
     assert len(document["timeline"]) > 1
@@ -185,7 +171,7 @@ def test_every_example_simulates_with_its_own_policy(path: Path, tmp_path: Path)
 
 
 def test_the_tables_show_paths_requirements_and_cost(bursty: Path) -> None:
-    result = run(LOG_ANALYSIS, "--trace", bursty, "--policy", "threshold")
+    result = run("simulate", LOG_ANALYSIS, "--trace", bursty, "--policy", "threshold")
     assert result.exit_code == 0
     for words in ("log-analysis under threshold: 24,000 tuples", "parser>matcher", "mean of parser>matcher <= 0.3"):
         assert words in result.stdout
@@ -196,7 +182,7 @@ def test_the_tables_show_paths_requirements_and_cost(bursty: Path) -> None:
 def test_a_broken_requirement_is_said_to_be_broken(bursty: Path, tmp_path: Path) -> None:
     strict = tmp_path / "strict.yaml"
     strict.write_text(LOG_ANALYSIS.read_text().replace("mean_s: 0.3", "mean_s: 1e-6"))
-    result = run(strict, "--trace", bursty, "--policy", "static")
+    result = run("simulate", strict, "--trace", bursty, "--policy", "static")
     assert " NO " in result.stdout
     assert result.exit_code == 0
 
@@ -208,14 +194,14 @@ def test_a_path_that_nothing_takes_has_no_response_time(tmp_path: Path) -> None:
         "edges: [[a, b], [a, c, 1e-9]]\nrequirements: [{path: a>c, p95_s: 1}]\npolicy: {name: static}\n"
     )
     trace.write_text("".join(f"{i}\n" for i in range(20)))
-    document = answer(file, "-t", trace)
+    document = answer("simulate", file, "-t", trace)
     assert document["paths"]["a>c"]["mean_s"] is None
-    assert run(file, "-t", trace).exit_code == 0
+    assert run("simulate", file, "-t", trace).exit_code == 0
 
 
 def test_the_plot_is_a_picture(bursty: Path, tmp_path: Path) -> None:
     plot = tmp_path / "run.png"
-    result = run(LOG_ANALYSIS, "-t", bursty, "--policy", "threshold", "--plot", plot)
+    result = run("simulate", LOG_ANALYSIS, "-t", bursty, "--policy", "threshold", "--plot", plot)
     assert f"Plot: {plot}" in result.stdout.replace("\n", "")
     assert plot.read_bytes().startswith(b"\x89PNG")
 
@@ -239,7 +225,7 @@ def test_the_plot_is_a_picture(bursty: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_line(words: list[str], said: str, bursty: Path) -> None:
-    result = run(LOG_ANALYSIS, "--trace", bursty, *words)
+    result = run("simulate", LOG_ANALYSIS, "--trace", bursty, *words)
     assert result.exit_code == 2
     assert result.stderr.startswith("mead simulate: ")
     assert said in result.stderr
@@ -250,15 +236,17 @@ def test_a_mistake_is_one_line(words: list[str], said: str, bursty: Path) -> Non
 def test_a_mistake_in_a_file_names_file_line_and_key(bursty: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text(LOG_ANALYSIS.read_text().replace("0.0015", "-1"))
-    result = run(wrong, "--trace", bursty)
+    result = run("simulate", wrong, "--trace", bursty)
     assert result.stderr == f"mead simulate: {wrong}:7: operators[2].demand_s: must be > 0; got -1\n"
-    result = run(LOG_ANALYSIS, "--trace", tmp_path / "none.csv")
+    result = run("simulate", LOG_ANALYSIS, "--trace", tmp_path / "none.csv")
     assert result.stderr == f"mead simulate: {tmp_path / 'none.csv'}: there is no such file\n"
-    assert run(LOG_ANALYSIS).stderr == "mead simulate: Missing option '--trace' / '-t'.\n"
+    assert run("simulate", LOG_ANALYSIS).stderr == "mead simulate: Missing option '--trace' / '-t'.\n"
 
 
 def test_a_start_is_all_that_may_be_had(bursty: Path) -> None:
     pipeline = read_pipeline(LOG_ANALYSIS).pipeline
-    start = answer(LOG_ANALYSIS, "-t", bursty, "--policy", "threshold", "--duration", 5)["timeline"][0]["allocation"]
+    start = answer("simulate", LOG_ANALYSIS, "-t", bursty, "--policy", "threshold", "--duration", 5)["timeline"][0][
+        "allocation"
+    ]
     given = Allocation.of({name: Resources(**entry) for name, entry in start.items()})
     assert given == pipeline.most
