@@ -23,6 +23,7 @@ from zlib import crc32
 
 import pyarrow as pa
 
+from mead.spark.number_file import number_in, put_number
 from mead.spark.tasks import spans
 
 INDEX, DATA, START, CONSUMERS = "index", "data", "start", "consumers"
@@ -79,7 +80,7 @@ class StreamLog:
     @property
     def start(self) -> int:
         """The offset of the first row that is still kept."""
-        return _number(self.folder / START)
+        return number_in(self.folder / START, missing=0)
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Written:
         """Put rows into a new file. They are not part of the log before ``commit``."""
@@ -129,17 +130,18 @@ class StreamLog:
         """Keep rows for a consumer from now on, until it says that it needs them no more."""
         (self.folder / CONSUMERS).mkdir(parents=True, exist_ok=True)
         if not (self.folder / CONSUMERS / consumer).exists():
-            _put(self.folder / CONSUMERS / consumer, self.start)
+            put_number(self.folder / CONSUMERS / consumer, self.start)
 
     def consumed(self, consumer: str, end: int) -> None:
         """A consumer will not ask for rows below ``end`` again. Files that nobody needs are removed."""
-        _put(self.folder / CONSUMERS / consumer, end)
-        below = min(_number(path) for path in (self.folder / CONSUMERS).iterdir() if not path.name.startswith("."))
+        put_number(self.folder / CONSUMERS / consumer, end)
+        consumers = [path for path in (self.folder / CONSUMERS).iterdir() if not path.name.startswith(".")]
+        below = min(number_in(path, missing=0) for path in consumers)
         self._catch_up()
         gone = [entry for entry in self._entries if entry.first + entry.rows <= below]
         if not gone:
             return
-        _put(self.folder / START, gone[-1].first + gone[-1].rows)  # from now on nobody asks for them
+        put_number(self.folder / START, gone[-1].first + gone[-1].rows)  # from now on nobody asks for them
         for entry in gone:
             (self.folder / DATA / entry.file).unlink(missing_ok=True)
         del self._entries[: len(gone) - 1]  # the last one tells where the next begins
@@ -190,17 +192,6 @@ class StreamLog:
         finally:
             os.close(index)
             self._catch_up()
-
-
-def _number(path: Path) -> int:
-    return int(path.read_text()) if path.exists() else 0
-
-
-def _put(path: Path, number: int) -> None:
-    """Replace a number at once: whoever reads it sees the old or the new one."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    new.write_text(str(number))
-    new.rename(path)
 
 
 def _line(batch: int, files: list[tuple[str, int]]) -> bytes:

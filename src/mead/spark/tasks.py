@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+from mead.spark.number_file import number_in, put_number
+
 
 def spans(first: int, end: int, tasks: int) -> list[tuple[int, int]]:
     """A range of rows in equal parts, one for each task; empty parts are left out.
@@ -18,11 +20,9 @@ def spans(first: int, end: int, tasks: int) -> list[tuple[int, int]]:
 
 def ordered_tasks(path: Path) -> int:
     """The number that was ordered last."""
-    return int(path.read_text())
+    return number_in(path)
 
 
 def order_tasks(path: Path, tasks: int) -> None:
-    """From the next micro-batch on; whoever reads the file sees the old number or the new one."""
-    new = path.with_name(f".{path.name}")
-    new.write_text(str(tasks))
-    new.rename(path)
+    """From the next micro-batch on."""
+    put_number(path, tasks)
