@@ -141,10 +141,13 @@ def test_daemon_joins_every_directory(tmp_path: Path) -> None:
 
 
 def test_missing_cgroup_is_told_and_stops_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    join_cgroup(str(tmp_path / "gone"))
+    (tmp_path / "cgroup.procs").touch()
+    join_cgroup(f"{tmp_path / 'gone'}{os.pathsep}{tmp_path}")
+    assert (tmp_path / "cgroup.procs").read_text() == str(os.getpid())  # the others are joined still
     output = capsys.readouterr()
     assert output.out == ""  # the daemon's protocol with Spark
     assert "without their CPU limit" in output.err
+    assert output.err.count("\n") == 1
     assert str(tmp_path / "gone") in output.err
 
 

@@ -5,7 +5,7 @@ Stock workers run a full garbage collection after every task. Once numpy, pandas
 through a few hundred thousand objects that never become garbage, for tens of milliseconds. Here they are loaded
 before the fork and frozen, so that a collection sees only what the task itself left behind.
 
-It depends on nothing of this package, so that it can be copied to where the package is not installed.
+Of this package it loads nothing but ``mead.execute.join``, which needs only ``os``: it joins before anything is loaded.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import gc
 import importlib
 import os
 import sys
+
+from mead.execute.join import join_group
 
 CGROUP_VARIABLE = "MEAD_CGROUP"
 """Directories of the cgroup that the workers belong to, separated as in PATH. Empty or missing: they stay put."""
@@ -30,11 +32,7 @@ def join_cgroup(directories: str) -> None:
     """
     for directory in filter(None, directories.split(os.pathsep)):
         try:
-            descriptor = os.open(os.path.join(directory, "cgroup.procs"), os.O_WRONLY)  # noqa: PTH118 - nothing but os
-            try:
-                os.write(descriptor, b"%d" % os.getpid())
-            finally:
-                os.close(descriptor)
+            join_group(directory)
         except OSError as error:
             # Standard output belongs to the protocol between the daemon and Spark.
             sys.stderr.write(f"Python workers run without their CPU limit: cannot join {directory}: {error.strerror}\n")
