@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from mead.models.arrays import FloatArray
 from mead.models.map import MAP
-from mead.models.statistics import STEPS_PER_SPAN, acf, idc, scv
+from mead.models.statistics import EDGE, STEPS_PER_SPAN, acf, idc, scv
 
 windows = st.integers(4, 200).flatmap(lambda n: arrays(np.float64, n, elements=st.floats(1e-6, 1e3)))
 
@@ -61,9 +61,9 @@ def test_dispersion_is_the_variance_of_overlapping_counts(window: FloatArray, fr
     t = fraction * end
     step = t / STEPS_PER_SPAN
     # Intervals (end - t - k step, end - k step], counted one by one; a nudge keeps rounding off the edges.
-    starts = [end - t - k * step for k in range(int(end / step) - STEPS_PER_SPAN + 1)]
+    starts = [end - t - k * step for k in range(int(end / step + EDGE) - STEPS_PER_SPAN + 1)]
     edges = (end - arrivals) / step
-    assume(np.abs(edges - np.rint(edges))[:-1].min(initial=1.0) > 1e-9)
+    assume(np.abs(edges - np.rint(edges))[:-1].min(initial=1.0) > 2 * EDGE)
     counts = np.array(
         [((arrivals > start + 1e-12 * end) & (arrivals <= start + t + 1e-12 * end)).sum() for start in starts]
     )
@@ -104,3 +104,12 @@ def test_poisson_arrivals_have_dispersion_one_and_regular_ones_none() -> None:
     poisson = np.random.default_rng(1).standard_exponential(400_000)
     assert idc(poisson, [1.0, 10.0]) == pytest.approx([1.0, 1.0], abs=0.03)
     assert idc(np.ones(10_000), [100.0])[0] < 0.01
+
+
+def test_arrivals_on_the_edge_of_an_interval_are_counted_as_in_whole_numbers() -> None:
+    # Sums of floats wander off the edges; whole microseconds do not.
+    stamps_us = np.cumsum(np.random.default_rng(1).integers(1, 4, 100_000) * 1_000)
+    span_us = 20_000
+    ages_us = stamps_us[-1] - stamps_us[1:]
+    counts = np.bincount(ages_us // span_us)[: (stamps_us[-1] - stamps_us[0]) // span_us]
+    assert idc(np.diff(stamps_us) / 1e6, span_us / 1e6)[0] == pytest.approx(counts.var() / counts.mean(), rel=1e-12)

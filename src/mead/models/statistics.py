@@ -11,13 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import irfft, next_fast_len, rfft
 
-from mead.models.arrays import FloatArray
+from mead.models.arrays import FloatArray, IntArray
 
 STEPS_PER_SPAN = 8
 """Where counting intervals overlap, each starts an eighth of its length after the one before."""
 
 PLENTY = 5000
 """Of so many intervals side by side the variance is known well enough; to overlap them would only cost time."""
+
+EDGE = 1e-6
+"""An arrival so close to the edge between two intervals, in parts of one, lies on it: times that were added up in
+another order differ in their last digits, and must not fall into another interval for that."""
 
 
 def scv(iats: FloatArray) -> float:
@@ -64,12 +68,36 @@ def idc(iats: FloatArray, t_s: npt.ArrayLike) -> FloatArray:
         raise ValueError(f"t must lie in (0, {end / 2:g}], half the window; got {spans.min():g} to {spans.max():g}")
     result = np.empty(spans.size)
     for i, span in enumerate(spans):
-        steps = STEPS_PER_SPAN if end / span < PLENTY else 1
-        step = span / steps
-        whole = int(end / step)
+        steps = steps_of(float(span), end)
+        step = float(span) / steps
+        whole = whole_intervals(end, step)
         # Counted from the end, where there is an arrival for certain: some interval is never empty.
-        bins = np.bincount(((end - arrivals) / step).astype(np.int64), minlength=whole)
-        running = np.concatenate([[0], np.cumsum(bins[:whole])])
-        counts = running[steps:] - running[:-steps]
-        result[i] = counts.var() / counts.mean()
+        bins = np.bincount(interval_of(end - arrivals, step), minlength=whole)
+        result[i] = dispersion(bins[:whole], steps)
     return result
+
+
+def steps_of(span: float, end: float) -> int:
+    """In how many steps one interval follows the one before, where arrivals fill the time until ``end``."""
+    return STEPS_PER_SPAN if end / span < PLENTY else 1
+
+
+def whole_intervals(end: float, length: float) -> int:
+    """How many intervals of this length go into the time until ``end``."""
+    return int(end / length + EDGE)
+
+
+def interval_of(ages: FloatArray, length: float) -> IntArray:
+    """In which interval of this length each arrival lies, counted back from the last one, which is of age 0.
+
+    >>> interval_of(np.array([0.0, 0.3, 0.1 * 3, 0.35]), 0.1).tolist()
+    [0, 3, 3, 3]
+    """
+    return np.asarray(ages / length + EDGE).astype(np.int64)
+
+
+def dispersion(bins: IntArray, steps: int) -> float:
+    """Variance over mean of the counts in intervals of so many neighbouring bins, one beginning at every bin."""
+    running = np.concatenate([[0], np.cumsum(bins)])
+    counts = running[steps:] - running[:-steps]
+    return float(counts.var() / counts.mean())
