@@ -8,7 +8,7 @@ import pytest
 from mead.knowledge.observation import COUNT_BIN_S, Observation
 from mead.models.arrays import FloatArray
 from mead.models.map import MAP
-from mead.plan.futures import AHEAD_S, LEAST_IATS, REFIT_S, Futures
+from mead.plan.futures import LEAST_TO_FIT, REFIT_S, SAMPLED_S, Futures
 
 if TYPE_CHECKING:
     from tests.plan.conftest import Describer, Observer
@@ -34,7 +34,7 @@ def test_the_past_alone_is_replayed_as_it_was(seen: Observation) -> None:
 
 def test_a_sample_has_the_rate_and_the_bursts_of_the_window(seen: Observation, iats_s: FloatArray) -> None:
     (course,) = Futures("map", 12_000).courses(seen, PAST)
-    assert course.size * COUNT_BIN_S == pytest.approx(AHEAD_S)
+    assert course.size * COUNT_BIN_S == pytest.approx(SAMPLED_S)
     assert course.mean() / COUNT_BIN_S == pytest.approx(iats_s.size / iats_s.sum(), rel=0.05)
     arrived = np.bincount((np.cumsum(iats_s) / COUNT_BIN_S).astype(int))
     assert course.var() / course.mean() == pytest.approx(arrived.var() / arrived.mean(), rel=0.35)
@@ -49,7 +49,7 @@ def test_both_are_two_courses(seen: Observation) -> None:
 
 @pytest.mark.parametrize("kind", ["map", "both"])
 def test_too_few_arrivals_are_no_model(kind: Seer, observed: Observer, log_analysis: Describer) -> None:
-    few = observed(log_analysis(), iats_s=np.full(LEAST_IATS - 1, 0.003))
+    few = observed(log_analysis(), iats_s=np.full(LEAST_TO_FIT - 1, 0.003))
     (course,) = Futures(kind, 50_000).courses(few, PAST)
     assert course is PAST
 

@@ -15,12 +15,12 @@ from mead.knowledge.requirement import WINDOW_S, Requirement
 from mead.models.arrays import FloatArray
 
 LONG_S = 1800.0
-"""And over so long a time."""
+"""A requirement is accounted for over its window, and over so long a time."""
 
 MARGIN_MEAN, MARGIN_PERCENTILE = 0.85, 0.5
 """The part of the allowance that is planned with. Late tuples come in crowds, so a percentile needs more in reserve."""
 
-AHEAD_S = 60.0
+SPENDING_S = 60.0
 """What is left of the window's allowance may be used up in this time."""
 
 
@@ -79,7 +79,7 @@ class Account:
         margin = MARGIN_MEAN if self.requirement.percent is None else MARGIN_PERCENTILE
         tuples, used = self.since(now_s - WINDOW_S)
         used += self.pending(waiting, rate_per_s)
-        ahead = max(AHEAD_S * rate_per_s, 1.0)
+        ahead = max(SPENDING_S * rate_per_s, 1.0)
         target = (margin * (tuples + waiting + ahead) - used) / ahead
         long_tuples, long_used = self.since(now_s - LONG_S)
         long_run = long_used / max(long_tuples, 1.0)

@@ -14,11 +14,13 @@ from mead.models.fitting.calibrated import fit_calibrated
 from mead.models.fitting.result import WindowFit
 from mead.models.map import MAP
 
-LEAST_IATS = 1000
-"""A MAP of fewer is a guess; until then the past alone is looked at."""
+LEAST_TO_FIT = 1000
+"""Inter-arrival times. A MAP of fewer is a guess; until then the past alone is looked at."""
 
 REFIT_S = 60.0
-AHEAD_S = 600.0
+SAMPLED_S = 600.0
+"""The length of a course that is drawn from a MAP."""
+
 SEED = 0
 
 
@@ -35,7 +37,7 @@ class Futures:
     def courses(self, observation: Observation, past: FloatArray) -> list[FloatArray]:
         """Tuples per bin, of which the worst course counts. ``past`` is the one that was."""
         iats_s = observation.iats_s[-self.window :]
-        if self.kind == "replay" or iats_s.size < LEAST_IATS:
+        if self.kind == "replay" or iats_s.size < LEAST_TO_FIT:
             return [past]
         if self._fit is None or observation.time_s >= self._fitted_s + REFIT_S:
             self._fit = fit_calibrated(iats_s, best=1, seed=SEED, previous=self._fit)
@@ -44,6 +46,6 @@ class Futures:
         return [sampled] if self.kind == "map" else [past, sampled]
 
     def _sampled(self, arrivals: MAP) -> FloatArray:
-        times_s = np.cumsum(arrivals.sample(int(arrivals.rate_per_s * AHEAD_S) + 1, self._rng))
-        times_s = times_s[times_s < AHEAD_S]
-        return np.bincount((times_s / COUNT_BIN_S).astype(int), minlength=round(AHEAD_S / COUNT_BIN_S)).astype(float)
+        times_s = np.cumsum(arrivals.sample(int(arrivals.rate_per_s * SAMPLED_S) + 1, self._rng))
+        times_s = times_s[times_s < SAMPLED_S]
+        return np.bincount((times_s / COUNT_BIN_S).astype(int), minlength=round(SAMPLED_S / COUNT_BIN_S)).astype(float)

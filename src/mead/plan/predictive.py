@@ -23,8 +23,8 @@ from mead.plan.steps import Steps, unusable
 
 Model = TypeVar("Model")
 
-LEAST_IATS = 200
-"""With fewer, neither burstiness nor the rate are known well enough to lower anything."""
+LEAST_TO_PREDICT = 200
+"""Inter-arrival times. With fewer, neither burstiness nor the rate are known well enough to lower anything."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Predictive(ABC, Generic[Model]):
         if unknown:
             return Analysis((), unknown=unknown)
         iats_s = observation.iats_s
-        if iats_s.size < LEAST_IATS:
-            return Analysis((), unknown=f"{iats_s.size} IATs are too few to predict from (at least {LEAST_IATS})")
+        if iats_s.size < LEAST_TO_PREDICT:
+            return Analysis((), unknown=f"{iats_s.size} IATs are too few to predict from (at least {LEAST_TO_PREDICT})")
         if not iats_s.any():
             return Analysis((), unknown=f"{iats_s.size} IATs of 0 s have no rate to predict from")
         sizes = distinct(self.options.windows, iats_s.size)

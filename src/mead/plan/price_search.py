@@ -16,8 +16,8 @@ from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.lookahead import Outlook, State, look_ahead
 from mead.plan.pricing import PRICES, Rulebook, Setting
 
-LEAST_PART = 0.05
-"""An operator that takes less than this part of a path's response time is not what makes it late."""
+SLOW_PART = 0.05
+"""An operator that takes less than this part of a path's response time is not what makes it slow."""
 
 Found = tuple[Setting, dict[str, Rule], Outlook]
 
@@ -89,7 +89,7 @@ def _slow(missed: list[Requirement], outlook: Outlook) -> set[str]:
     slow = set()
     for requirement in missed:
         stays_s = {name: outlook.operator_s[name] for name in requirement.path.split(PATH_SEPARATOR)}
-        slow |= {name for name, stay_s in stays_s.items() if stay_s >= LEAST_PART * sum(stays_s.values())}
+        slow |= {name for name, stay_s in stays_s.items() if stay_s >= SLOW_PART * sum(stays_s.values())}
     return slow
 
 

@@ -41,8 +41,8 @@ UNASKED_S, UNASKED_PRICE = 10.0, 0.2
 At a third of it, no backlog would be worth a higher level: it would grow for ever.
 """
 
-LEAST_PART = 0.1
-"""Of its bound, an operator is left with so much even if the others use it all up."""
+LEAST_LEFT = 0.1
+"""As a part of the bound: what an operator is left with even if the others use it all up."""
 
 KEPT = 64
 """Values by price that are remembered for an operator."""
@@ -172,7 +172,7 @@ class _Charges:
         if requirement.percent is None:
             self.total.waiting[...] += price * self.period_s * (self.sojourn_s / bound_s) ** EXCESS
         else:
-            left_s = max(bound_s - elsewhere_s, LEAST_PART * bound_s)
+            left_s = max(bound_s - elsewhere_s, LEAST_LEFT * bound_s)
             late = 1 / (1 + (self.response_s / left_s) ** -STEEPNESS)
             self.total.arriving[...] += price * self.period_s / self.tuples * late / (1 - requirement.percent / 100)
 

@@ -28,8 +28,8 @@ MEMORY_S = 3.0
 SIMILAR = 0.25
 """Rates are similar that differ by no more than about this part."""
 
-LEAST_PART = 0.05
-"""Rates below this part of the mean are not told apart."""
+LOWEST_RATE = 0.05
+"""As a part of the mean: rates below it are not told apart."""
 
 HEADROOM = 1.25
 """The grid of rates reaches so much beyond the highest seen."""
@@ -88,7 +88,7 @@ def learn(counts: FloatArray, period_s: float, *, most: float = 0.0, delay: int 
     """
     weight = smoothing(period_s)
     # After a pause the rate is next to nothing, and no grid can reach from there to the usual.
-    rates = np.maximum(smoothed(counts, weight), max(LEAST_PART * float(counts.mean()), 1e-9))
+    rates = np.maximum(smoothed(counts, weight), max(LOWEST_RATE * float(counts.mean()), 1e-9))
     before, after = rates[:-1], counts[1:]
     grid = np.geomspace(0.8 * np.quantile(before, 0.02), HEADROOM * max(before.max(), most), RATES)
     # Beyond the common rates there is too little to learn from: there, the common ones are scaled.
