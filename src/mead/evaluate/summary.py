@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from mead.evaluate.comparison import Result
 from mead.evaluate.mead_tables import Case, Published
+from mead.evaluate.outcome import Outcome
 
 COLUMNS = ("response s", "met", "CPU %", "broken", "changes", "worst", "paper (CPU)")
 """Of a row, behind the name of the policy."""
@@ -85,35 +86,24 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
+RUN_FIGURES: Mapping[str, Callable[[Result, Outcome], Any]] = {
+    "response_s": lambda _, outcome: outcome.verdicts[0].response_s,
+    "met": lambda _, outcome: outcome.met,
+    "cpu_percent": lambda _, outcome: 100 * outcome.cpu,
+    "broken_windows_percent": lambda _, outcome: 100 * outcome.verdicts[0].broken_windows,
+    "changes": lambda _, outcome: outcome.changes,
+    "worst_minute_s": lambda _, outcome: outcome.verdicts[0].worst_minute_s,
+    "own_load_percent": lambda _, outcome: 100 * outcome.own_load,
+    "proven_cpu_percent": lambda result, _: None if result.proven_cpu is None else 100 * result.proven_cpu,
+}
+"""What there is to say about one run."""
+
+
 def run_json(result: Result) -> dict[str, Any]:
     """One run; the figures are null where no schedule keeps the requirement."""
-    outcome, verdict = result.outcome, result.verdict
-    figures: dict[str, Any] = dict.fromkeys(RUN_FIGURES)
-    if outcome is not None and verdict is not None:
-        figures = {
-            "response_s": verdict.response_s,
-            "met": verdict.met,
-            "cpu_percent": 100 * outcome.cpu,
-            "broken_windows_percent": 100 * verdict.broken_windows,
-            "changes": outcome.changes,
-            "worst_minute_s": verdict.worst_minute_s,
-            "own_load_percent": 100 * outcome.own_load,
-            "proven_cpu_percent": None if result.proven_cpu is None else 100 * result.proven_cpu,
-        }
+    outcome = result.outcome
+    figures = {name: None if outcome is None else figure(result, outcome) for name, figure in RUN_FIGURES.items()}
     return {"seed": result.seed} | figures
-
-
-RUN_FIGURES = (
-    "response_s",
-    "met",
-    "cpu_percent",
-    "broken_windows_percent",
-    "changes",
-    "worst_minute_s",
-    "own_load_percent",
-    "proven_cpu_percent",
-)
-"""What there is to say about one run."""
 
 
 def rows_of(results: Iterable[Result]) -> list[Row]:
