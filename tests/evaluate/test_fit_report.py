@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.evaluate.fit_report import UTILIZATIONS, Statistics, WindowReport, report_fits, round_numbers
+from mead.evaluate.fit_report import UTILIZATIONS, Statistics, WindowReport, report_fits
 from mead.models.arrays import FloatArray
 from mead.models.map import MAP
 from mead.models.ph import PH
@@ -157,8 +157,3 @@ def test_statistics_of_a_poisson_process_are_known() -> None:
     assert poisson.acf == {1: pytest.approx(0.0), 5: pytest.approx(0.0)}
     assert poisson.idc == {0.1: pytest.approx(1.0), 10.0: pytest.approx(1.0)}
     assert poisson.idc_limit == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (2.0, 1.0), (3.0, 4.0)])
-def test_there_may_be_no_round_number(low: float, high: float) -> None:
-    assert round_numbers(low, high) == []

@@ -61,9 +61,9 @@ def test_dispersion_is_the_variance_of_overlapping_counts(window: FloatArray, fr
     t = fraction * end
     step = t / STEPS_PER_SPAN
     # Intervals (end - t - k step, end - k step], counted one by one; a nudge keeps rounding off the edges.
-    starts = [end - t - k * step for k in range(int(end / step + EDGE) - STEPS_PER_SPAN + 1)]
+    starts = [end - t - k * step for k in range(int(end * (1 + EDGE) / step) - STEPS_PER_SPAN + 1)]
     edges = (end - arrivals) / step
-    assume(np.abs(edges - np.rint(edges))[:-1].min(initial=1.0) > 2 * EDGE)
+    assume(np.abs(edges - np.rint(edges))[:-1].min(initial=1.0) > 2 * EDGE * end / step)
     counts = np.array(
         [((arrivals > start + 1e-12 * end) & (arrivals <= start + t + 1e-12 * end)).sum() for start in starts]
     )

@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from mead.evaluate.fit_report import Statistics, WindowReport, lags_of, responses_at, spans_of
+from mead.evaluate.fit_report import Statistics, WindowReport, responses_at
 from mead.models.arrays import FloatArray
+from mead.models.scales import lags_of, spans_of
 
 UTILIZATIONS = tuple(np.linspace(0.1, 0.95, 18).round(2).tolist())
 POINTS = 40
@@ -74,9 +75,10 @@ def _headline(report: WindowReport) -> str:
 
 
 def _draw_statistics(correlation: Axes, dispersion: Axes, report: WindowReport) -> None:
-    lags = _spread(lags_of(report.used_iats_s)).round().astype(int).tolist()
+    iats, total_s = report.used_iats_s.size, float(report.used_iats_s.sum())
+    lags = _spread(lags_of(iats)).round().astype(int).tolist()
     lags = sorted(set(lags))
-    spans_s = _spread(spans_of(report.used_iats_s)).tolist()
+    spans_s = _spread(spans_of(iats, total_s)).tolist()
     window = Statistics.of_iats(report.used_iats_s, lags, spans_s)
     model = None if report.best is None else Statistics.of_map(report.best.map, lags, spans_s)
 

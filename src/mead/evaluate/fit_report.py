@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil, floor, log10
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from mead.models.arrays import FloatArray
 from mead.models.fitting.result import FittedMAP, WindowFit
-from mead.models.fitting.targets import LONGEST_SPAN, REFERENCE_SERVICE
+from mead.models.fitting.targets import REFERENCE_SERVICE
 from mead.models.fitting.window import Window, prepare
 from mead.models.fitting.windows import Fitter, distinct, fit_windows
 from mead.models.map import MAP
@@ -24,14 +23,11 @@ from mead.models.queues.map_ph_1 import map_ph_1_at_utilizations
 from mead.models.queues.mg1 import m_ph_1
 from mead.models.queues.replay import ServiceTimes, replay_at_utilizations
 from mead.models.queues.response import QueueSolution, ResponseTime
+from mead.models.scales import lags_of, spans_of
 from mead.models.statistics import acf, idc, scv
 from mead.workload.trace import Trace
 
 UTILIZATIONS = (0.3, 0.5, 0.7, 0.8, 0.9)
-
-LONGEST_LAG = 10_000
-SHORTEST_SPAN_IATS = 10
-"""In shorter intervals the index of dispersion says nothing that the SCV does not."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +170,7 @@ def report_fits(
 def _report(fit: WindowFit, iats_s: FloatArray, seconds: float, seed: int) -> WindowReport:
     prepared = prepare(iats_s)
     used = prepared.unit / prepared.rate_per_s if isinstance(prepared, Window) else iats_s
-    lags, spans_s = lags_of(used), spans_of(used)
+    lags, spans_s = lags_of(used.size), spans_of(used.size, float(used.sum()))
     model = fit.models[0].map if fit.models else None
     return WindowReport(
         fit=fit,
@@ -182,35 +178,11 @@ def _report(fit: WindowFit, iats_s: FloatArray, seconds: float, seed: int) -> Wi
         iats_s=iats_s,
         used_iats_s=used,
         # Each at its own lags and spans: in a window with a long silence the short ones would be empty beyond number.
-        trace=Statistics.of_iats(iats_s, lags_of(iats_s), spans_of(iats_s)),
+        trace=Statistics.of_iats(iats_s, lags_of(iats_s.size), spans_of(iats_s.size, float(iats_s.sum()))),
         used=Statistics.of_iats(used, lags, spans_s),
         fitted=None if model is None else Statistics.of_map(model, lags, spans_s),
         responses=() if model is None else responses_at(used, model, UTILIZATIONS, seed),
     )
-
-
-def lags_of(iats_s: FloatArray) -> list[int]:
-    """Round lags up to a tenth of the window, at least lag 1 if there is one."""
-    longest = min(max(iats_s.size // 10, 1), iats_s.size - 1, LONGEST_LAG)
-    return [int(lag) for lag in round_numbers(1, longest)]
-
-
-def spans_of(iats_s: FloatArray) -> list[float]:
-    """Round numbers of seconds in which enough tuples arrive, and which go into the window often enough."""
-    total_s = float(iats_s.sum())
-    return round_numbers(SHORTEST_SPAN_IATS * total_s / max(iats_s.size, 1), LONGEST_SPAN * total_s)
-
-
-def round_numbers(low: float, high: float) -> list[float]:
-    """1, 2, 5, 10, 20, 50 and so on, as far as they lie between two positive numbers.
-
-    >>> round_numbers(0.04, 1.2)
-    [0.05, 0.1, 0.2, 0.5, 1.0]
-    """
-    if not 0 < low <= high:
-        return []
-    decades = range(floor(log10(low)), ceil(log10(high)) + 1)
-    return [n for decade in decades for n in (float(f"{digit}e{decade}") for digit in (1, 2, 5)) if low <= n <= high]
 
 
 def responses_at(iats_s: FloatArray, model: MAP, utilizations: Sequence[float], seed: int) -> tuple[ResponseAt, ...]:

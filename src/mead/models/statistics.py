@@ -19,9 +19,9 @@ STEPS_PER_SPAN = 8
 PLENTY = 5000
 """Of so many intervals side by side the variance is known well enough; to overlap them would only cost time."""
 
-EDGE = 1e-6
-"""An arrival so close to the edge between two intervals, in parts of one, lies on it: times that were added up in
-another order differ in their last digits, and must not fall into another interval for that."""
+EDGE = 1e-11
+"""An arrival so close to the edge between two intervals, in parts of the whole time, lies on it: times that were added
+up in another order differ in their last digits, and must not fall into another interval for that."""
 
 
 def scv(iats: FloatArray) -> float:
@@ -72,7 +72,7 @@ def idc(iats: FloatArray, t_s: npt.ArrayLike) -> FloatArray:
         step = float(span) / steps
         whole = whole_intervals(end, step)
         # Counted from the end, where there is an arrival for certain: some interval is never empty.
-        bins = np.bincount(interval_of(end - arrivals, step), minlength=whole)
+        bins = np.bincount(interval_of(end - arrivals, step, end), minlength=whole)
         result[i] = dispersion(bins[:whole], steps)
     return result
 
@@ -84,16 +84,16 @@ def steps_of(span: float, end: float) -> int:
 
 def whole_intervals(end: float, length: float) -> int:
     """How many intervals of this length go into the time until ``end``."""
-    return int(end / length + EDGE)
+    return int(end * (1 + EDGE) / length)
 
 
-def interval_of(ages: FloatArray, length: float) -> IntArray:
-    """In which interval of this length each arrival lies, counted back from the last one, which is of age 0.
+def interval_of(ages: FloatArray, length: float, end: float) -> IntArray:
+    """In which interval of this length each arrival lies, counted back from ``end``, where its age would be 0.
 
-    >>> interval_of(np.array([0.0, 0.3, 0.1 * 3, 0.35]), 0.1).tolist()
+    >>> interval_of(np.array([0.0, 0.3, 0.1 * 3, 0.35]), 0.1, end=10.0).tolist()
     [0, 3, 3, 3]
     """
-    return np.asarray(ages / length + EDGE).astype(np.int64)
+    return np.asarray((ages + end * EDGE) / length).astype(np.int64)
 
 
 def dispersion(bins: IntArray, steps: int) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from mead.models.arrays import FloatArray
 from mead.models.ph import PH
 from mead.models.queues.replay import ReplayResponse, ServiceTimes, replay_at_utilizations
+from mead.models.scales import LONGEST_SPAN
 from mead.models.statistics import idc
 
 ERLANG_PHASES = 2
@@ -28,8 +29,6 @@ SCOUTS, SEQUENCES = 1, 6
 """One sequence of service times shows where the response rises; six measure it there, for one is noise of 3-10 %."""
 
 SPANS = 10
-LONGEST_SPAN = 1 / 25
-"""The index of dispersion is taken up to this part of the window; beyond it there are too few intervals to count."""
 
 
 @dataclass(frozen=True, eq=False)
