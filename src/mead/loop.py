@@ -16,6 +16,7 @@ from mead.knowledge.observation import Observation
 from mead.knowledge.plan import Plan
 from mead.knowledge.round import Round
 from mead.monitor.demand import DemandEstimator
+from mead.monitor.overhead import OverheadEstimator
 from mead.monitor.plausible import implausible
 from mead.plan.policy import Policy
 
@@ -60,7 +61,9 @@ class ControlLoop:
         """Whether the engine took the last order. One that failed half-way may have left anything behind."""
         self.seen_s = -inf
         """Of when the last readings were that could be used."""
-        self.demands = {o.name: DemandEstimator(o.demand_s) for o in knowledge.pipeline.operators}
+        operators = knowledge.pipeline.operators
+        self.demands = {o.name: DemandEstimator(o.demand_s) for o in operators}
+        self.overheads = {o.name: OverheadEstimator(o.batches.overhead_s) for o in operators if o.batches}
 
     def run(self, duration_s: float) -> None:
         """Apply the start allocation, then turn until ``duration_s`` have passed."""
@@ -100,6 +103,9 @@ class ControlLoop:
         self.seen_s = observation.time_s
         for name, reading in observation.operators.items():
             self.demands[name].add(observation.time_s, reading.completed, reading.busy_s)
+            if name in self.overheads:
+                work_s = reading.completed * self.demands[name].demand_s / observation.allocation[name].cores
+                self.overheads[name].add(reading.batches, reading.serving_s, work_s)
         if self.mode is not Mode.ACT:
             self.allocation = observation.allocation
         return observation
@@ -109,7 +115,10 @@ class ControlLoop:
         if observation.missing:
             return Plan.keep(self.allocation, observation.missing)
         with self._phase(this, "analyze"):
-            knowledge = self.knowledge.with_demands({name: d.demand_s for name, d in self.demands.items()})
+            knowledge = self.knowledge.with_demands(
+                {name: one.demand_s for name, one in self.demands.items()},
+                {name: one.overhead_s for name, one in self.overheads.items()},
+            )
             analysis = self.policy.analyze(observation, knowledge)
         with self._phase(this, "plan"):
             plan = self.policy.plan(observation, analysis, knowledge)

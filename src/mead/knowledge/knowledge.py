@@ -10,12 +10,12 @@ from mead.knowledge.pipeline import Pipeline
 
 @dataclass(frozen=True)
 class Knowledge:
-    """The pipeline as described, with the demands as they have been learned since."""
+    """The pipeline as described, with demands and overheads as they have been learned since."""
 
     pipeline: Pipeline
     actuation_delay_s: float = 0.0
     """From the order to change an allocation to its effect."""
 
-    def with_demands(self, demand_s: Mapping[str, float]) -> Knowledge:
-        """The same, believing other demands of the operators that are named."""
-        return replace(self, pipeline=self.pipeline.with_demands(demand_s))
+    def with_demands(self, demand_s: Mapping[str, float], overhead_s: Mapping[str, float] | None = None) -> Knowledge:
+        """The same, believing other demands, and overheads of micro-batches, of the operators that are named."""
+        return replace(self, pipeline=self.pipeline.with_demands(demand_s, overhead_s))

@@ -19,6 +19,10 @@ class OperatorReading:
     """Tuples waiting or in service now."""
     busy_s: float
     """CPU seconds that its workers have used."""
+    batches: int = 0
+    """Micro-batches that ended; 0 where the engine does not tell."""
+    serving_s: float = 0.0
+    """How long these took, from start to end."""
 
 
 @dataclass(frozen=True)

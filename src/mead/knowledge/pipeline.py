@@ -156,16 +156,24 @@ class Pipeline:
                 )
             required.add(statistic)
 
-    def with_demands(self, demand_s: Mapping[str, float]) -> Pipeline:
-        """The same with other demands of the operators that are named.
+    def with_demands(self, demand_s: Mapping[str, float], overhead_s: Mapping[str, float] | None = None) -> Pipeline:
+        """The same with other demands, and overheads of micro-batches, of the operators that are named.
 
-        A loop asks for this every second. Nothing that was checked or found out about the graph depends on demands,
-        so all of it is taken over.
+        A loop asks for this every second. Nothing that was checked or found out about the graph depends on them, so
+        all of it is taken over. An operator without micro-batches has no overhead.
         """
         # Found out here once, not by every copy.
         _ = self.returns, self.paths, self.order, self.most, self.gains, self.visits
         pipeline = object.__new__(Pipeline)
-        operators = tuple(replace(o, demand_s=demand_s.get(o.name, o.demand_s)) for o in self.operators)
+        overhead_s = overhead_s or {}
+        operators = tuple(
+            replace(
+                o,
+                demand_s=demand_s.get(o.name, o.demand_s),
+                batches=o.batches and replace(o.batches, overhead_s=overhead_s.get(o.name, o.batches.overhead_s)),
+            )
+            for o in self.operators
+        )
         vars(pipeline).update(vars(self) | {"operators": operators})
         return pipeline
 

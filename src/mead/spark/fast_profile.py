@@ -5,7 +5,7 @@
 'true'
 
 Useful to any PySpark streaming application on one machine: this module needs nothing else of the package but the
-worker daemon, which it names. What each part brings: docs/how-to/speed-up-micro-batches.md.
+worker daemon, which it names, and a few lines around Spark's compiler. What each part brings: docs/how-to/speed-up-micro-batches.md.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from mead.spark.java_code import class_loader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -140,10 +142,7 @@ def quiet_local_files(spark: SparkSession) -> None:
     hadoop = context._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
     if any(hadoop.get(setting) == name for setting, name in QUIET_FILES.items()):
         return
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(hadoop.getClassLoader())
-    compiler.cook(QUIET_FILES_SOURCE)
-    hadoop.setClassLoader(compiler.getClassLoader())
+    hadoop.setClassLoader(class_loader(jvm, QUIET_FILES_SOURCE, hadoop.getClassLoader()))
     for setting, name in QUIET_FILES.items():
         hadoop.set(setting, name)
     served = jvm.org.apache.hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), hadoop)

@@ -1,0 +1,98 @@
+"""A ring buffer of arrivals: the last inter-arrival times, and counts in bins, as policies ask for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mead.knowledge.observation import COUNT_BIN_S
+from mead.models.arrays import FloatArray, IntArray, frozen
+
+BIN_US = round(COUNT_BIN_S * 1e6)
+COUNTED_BINS = round(600 / COUNT_BIN_S)
+
+
+class Arrivals:
+    """Stamps come in bunches, each in order; bunches of different tasks may overlap a little.
+
+    >>> arrivals = Arrivals(kept_iats=2)
+    >>> arrivals.add(np.array([1_000_000, 1_050_000, 1_250_000]))
+    >>> arrivals.add(np.array([1_200_000]))
+    >>> arrivals.iats_s
+    array([0.15, 0.05])
+    >>> arrivals.known_until(1_300_000)
+    >>> arrivals.counts
+    array([2., 0., 2.])
+    """
+
+    def __init__(self, kept_iats: int) -> None:
+        self._kept = kept_iats + 1
+        self._stamps_us: IntArray = np.empty(2 * self._kept, dtype=np.int64)
+        self._size = 0
+        self._first_us: int | None = None
+        self._bins = np.zeros(2 * COUNTED_BINS)
+        self._dropped_bins = 0
+        self._known_bins = 0
+
+    def add(self, stamps_us: IntArray) -> None:
+        """All arrivals of one micro-batch."""
+        if stamps_us.size == 0:
+            return
+        if self._first_us is None:
+            self._first_us = int(stamps_us[0])
+        self._count(stamps_us, 1.0)
+        stamps_us = stamps_us[-self._kept :]
+        late = self._size - int(np.searchsorted(self._stamps_us[: self._size], stamps_us[0], side="right"))
+        if late:
+            stamps_us = np.sort(np.concatenate([self._stamps_us[self._size - late : self._size], stamps_us]))
+            self._size -= late
+        if self._size + stamps_us.size > self._stamps_us.size:
+            keep = min(self._size, self._kept)
+            self._stamps_us[:keep] = self._stamps_us[self._size - keep : self._size].copy()
+            self._size = keep
+        stamps_us = stamps_us[-self._kept :]
+        if self._size + stamps_us.size > self._stamps_us.size:  # what overlapped was nearly all there is
+            self._size = 0
+        self._stamps_us[self._size : self._size + stamps_us.size] = stamps_us
+        self._size += stamps_us.size
+
+    def add_spread(self, at_ranks_us: FloatArray, rows: int) -> None:
+        """Arrivals of which only stamps at some ranks are known: they are counted, but bring no inter-arrival times."""
+        if self._first_us is None:
+            self._first_us = int(at_ranks_us[0])
+        shares = np.linspace(0.0, 1.0, at_ranks_us.size)
+        edges_us = np.arange(at_ranks_us[0], at_ranks_us[-1] + BIN_US, BIN_US)
+        below = np.interp(edges_us, at_ranks_us, shares)
+        self._count(edges_us[:-1].astype(np.int64), rows * np.diff(below))
+
+    def known_until(self, time_us: int) -> None:
+        """Nothing that arrived before will still be added; only bins that are over count."""
+        if self._first_us is not None:
+            self._known_bins = max(self._known_bins, (time_us - self._first_us) // BIN_US)
+            self._make_room(self._known_bins)
+
+    @property
+    def iats_s(self) -> FloatArray:
+        """The last inter-arrival times, oldest first."""
+        return frozen(np.diff(self._stamps_us[max(0, self._size - self._kept) : self._size]) / 1e6)
+
+    @property
+    def counts(self) -> FloatArray:
+        """Arrivals in the last ten minutes, in bins that lie on a grid from the first arrival."""
+        end = self._known_bins - self._dropped_bins
+        return frozen(self._bins[max(0, end - COUNTED_BINS) : max(0, end)].copy())
+
+    def _count(self, stamps_us: IntArray, weights: FloatArray | float) -> None:
+        assert self._first_us is not None  # noqa: S101 - a fact, not a check
+        bins = np.maximum((stamps_us - self._first_us) // BIN_US, self._dropped_bins)
+        self._make_room(int(bins.max()) + 1)
+        np.add.at(self._bins, bins - self._dropped_bins, weights)
+
+    def _make_room(self, bins: int) -> None:
+        """Forget bins that are older than anybody asks for."""
+        beyond = bins - self._dropped_bins - self._bins.size
+        if beyond > 0:
+            shift = max(beyond, COUNTED_BINS)
+            rest = self._bins[shift:].copy()
+            self._bins[:] = 0.0
+            self._bins[: rest.size] = rest
+            self._dropped_bins += shift

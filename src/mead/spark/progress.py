@@ -1,0 +1,120 @@
+"""What streaming queries say of every micro-batch, collected inside the Java machine and fetched once a round.
+
+A listener in Python would be called for every micro-batch of every query, each time through a socket. This one is a
+few lines of Java that put the message into a queue; all that happens to the stream is that one more object is queued.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from mead.spark.java_code import instance
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LISTENER = "mead.ProgressQueue"
+
+LISTENER_SOURCE = """
+package mead;
+
+import java.util.concurrent.LinkedBlockingDeque;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
+
+public class ProgressQueue extends StreamingQueryListener {
+    private final LinkedBlockingDeque queue = new LinkedBlockingDeque(100000);
+
+    public void onQueryStarted(StreamingQueryListener.QueryStartedEvent event) {
+    }
+
+    public void onQueryProgress(StreamingQueryListener.QueryProgressEvent event) {
+        while (!queue.offerLast(event.progress())) {
+            queue.pollFirst();
+        }
+    }
+
+    public void onQueryTerminated(StreamingQueryListener.QueryTerminatedEvent event) {
+    }
+
+    public String drain() {
+        StringBuilder all = new StringBuilder();
+        Object one;
+        while ((one = queue.pollFirst()) != null) {
+            all.append(((org.apache.spark.sql.streaming.StreamingQueryProgress) one).json()).append('\\n');
+        }
+        return all.toString();
+    }
+}
+"""
+"""If nobody fetches, the oldest messages are dropped. They become text only when they are fetched."""
+
+ENGINE_STEPS = ("latestOffset", "getBatch", "queryPlanning", "walCommit")
+"""What comes before the rows of a micro-batch are worked on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """One micro-batch, when it was over."""
+
+    query: str
+    """Its name."""
+    batch: int
+    rows: int
+    started_us: int
+    """Since 1970, to the millisecond."""
+    done_us: int
+    """When its output was there for others to read. Spark then still writes down that it has been done."""
+    took_s: float
+    """From its start to the moment at which the next one may start."""
+    end_offset: Mapping[str, Any]
+    """Of its only source."""
+    latest_offset: Mapping[str, Any] | None
+    observed: Mapping[str, Any]
+    """What was aggregated on the way, by the name of the observation and of the aggregate."""
+
+    @classmethod
+    def parsed(cls, message: str) -> Progress:
+        """From Spark's own text."""
+        said = json.loads(message)
+        durations = said["durationMs"]
+        started = datetime.fromisoformat(said["timestamp"])
+        before_ms = sum(durations.get(step, 0) for step in (*ENGINE_STEPS, "addBatch"))
+        source = said["sources"][0] if said["sources"] else {}
+        started_us = round(started.timestamp() * 1e6)
+        return cls(
+            query=said["name"] or "",
+            batch=said["batchId"],
+            rows=said["numInputRows"],
+            started_us=started_us,
+            done_us=started_us + 1000 * before_ms,
+            took_s=durations.get("triggerExecution", before_ms) / 1e3,
+            end_offset=_offset(source.get("endOffset")),
+            latest_offset=_offset(source.get("latestOffset")) or None,
+            observed=said.get("observedMetrics") or {},
+        )
+
+
+class ProgressQueue:
+    """Messages of all queries of a session since the last time that they were fetched."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._streams = spark._jsparkSession.streams()  # noqa: SLF001 - listeners in Java have no Python interface
+        self._queue = instance(spark.sparkContext._jvm, LISTENER_SOURCE, LISTENER)  # noqa: SLF001 - as above
+        self._streams.addListener(self._queue)
+
+    def fetch(self) -> list[Progress]:
+        """In the order in which they came. A message that makes no sense is left out."""
+        return [Progress.parsed(message) for message in self._queue.drain().splitlines()]
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._streams.removeListener(self._queue)
+
+
+def _offset(value: Any) -> Mapping[str, Any]:
+    """Sources write their offsets as they like; those of ours, and Kafka's, are objects."""
+    return value if isinstance(value, dict) else {}
