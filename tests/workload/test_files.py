@@ -8,8 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from mead.workload import files
-from mead.workload.files import FORMATS, read_trace, write_trace
-from mead.workload.trace import Trace, TraceError
+from mead.workload.files import FORMATS, read_trace, split_trace, write_trace
+from mead.workload.formats import npy, parquet, text
+from mead.workload.formats.columns import Choice
+from mead.workload.trace import BadRowError, Trace, TraceError
 
 BELLCORE = Path(__file__).parents[2] / "../shared/data/bc-paug89.parquet"
 
@@ -151,7 +153,7 @@ def test_a_write_that_fails_half_way_keeps_the_old_file(
         path.write_text("half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(files.FORMATS, ".csv", files.Format(files.TEXT.read, full_disk))
+    monkeypatch.setitem(files.FORMATS, ".csv", files.Format(files.TEXT.read, files.TEXT.split, full_disk))
     (tmp_path / "t.csv").write_text("the old file")
     with pytest.raises(TraceError, match=r"t\.csv: cannot be written \(No space left on device\)"):
         write_trace(trace, tmp_path / "t.csv")
@@ -176,3 +178,63 @@ def test_the_bellcore_trace_is_read_whole() -> None:
     trace = read_trace(BELLCORE)
     assert len(trace) == 1_000_000
     assert trace.rate_per_s == pytest.approx(318.2, abs=0.1)
+
+
+@pytest.mark.parametrize("size", [1, 7, 50, 1 << 20])
+@pytest.mark.parametrize("extension", FORMATS)
+def test_pieces_of_a_file_are_the_file(
+    extension: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"t{extension}"
+    trace = Trace.from_timestamps_us(np.arange(300) * 1_000_003 // 7)
+    monkeypatch.setattr(text, "BLOCK_BYTES", size)
+    monkeypatch.setattr(npy, "PIECE_ROWS", size)
+    monkeypatch.setattr(npy, "CHUNK_ROWS", 20)
+    write_trace(trace, path)
+    if FORMATS[extension] is files.PARQUET:
+        pq.write_table(pq.read_table(path), path, row_group_size=size)
+    found = split_trace(path)
+    values = np.concatenate([chunk for piece in found.pieces for chunk in piece.chunks()])
+    whole = FORMATS[extension].read(path, Choice()).arrivals
+    assert values.dtype == whole.values.dtype
+    assert values.tolist() == whole.values.tolist()
+    assert found.unit == whole.unit
+    assert len(found.pieces) > 1 or size == 1 << 20
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("head", ["", "# made by hand\ntimestamp_s\n", "\ufefftimestamp_s\n"])
+def test_pieces_of_a_text_keep_to_its_lines(
+    head: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text, "BLOCK_BYTES", 5)
+    path = tmp_path / "t.csv"
+    path.write_bytes((head + "1.5\n\n22.25\n333.125\n4444").replace("\n", ending).encode())
+    values = [value for piece in split_trace(path).pieces for chunk in piece.chunks() for value in chunk.tolist()]
+    assert values == [1.5, 22.25, 333.125, 4444.0] == (read_trace(path).timestamps_us / 1e6).tolist()
+
+
+def test_a_folder_of_part_files_is_read_in_the_order_of_their_names(tmp_path: Path) -> None:
+    folder = tmp_path / "t.parquet"
+    folder.mkdir()
+    for name, stamps, kind in (("part-1", [3, 4], pa.int64()), ("part-0", [1, 2], pa.int32())):
+        pq.write_table(pa.table({"timestamp_us": pa.array(stamps, kind)}), folder / f"{name}.parquet")
+    found = split_trace(folder)
+    assert [chunk.tolist() for piece in found.pieces for chunk in piece.chunks()] == [[1, 2], [3, 4]]
+
+
+def test_rows_are_counted_within_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "CHUNK_ROWS", 2)
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"timestamp_us": [1, 2, 3, 4, None, 6]}), path)
+    with pytest.raises(BadRowError, match="row 5: column 'timestamp_us' has no value there") as caught:
+        list(split_trace(path).pieces[0].chunks())
+    assert str(caught.value.after(100)).startswith("row 105: column")
+
+
+def test_a_file_that_cannot_be_split_is_named(tmp_path: Path) -> None:
+    np.save(tmp_path / "t.npy", np.zeros((3, 3)))
+    with pytest.raises(TraceError, match=r"t.npy: the array must be one row of numbers; it is of shape \(3, 3\)"):
+        split_trace(tmp_path / "t.npy")
+    with pytest.raises(TraceError, match=r"none.csv: there is no such file"):
+        split_trace(tmp_path / "none.csv")

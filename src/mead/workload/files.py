@@ -11,7 +11,8 @@ The same rules hold for every format:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -21,8 +22,8 @@ import numpy as np
 
 from mead.models.arrays import IntArray
 from mead.workload.formats import npy, parquet, text
-from mead.workload.formats.columns import Choice, Column, Columns
-from mead.workload.trace import TICKS_PER_S, Trace, TraceError, Unit
+from mead.workload.formats.columns import Choice, Column, Columns, Pieces
+from mead.workload.trace import TICKS_PER_S, BadRowError, Trace, TraceError, Unit
 
 
 class Writer(Protocol):
@@ -34,13 +35,16 @@ class Writer(Protocol):
 
 @dataclass(frozen=True)
 class Format:
-    """How a kind of file is read and written."""
+    """How a kind of file is read, at once or in pieces, and written."""
 
     read: Callable[[Path, Choice], Columns]
+    split: Callable[[Path, Choice], Pieces]
     write: Writer
 
 
-PARQUET, TEXT, NPY = Format(parquet.read, parquet.write), Format(text.read, text.write), Format(npy.read, npy.write)
+PARQUET = Format(parquet.read, parquet.split, parquet.write)
+TEXT = Format(text.read, text.split, text.write)
+NPY = Format(npy.read, npy.split, npy.write)
 
 FORMATS = {".parquet": PARQUET, ".pq": PARQUET, ".csv": TEXT, ".tsv": TEXT, ".txt": TEXT, ".dat": TEXT, ".npy": NPY}
 """The format by the extension of the file."""
@@ -55,20 +59,40 @@ def read_trace(
     header. Raises TraceError, in one line, for anything that is not at least two arrivals in order of time.
     """
     path = Path(path)
-    choice = Choice(column, unit, iat)
-    try:
-        if unit is not None and unit not in TICKS_PER_S:
-            raise TraceError(f"unknown unit '{unit}'; it must be one of {', '.join(TICKS_PER_S)}")
-        if not path.exists():
-            raise TraceError("there is no such file")
-        columns = _format_of(path).read(path, choice)
+    with _complaints_about(path):
+        columns = _format_for_reading(path, unit).read(path, Choice(column, unit, iat))
         if iat and sort:
             raise TraceError("inter-arrival times have no order to repair; leave out --sort, or --iat")
         return _from_iats(columns.arrivals) if iat else _from_timestamps(columns, sort=sort)
+
+
+def split_trace(path: str | Path, *, iat: bool = False, column: str | None = None, unit: Unit | None = None) -> Pieces:
+    """A file that may be larger than memory, in pieces that can be read one by one, here or on other machines.
+
+    Nothing but the layout of the file is looked at. Raises TraceError, in one line, for what is wrong with that.
+    """
+    path = Path(path)
+    with _complaints_about(path):
+        return _format_for_reading(path, unit).split(path.resolve(), Choice(column, unit, iat))
+
+
+@contextmanager
+def _complaints_about(path: Path) -> Iterator[None]:
+    """Every complaint begins with the path."""
+    try:
+        yield
     except TraceError as error:
         raise TraceError(f"{path}: {error}") from error
     except OSError as error:
         raise TraceError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _format_for_reading(path: Path, unit: Unit | None) -> Format:
+    if unit is not None and unit not in TICKS_PER_S:
+        raise TraceError(f"unknown unit '{unit}'; it must be one of {', '.join(TICKS_PER_S)}")
+    if not path.exists():
+        raise TraceError("there is no such file")
+    return _format_of(path)
 
 
 def write_trace(trace: Trace, path: str | Path, *, iat: bool = False) -> None:
@@ -124,6 +148,6 @@ def _whole_us(column: Column) -> IntArray:
     """Event times: they need no order, but each must be a number."""
     finite = np.isfinite(column.values)
     if not finite.all():
-        raise TraceError(f"row {int((~finite).argmax()) + 1}: the event time is not a finite number")
+        raise BadRowError(int((~finite).argmax()) + 1, ": the event time is not a finite number")
     micros = column.values * (1e6 / TICKS_PER_S[column.unit])
     return np.asarray(np.rint(micros), dtype=np.int64)

@@ -23,6 +23,22 @@ class TraceError(ValueError):
     """These are not the arrivals of a stream. The message says what is wrong, where, and what to do."""
 
 
+class BadRowError(TraceError):
+    """A row that is no arrival. Rows are counted from 1.
+
+    >>> str(BadRowError(3, ": no number").after(100))
+    'row 103: no number'
+    """
+
+    def __init__(self, row: int, said: str) -> None:
+        super().__init__(f"row {row}{said}")
+        self.row, self.said = row, said
+
+    def after(self, rows: int) -> BadRowError:
+        """The same, where so many rows came before those that were looked at."""
+        return BadRowError(self.row + rows, self.said)
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
     """At least two arrivals in order of time: n time stamps and the n - 1 inter-arrival times (IATs) between them.
@@ -77,11 +93,8 @@ class Trace:
         """
         seconds = np.array(timestamps_s, dtype=np.float64)
         gaps = _checked_gaps(seconds, "s", sort=sort)
-        seconds *= 1e6
-        whole = np.rint(seconds)
-        timestamps_us = whole.astype(np.int64)
-        rounding = 1e-6 + 4 * np.finfo(np.float64).eps * whole[-1]
-        if np.abs(np.subtract(seconds, whole, out=seconds), out=seconds).max() <= rounding:
+        timestamps_us, off_us = whole_us(seconds)
+        if is_rounding(off_us, timestamps_us[-1]):
             return cls(timestamps_us, np.diff(timestamps_us) / 1e6)
         return cls(timestamps_us, np.asarray(gaps, dtype=np.float64))
 
@@ -97,15 +110,9 @@ class Trace:
             raise TraceError(f"inter-arrival times must be one row of numbers; got an array of shape {iats.shape}")
         if iats.size == 0:
             raise TraceError("no inter-arrival times; a trace needs at least one")
-        _check_finite(iats, "inter-arrival time")
-        if iats.min() < 0:
-            row = int((iats < 0).argmax())
-            raise TraceError(
-                f"row {row + 1}: inter-arrival time {iats[row]:g} s is negative; "
-                "if these are time stamps, leave out --iat"
-            )
+        check_iats(iats)
         micros = iats * 1e6
-        _check_range(float(micros.sum()), "the sum of the inter-arrival times")
+        check_range(float(micros.sum()), "the sum of the inter-arrival times")
         # Whole microseconds add up exactly as integers; what remains of each is small, and so is the error of its sum.
         whole = np.rint(micros)
         micros -= whole
@@ -169,35 +176,83 @@ def _checked_gaps(values: IntArray | FloatArray, unit: Unit, *, sort: bool) -> I
     """What lies between the time stamps, which are sorted in place if that is asked for."""
     if values.ndim != 1:
         raise TraceError(f"time stamps must be one row of numbers; got an array of shape {values.shape}")
-    if values.size < 2:
-        found = "only one arrival" if values.size else "no arrivals"
-        raise TraceError(f"{found}; a trace needs at least two")
+    check_enough(values.size)
+    check_timestamps(values, unit)
+    check_range(float(values.max()) / TICKS_PER_S[unit] * 1e6, "the last time stamp")
+    if sort:
+        values.sort()
+    return gaps_in_order(values, unit)
+
+
+# -- checks, for a whole trace or a part of one -------------------------------------------------------------------
+
+
+def check_enough(arrivals: int) -> None:
+    """Two arrivals make an IAT."""
+    if arrivals < 2:
+        raise TraceError(f"{'only one arrival' if arrivals else 'no arrivals'}; a trace needs at least two")
+
+
+def check_timestamps(values: IntArray | FloatArray, unit: Unit) -> None:
+    """Each must be a number, and none negative."""
     _check_finite(values, "time stamp")
     if values.min() < 0:
         row = int((values < 0).argmax())
-        raise TraceError(
-            f"row {row + 1}: time stamp {values[row]} {unit} is negative; count from the start of the trace"
-        )
-    _check_range(float(values.max()) / TICKS_PER_S[unit] * 1e6, "the last time stamp")
-    if sort:
-        values.sort()
+        raise BadRowError(row + 1, f": time stamp {values[row]} {unit} is negative; count from the start of the trace")
+
+
+def gaps_in_order(values: IntArray | FloatArray, unit: Unit) -> IntArray | FloatArray:
+    """What lies between time stamps, none of which may be before the one above it."""
     gaps = np.diff(values)
-    if gaps.min() < 0:
+    if gaps.min(initial=0) < 0:
         row = int((gaps < 0).argmax()) + 1
-        raise TraceError(
-            f"row {row + 1}: time stamp {values[row]} {unit} is before the one above it ({values[row - 1]} {unit}); "
-            "use --sort to put them in order, or --iat if these are inter-arrival times"
+        raise BadRowError(
+            row + 1,
+            f": time stamp {values[row]} {unit} is before the one above it ({values[row - 1]} {unit}); "
+            "use --sort to put them in order, or --iat if these are inter-arrival times",
         )
     return gaps
+
+
+def check_iats(iats_s: FloatArray) -> None:
+    """Each must be a number, and none negative."""
+    _check_finite(iats_s, "inter-arrival time")
+    if iats_s.min() < 0:
+        row = int((iats_s < 0).argmax())
+        raise BadRowError(
+            row + 1,
+            f": inter-arrival time {iats_s[row]:g} s is negative; if these are time stamps, leave out --iat",
+        )
+
+
+def check_range(micros: float, what: str) -> None:
+    """What lies in the far future is in another unit."""
+    if micros >= LARGEST_US:
+        raise TraceError(f"{what} is {micros / 1e6:g} s, too far away; check the unit of the file (--unit)")
 
 
 def _check_finite(values: IntArray | FloatArray, what: str) -> None:
     # A NaN comes through both, so good values need no array of flags.
     if not (np.isfinite(values.min()) and np.isfinite(values.max())):
         row = int((~np.isfinite(values)).argmax())
-        raise TraceError(f"row {row + 1}: {what} is {values[row]}; every row needs a finite number")
+        raise BadRowError(row + 1, f": {what} is {values[row]}; every row needs a finite number")
 
 
-def _check_range(micros: float, what: str) -> None:
-    if micros >= LARGEST_US:
-        raise TraceError(f"{what} is {micros / 1e6:g} s, too far away; check the unit of the file (--unit)")
+# -- seconds that are whole microseconds --------------------------------------------------------------------------
+
+
+def whole_us(seconds: FloatArray) -> tuple[IntArray, float]:
+    """The nearest whole microseconds, and how far off the farthest was. The seconds are lost on the way."""
+    seconds *= 1e6
+    whole = np.rint(seconds)
+    off_us = np.abs(np.subtract(seconds, whole, out=seconds), out=seconds).max()
+    return whole.astype(np.int64), float(off_us)
+
+
+def is_rounding(off_us: float, last_us: float) -> bool:
+    """Whether time stamps up to ``last_us`` are so close to whole microseconds that only floats can have kept them off.
+
+    >>> is_rounding(1e-7, last_us=5e6), is_rounding(0.25, last_us=5e6)
+    (True, False)
+    """
+    return bool(off_us <= 1e-6 + 4 * np.finfo(np.float64).eps * last_us)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from mead.models.arrays import FloatArray, IntArray
 from mead.workload.trace import TICKS_PER_S, TraceError, Unit
@@ -11,6 +12,9 @@ from mead.workload.trace import TICKS_PER_S, TraceError, Unit
 TIMESTAMP_NAMES = ("timestamp_us", "timestamp_s", "timestamp")
 IAT_NAMES = ("iat_s", "iat_us", "iat")
 EVENT_NAMES = ("event_timestamp_us", "event_timestamp_s")
+
+CHUNK_ROWS = 1 << 18
+"""A piece of a file is read so many rows at a time: few enough for a processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,21 @@ class Columns:
 
     arrivals: Column
     events: Column | None = None
+
+
+class Piece(Protocol):
+    """A stretch of a file that can be read alone, by whoever has the file. It is small and can be sent."""
+
+    def chunks(self) -> Iterator[IntArray | FloatArray]:
+        """The arrivals, some at a time. Raises TraceError; a BadRowError is counted within the piece."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A file in pieces, in the order of their rows: the column that holds the arrivals, not read yet."""
+
+    unit: Unit
+    pieces: Sequence[Piece]
 
 
 @dataclass(frozen=True)

@@ -2,32 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from mead.workload.formats.columns import Choice, Column, Columns
-from mead.workload.trace import Trace, TraceError
+from mead.models.arrays import FloatArray, IntArray
+from mead.workload.formats.columns import CHUNK_ROWS, Choice, Column, Columns, Pieces
+from mead.workload.trace import Trace, TraceError, Unit
+
+PIECE_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of an array from one number to another."""
+
+    path: Path
+    first: int
+    end: int
+
+    def chunks(self) -> Iterator[IntArray | FloatArray]:
+        """Read from a map of the file, of which only these rows come into memory."""
+        for start in range(self.first, self.end, CHUNK_ROWS):
+            values = np.load(self.path, mmap_mode="r", allow_pickle=False)
+            yield _numbers(np.array(values[start : min(start + CHUNK_ROWS, self.end)]))
 
 
 def read(path: Path, choice: Choice) -> Columns:
     """The array of a ``.npy`` file."""
+    values = _numbers(_opened(path, choice, mapped=False))
+    return Columns(Column(values, choice.unit or _unit(values)))
+
+
+def split(path: Path, choice: Choice) -> Pieces:
+    """The array in pieces of rows."""
+    values = _opened(path, choice, mapped=True)
+    if values.ndim != 1:
+        raise TraceError(f"the array must be one row of numbers; it is of shape {values.shape}")
+    starts = range(0, values.size, PIECE_ROWS)
+    pieces = [Rows(path, start, min(start + PIECE_ROWS, values.size)) for start in starts]
+    return Pieces(choice.unit or _unit(values), pieces)
+
+
+def _opened(path: Path, choice: Choice, *, mapped: bool) -> npt.NDArray[Any]:
     if choice.column is not None:
         raise TraceError("a .npy file has no columns to choose from; leave out --column")
     try:
-        values = np.load(path, allow_pickle=False)
+        values = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (ValueError, EOFError) as error:
         # NumPy takes whatever it does not know for pickled objects, and advises to load them.
-        reason = "it holds no array of numbers" if "pickle" in str(error) else error
-        raise TraceError(f"not a readable .npy file ({reason})") from error
+        strange = any(word in str(error) for word in ("pickle", "Python objects"))
+        raise TraceError(
+            f"not a readable .npy file ({'it holds no array of numbers' if strange else error})"
+        ) from error
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
         kind = values.dtype if isinstance(values, np.ndarray) else "an archive of arrays"
         raise TraceError(f"the array is of type {kind}; it must hold integers (microseconds) or floats (seconds)")
+    return values
+
+
+def _unit(values: npt.NDArray[Any]) -> Unit:
+    return "s" if values.dtype.kind == "f" else "us"
+
+
+def _numbers(values: npt.NDArray[Any]) -> IntArray | FloatArray:
     if values.dtype.kind == "f":
-        return Columns(Column(values.astype(np.float64, copy=False), choice.unit or "s"))
+        return values.astype(np.float64, copy=False)
     if values.size and values.max() > np.iinfo(np.int64).max:
         raise TraceError(f"the array holds {values.max()}, beyond 64 bits with a sign")
-    return Columns(Column(values.astype(np.int64, copy=False), choice.unit or "us"))
+    return values.astype(np.int64, copy=False)
 
 
 def write(path: Path, trace: Trace, *, iat: bool) -> None:

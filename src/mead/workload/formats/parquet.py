@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -11,19 +14,41 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mead.models.arrays import FloatArray, IntArray
-from mead.workload.formats.columns import Choice, Column, Columns, unit_in_name
-from mead.workload.trace import Trace, TraceError, Unit
+from mead.workload.formats.columns import CHUNK_ROWS, Choice, Column, Columns, Pieces, unit_in_name
+from mead.workload.trace import BadRowError, Trace, TraceError, Unit
+
+BUFFER_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group of one file."""
+
+    path: str
+    group: int
+    column: str
+    type: pa.DataType
+    """Of the whole folder: the files in it may have others."""
+
+    def chunks(self) -> Iterator[IntArray | FloatArray]:
+        """Some rows at a time, through a small buffer: a row group may be larger than memory."""
+        rows = 0
+        with _readable(), pq.ParquetFile(self.path, buffer_size=BUFFER_BYTES) as file:
+            for batch in file.iter_batches(CHUNK_ROWS, [self.group], [self.column], use_threads=False):
+                try:
+                    yield _numbers(pa.chunked_array(batch.columns).cast(self.type), self.column).values
+                except BadRowError as error:
+                    raise error.after(rows) from error
+                rows += batch.num_rows
 
 
 def read(path: Path, choice: Choice) -> Columns:
     """The columns of a Parquet file, or of a folder of them as Spark writes it."""
-    try:
+    with _readable():
         dataset = pq.ParquetDataset(path)
         names = dataset.schema.names
         arrivals, events = choice.arrivals_among(names), choice.events_among(names)
         table = dataset.read(columns=[names[i] for i in (arrivals, events) if i is not None])
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise TraceError(f"not a readable Parquet file ({str(error).splitlines()[0]})") from error
     column = _numbers(table.column(names[arrivals]), names[arrivals])
     return Columns(
         arrivals=Column(column.values, choice.unit or column.unit),
@@ -31,12 +56,31 @@ def read(path: Path, choice: Choice) -> Columns:
     )
 
 
+def split(path: Path, choice: Choice) -> Pieces:
+    """The row groups of a file, or of all files in a folder."""
+    with _readable():
+        dataset = pq.ParquetDataset(path)
+        field = dataset.schema.field(choice.arrivals_among(dataset.schema.names))
+        groups = [(file, group) for file in dataset.files for group in range(pq.read_metadata(file).num_row_groups)]
+    unit = _numbers(pa.chunked_array([], field.type), field.name).unit
+    return Pieces(choice.unit or unit, [RowGroup(file, group, field.name, field.type) for file, group in groups])
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Arrow's complaint as one of ours."""
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise TraceError(f"not a readable Parquet file ({str(error).splitlines()[0]})") from error
+
+
 def _numbers(column: pa.ChunkedArray, name: str) -> Column:
     """Arrow values as NumPy numbers with their unit. A time stamp type brings its own unit."""
     kind = column.type
     if column.null_count:
         row = pc.index(pc.is_null(column), value=True).as_py()
-        raise TraceError(f"row {row + 1}: column '{name}' has no value there; every row needs a number")
+        raise BadRowError(row + 1, f": column '{name}' has no value there; every row needs a number")
     if pa.types.is_timestamp(kind):
         return Column(column.cast(pa.int64()).to_numpy(), cast(Unit, kind.unit))
     if pa.types.is_integer(kind):

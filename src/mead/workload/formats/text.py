@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
 
@@ -19,11 +20,13 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from mead.models.arrays import FloatArray
-from mead.workload.formats.columns import Choice, Column, Columns, unit_in_name
-from mead.workload.trace import Trace, TraceError
+from mead.workload.formats.columns import Choice, Column, Columns, Pieces, unit_in_name
+from mead.workload.trace import BadRowError, Trace, TraceError
 
 HEAD_BYTES = 1 << 16
 """How much of the file is looked at to find out its layout."""
+
+BLOCK_BYTES = 1 << 23
 
 BLANKS = " "
 """The separator of columns that are set apart by any number of blanks."""
@@ -41,6 +44,30 @@ class Layout:
     skipped_lines: int
 
 
+@dataclass(frozen=True)
+class Block:
+    """The lines that begin in a range of bytes."""
+
+    path: Path
+    first: int
+    end: int
+    is_first: bool
+    layout: Layout
+    column: int
+
+    def chunks(self) -> Iterator[FloatArray]:
+        """All at once: a block is small."""
+        with self.path.open("rb") as file:
+            file.seek(self.first if self.is_first else self.first - 1)
+            if not self.is_first:
+                file.readline()  # the rest of a line that begins before; nothing but its end, if it ends just there
+            lines = file.read(max(self.end - file.tell(), 0))
+            if lines and not lines.endswith(b"\n"):
+                lines += file.readline()
+        if lines.strip():
+            yield from _columns(lines, self.layout, [self.column])
+
+
 def read(path: Path, choice: Choice) -> Columns:
     """The columns of a text file."""
     layout = _layout(path)
@@ -50,6 +77,20 @@ def read(path: Path, choice: Choice) -> Columns:
         arrivals=Column(numbers[0], choice.unit_of(layout.names[arrivals], default="s")),
         events=None if events is None else Column(numbers[1], unit_in_name(layout.names[events], default="s")),
     )
+
+
+def split(path: Path, choice: Choice) -> Pieces:
+    """The file in blocks of lines."""
+    layout = _layout(path)
+    arrivals = choice.arrivals_among(layout.names)
+    with path.open("rb") as file:
+        data = sum(map(len, file.read(HEAD_BYTES).splitlines(keepends=True)[: layout.skipped_lines]))
+    size, plain = path.stat().st_size, replace(layout, skipped_lines=0)
+    blocks = [
+        Block(path, at, min(at + BLOCK_BYTES, size), at == data, plain, arrivals)
+        for at in range(data, size, BLOCK_BYTES)
+    ]
+    return Pieces(choice.unit_of(layout.names[arrivals], default="s"), blocks)
 
 
 def _layout(path: Path) -> Layout:
@@ -86,22 +127,22 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _columns(path: Path, layout: Layout, wanted: Sequence[int]) -> list[FloatArray]:
+def _columns(source: Path | bytes, layout: Layout, wanted: Sequence[int]) -> list[FloatArray]:
     """The wanted columns as floats, which hold whole microseconds exactly until the year 2255."""
     try:
-        return [_floats(column) for column in _arrow_columns(path, layout, wanted)]
+        return [_floats(column) for column in _arrow_columns(source, layout, wanted)]
     except pa.ArrowInvalid as error:
         # Arrow reads fast and does not say in which row it stopped, so look for the row only now.
-        complaint = _first_bad_row(path, layout, wanted) or str(error).splitlines()[0]
-        raise TraceError(complaint) from error
+        raise _first_bad_row(source, layout, wanted) or TraceError(str(error).splitlines()[0]) from error
 
 
-def _arrow_columns(path: Path, layout: Layout, wanted: Sequence[int]) -> list[pa.ChunkedArray]:
+def _arrow_columns(source: Path | bytes, layout: Layout, wanted: Sequence[int]) -> list[pa.ChunkedArray]:
     blanks = layout.separator == BLANKS
     names = ["line"] if blanks else [str(i) for i in range(len(layout.names))]
+    whole = isinstance(source, Path)
     table = pa.csv.read_csv(
-        path,
-        read_options=pa.csv.ReadOptions(column_names=names, skip_rows=layout.skipped_lines),
+        source if whole else pa.BufferReader(source),
+        read_options=pa.csv.ReadOptions(column_names=names, skip_rows=layout.skipped_lines, use_threads=whole),
         parse_options=pa.csv.ParseOptions(delimiter=NO_SEPARATOR if blanks else layout.separator),
         convert_options=pa.csv.ConvertOptions(
             include_columns=names if blanks else [str(i) for i in wanted],
@@ -117,23 +158,24 @@ def _arrow_columns(path: Path, layout: Layout, wanted: Sequence[int]) -> list[pa
     return [pc.list_element(words, i).cast(pa.float64()) for i in wanted]
 
 
-def _first_bad_row(path: Path, layout: Layout, wanted: Sequence[int]) -> str | None:
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+def _first_bad_row(source: Path | bytes, layout: Layout, wanted: Sequence[int]) -> BadRowError | None:
+    raw = source.open("rb") if isinstance(source, Path) else BytesIO(source)
+    with TextIOWrapper(raw, encoding="utf-8-sig", errors="replace") as file:
         rows = (line for line in islice(file, layout.skipped_lines, None) if line.strip())
         for number, line in enumerate(rows, start=1):
             words = _split(line, layout.separator)
             if len(words) != len(layout.names):
-                return f"row {number} has {len(words)} columns and the first row has {len(layout.names)}"
+                return BadRowError(number, f" has {len(words)} columns and the first row has {len(layout.names)}")
             for word in (words[i] for i in wanted):
                 if not _is_number(word):
-                    return f"row {number}: '{word}' is not a number; give digits, with a point for decimals"
+                    return BadRowError(number, f": '{word}' is not a number; give digits, with a point for decimals")
     return None
 
 
 def _floats(column: pa.ChunkedArray) -> FloatArray:
     if column.null_count:
         row = pc.index(pc.is_null(column), value=True).as_py()
-        raise TraceError(f"row {row + 1} has no value; every row needs a number")
+        raise BadRowError(row + 1, " has no value; every row needs a number")
     return np.asarray(column.to_numpy())
 
 
