@@ -85,9 +85,7 @@ def _bits(numbers: IntArray) -> list[tuple[int, ...]]:
 def _line(stamp: str, a: int, b: int, c: int, d: int, e: int, f: int) -> str:
     half = len(EVENTS) // 2
     level, component, text = EVENTS[a % half if b % 4 else a % len(EVENTS)]
-    message = text.format(
-        a=1000 + a * 7 + b, b=b % 100, c=c % 256, d=d % 256, e=e, x=f"{a:03x}{b:03x}{c:03x}{d:03x}"
-    )
+    message = text.format(a=1000 + a * 7 + b, b=b % 100, c=c % 256, d=d % 256, e=e, x=f"{a:03x}{b:03x}{c:03x}{d:03x}")
     whole = formatted(f"{stamp}Z", level, component, message)
     if f >= MALFORMED_OF_1024:
         return whole

@@ -1,0 +1,1 @@
+"""Pipelines that ship, ready to run."""

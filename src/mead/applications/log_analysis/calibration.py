@@ -1,0 +1,50 @@
+"""What one message costs the matcher on this machine, and how many patterns to try for a wanted cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import pyarrow as pa
+
+from mead.applications.log_analysis.matcher import make_matcher
+from mead.applications.log_analysis.parser import parse
+from mead.applications.log_analysis.patterns import SHIPPED, read_patterns
+from mead.workload.log_lines import log_lines
+
+MESSAGES = 200
+REPEATS = 5
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """CPU time of the matcher for each tuple, measured with all patterns of a file."""
+
+    demand_s: float
+    patterns: int
+
+    def tried(self, demand_s: float) -> int:
+        """How many patterns each message has to be searched for, so that it takes so much CPU time.
+
+        >>> Calibration(demand_s=0.001, patterns=300).tried(0.0015)
+        450
+        """
+        return max(1, round(self.patterns * demand_s / self.demand_s))
+
+
+def calibrate(patterns: Path = SHIPPED, cpu_s: Callable[[], float] = process_time) -> Calibration:
+    """Match generated messages, several times, and take the median: something else may want the CPU for a moment."""
+    numbers = np.arange(MESSAGES)
+    stamped = {"id": pa.array(numbers), "arrival_us": pa.array(numbers)}
+    messages = parse(pa.record_batch({**stamped, "line": log_lines(numbers)["line"]}))
+    match = make_matcher(patterns)
+    match(messages)  # the first time is no measure: memory and caches are cold
+    taken_s = []
+    for _ in range(REPEATS):
+        before = cpu_s()
+        match(messages)
+        taken_s.append(cpu_s() - before)
+    return Calibration(float(np.median(taken_s)) / messages.num_rows, len(read_patterns(patterns)))
