@@ -245,7 +245,7 @@ def whole_us(seconds: FloatArray) -> tuple[IntArray, float]:
     """The nearest whole microseconds, and how far off the farthest was. The seconds are lost on the way."""
     seconds *= 1e6
     whole = np.rint(seconds)
-    off_us = np.abs(np.subtract(seconds, whole, out=seconds), out=seconds).max()
+    off_us = np.abs(np.subtract(seconds, whole, out=seconds), out=seconds).max(initial=0.0)
     return whole.astype(np.int64), float(off_us)
 
 

@@ -1,0 +1,191 @@
+"""A trace of any size in a few numbers, as a Spark job whose memory does not grow with the trace.
+
+Two passes over pieces of the file (row groups, ranges of rows, blocks of lines), both in tasks that read their pieces
+themselves. The first checks every row and finds what one has to know beforehand: how many arrivals, from when to when.
+The second adds up what `mead.models.partial_statistics` puts together. Each task reads on from a little before its
+first row, so that no product across the border of two tasks is missing. To the driver come a few numbers per piece from
+the first pass, and one small row per task from the second; no arrivals.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import fsum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from mead.models.arrays import FloatArray, IntArray
+from mead.models.partial_statistics import Characteristics, Frame, Partial
+from mead.spark.job_progress import Progress, shown, silent
+from mead.spark.tasks import spans
+from mead.workload.files import split_trace
+from mead.workload.formats.columns import Piece, Pieces
+from mead.workload.survey import Course, Survey, merged, numbers, surveyed
+from mead.workload.trace import TraceError, Unit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TASKS_PER_CORE = 8
+"""Enough for cores to finish at about the same time. Not more: every task reads the end of the piece before it."""
+
+
+def characterize(
+    spark: SparkSession,
+    path: str | Path,
+    *,
+    iat: bool = False,
+    sort: bool = False,
+    column: str | None = None,
+    unit: Unit | None = None,
+    scratch: str | Path | None = None,
+    progress: Progress = silent,
+) -> Characteristics:
+    """What `mead.models.statistics` would say about all the trace in memory.
+
+    Every machine that runs tasks has to see the file under its path. ``sort`` puts time stamps in order that are not,
+    by Spark, through a temporary folder in ``scratch``, which all machines have to see too. ``progress`` is told what
+    is being done and how much of it is done. Raises TraceError, in one line, for anything that is not at least two
+    arrivals in order of time.
+    """
+    pieces = split_trace(path, iat=iat, column=column, unit=unit)
+    job = _Job(spark, progress)
+    try:
+        if iat and sort:
+            raise TraceError("inter-arrival times have no order to repair; leave out --sort, or --iat")
+        surveys = job.survey(pieces, iat=iat)
+        whole = merged(surveys, pieces.unit, iat=iat)
+        if whole.disorder is None:
+            return job.add_up(pieces, surveys, whole, iat=iat)
+        if not sort:
+            raise whole.disorder.error(0)
+        with TemporaryDirectory(prefix="mead-sorted-", dir=scratch) as folder:
+            in_order = job.sorted(pieces, Path(folder) / "sorted.parquet", whole_numbers=isinstance(whole.last, int))
+            surveys = job.survey(in_order, iat=False)
+            return job.add_up(in_order, surveys, merged(surveys, in_order.unit, iat=False), iat=False)
+    except TraceError as error:
+        raise TraceError(f"{path}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one task adds up: some pieces, and those before them that hold the nearest arrivals."""
+
+    pieces: Sequence[Piece]
+    before: Sequence[Piece]
+    passed_s: float
+    """The sum of all IATs before."""
+
+
+def added_up(part: Part, course: Course, frame: Frame) -> Partial:
+    """The sums over one part, in a task."""
+    before = _last_rows(part.before, frame.longest_lag + 1)
+    before_s = course.before_s(before)
+    chunks = (chunk for piece in part.pieces for chunk in piece.chunks())
+    partial = Partial()
+    for iats_s, ages_s in course.stretches(chunks, before, part.passed_s):
+        partial = partial.then(Partial.of(frame, iats_s, ages_s, before_s))
+        before_s = np.concatenate([before_s, iats_s])[-(frame.longest_lag + 1) :]
+    return partial
+
+
+def _last_rows(pieces: Sequence[Piece], wanted: int) -> IntArray | FloatArray:
+    rows: IntArray | FloatArray = np.zeros(0, dtype=np.int64)
+    for piece in pieces:
+        for chunk in piece.chunks():
+            rows = np.concatenate([rows, chunk])[-wanted:] if rows.size else chunk[-wanted:]
+    return rows
+
+
+def parts_of(pieces: Sequence[Piece], surveys: Sequence[Survey], tasks: int, rows_before: int) -> list[Part]:
+    """The work of each task: about as many pieces for one as for another, and those with so many rows before them."""
+    parts = []
+    for first, end in spans(0, len(pieces), tasks):
+        start, missing = first, rows_before
+        while start and missing > 0:
+            start -= 1
+            missing -= surveys[start].rows
+        passed_s = fsum(survey.total_s for survey in surveys[:first])
+        parts.append(Part(pieces[first:end], pieces[start:first], passed_s))
+    return parts
+
+
+@dataclass(frozen=True)
+class _Job:
+    spark: SparkSession
+    progress: Progress
+
+    @property
+    def tasks(self) -> int:
+        """The same number for a trace of any size."""
+        return TASKS_PER_CORE * self.spark.sparkContext.defaultParallelism
+
+    def survey(self, pieces: Pieces, *, iat: bool) -> list[Survey]:
+        """The first pass."""
+        unit = pieces.unit
+        groups = [pieces.pieces[first:end] for first, end in spans(0, len(pieces.pieces), self.tasks)]
+
+        def work(number: int) -> list[dict[str, Any]]:
+            return [surveyed(piece, unit, iat=iat).as_json() for piece in groups[number]]
+
+        return [Survey.from_json(sent) for group in self._run("checking", work, len(groups)) for sent in group]
+
+    def add_up(self, pieces: Pieces, surveys: Sequence[Survey], whole: Survey, *, iat: bool) -> Characteristics:
+        """The second pass."""
+        course = Course.of(whole, pieces.unit, iat=iat)
+        frame = Frame(whole.rows - (not iat), course.duration_s)
+        parts = parts_of(pieces.pieces, surveys, self.tasks, frame.longest_lag + 1)
+
+        def work(number: int) -> dict[str, Any]:
+            return added_up(parts[number], course, frame).as_json()
+
+        sums = [Partial.from_json(sent) for sent in self._run("adding up", work, len(parts))]
+        total = reduce(Partial.then, sums, Partial())
+        if total.iats != frame.iats:
+            raise TraceError("the file has changed while it was read; try again")
+        return Characteristics.of(frame, total)
+
+    def sorted(self, pieces: Pieces, folder: Path, *, whole_numbers: bool) -> Pieces:
+        """The same time stamps in order, in a folder of files: sorted by Spark, in ranges of about a piece."""
+        unit = pieces.unit
+        name, kind = (f"timestamp_{unit}", "bigint") if whole_numbers else ("timestamp_s", "double")
+        groups = [pieces.pieces[first:end] for first, end in spans(0, len(pieces.pieces), self.tasks)]
+
+        def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for number in _numbers(batches):
+                for piece in groups[number]:
+                    for chunk in piece.chunks():
+                        yield pa.RecordBatch.from_pydict({name: numbers(chunk, unit)[0]})
+
+        unsorted = self.spark.range(0, len(groups), 1, len(groups)).mapInArrow(rows, f"{name} {kind}")
+        ranges = unsorted.repartitionByRange(len(pieces.pieces), name).sortWithinPartitions(name)
+        with shown(self.spark, "sorting", self.progress):
+            ranges.write.parquet(str(folder))
+        return split_trace(folder)
+
+    def _run(self, doing: str, work: Callable[[int], Any], count: int) -> list[Any]:
+        """What the work says for each number, in tasks of its own; it is small, and comes as JSON."""
+        if count == 0:
+            return []
+
+        def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for number in _numbers(batches):
+                yield pa.RecordBatch.from_pydict({"number": [number], "answer": [json.dumps(work(number))]})
+
+        numbered = self.spark.range(0, count, 1, count).mapInArrow(answers, "number bigint, answer string")
+        with shown(self.spark, doing, self.progress):
+            rows = numbered.collect()
+        return [json.loads(row.answer) for row in sorted(rows, key=lambda row: row.number)]
+
+
+def _numbers(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
+    """What ``spark.range`` gives to a task."""
+    for batch in batches:
+        yield from batch.column("id").to_pylist()
