@@ -1,4 +1,5 @@
-# MEAD for Spark. Everything here needs make and Python 3.11 or newer; the rest is installed into .venv.
+# MEAD for Spark. Everything here needs make and Python 3.11 or newer; the rest is installed into .venv. Java, which
+# Spark runs on, is installed by apt-get where it is missing and that is allowed.
 
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -21,14 +22,14 @@ BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-demo: $(VENV)/.run ## Generate bursty arrivals, fit them, predict response times, scale a simulated pipeline (plots in out/)
+demo: $(VENV)/.java $(VENV)/.run ## Generate bursty arrivals, fit them, predict response times, scale a simulated pipeline (plots in out/)
 	@mkdir -p out
 	$(VENV)/bin/mead generate map --rate 330 --idc 200 --duration 300 --seed 1 -o out/arrivals.parquet
 	$(VENV)/bin/mead fit out/arrivals.parquet --window 50000 --plot out/fit.png
 	$(VENV)/bin/mead solve examples/solve-log-analysis.json
 	$(VENV)/bin/mead simulate examples/log-analysis.yaml --trace out/arrivals.parquet --policy adaptive --plot out/run.png
 
-test: $(VENV)/.dev ## Run all tests: units, docstring examples, documentation snippets, import rules
+test: $(VENV)/.java $(VENV)/.dev ## Run all tests: units, docstring examples, documentation snippets, import rules
 	@$(RUN) -m pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## Check style, types and import directions
@@ -41,7 +42,7 @@ format: $(VENV)/.dev ## Rewrite the code in the project's format
 	@$(RUN) -m ruff check --fix-only .
 	@$(RUN) -m ruff format .
 
-bench: $(VENV)/.dev ## Run every benchmark, one after the other (BENCHMARKS=benchmarks/bench_queues.py for one)
+bench: $(VENV)/.java $(VENV)/.dev ## Run every benchmark, one after the other (BENCHMARKS=benchmarks/bench_queues.py for one)
 	@set -e; for benchmark in $(BENCHMARKS); do echo; echo "== $$benchmark"; $(RUN) $$benchmark; done
 
 docs: $(VENV)/.dev ## Build the documentation into site/
@@ -82,6 +83,11 @@ $(VENV)/.made-in:
 	@echo "Making $(VENV) ..."
 	@$(PYTHON) -m venv --clear $(VENV)
 	@echo "$(CURDIR)" > $@
+
+# Java comes first: without it the rest would be installed in vain.
+$(VENV)/.java: $(VENV)/.made-in
+	@tools/java
+	@touch $@
 
 $(VENV)/.run: $(VENV)/.made-in requirements.lock pyproject.toml
 	@echo "Installing what MEAD needs to run ..."

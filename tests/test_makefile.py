@@ -25,6 +25,7 @@ def clone(tmp_path: Path) -> Path:
     """A folder with what the Makefile reads, and nothing installed."""
     for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
         shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "tools", tmp_path / "tools")
     return tmp_path
 
 
@@ -70,10 +71,90 @@ def test_missing_venv_module_gets_the_command_that_installs_it(clone: Path) -> N
 
 def test_an_environment_made_elsewhere_is_made_anew(clone: Path) -> None:
     (clone / ".venv").mkdir()
-    for stamp in (".made-in", ".run", ".dev"):
+    for stamp in (".made-in", ".java", ".run", ".dev"):
         (clone / ".venv" / stamp).write_text("/somewhere/else\n")
     assert "-m venv --clear" in make("--dry-run", "test", folder=clone).stdout
     (clone / ".venv/.made-in").write_text(f"{clone}\n")
-    for stamp in (".run", ".dev"):
+    for stamp in (".java", ".run", ".dev"):
         (clone / ".venv" / stamp).touch()
     assert "-m venv" not in make("--dry-run", "test", folder=clone).stdout
+
+
+def script(path: Path, *lines: str) -> None:
+    path.write_text("\n".join(("#!/bin/sh", *lines, "")))
+    path.chmod(0o755)
+
+
+def java_of_version(path: Path, version: str) -> None:
+    script(path, f"""echo 'openjdk version "{version}" 2024-01-16' >&2""")
+
+
+@pytest.fixture
+def bare(clone: Path) -> Path:
+    """A clone with its environment made, on a machine that has what every machine has, and no Java."""
+    (clone / ".venv").mkdir()
+    (clone / ".venv/.made-in").write_text(f"{clone}\n")
+    programs = clone / "bin"
+    programs.mkdir()
+    for name in ("cat", "chmod", "cp", "env", "sed", "sh", "touch"):
+        found = shutil.which(name)
+        assert found
+        (programs / name).symlink_to(found)
+    script(programs / "id", "echo 0")
+    return clone
+
+
+def java_wanted(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": str(folder / "bin"), **variables}
+    make_program = shutil.which("make")
+    assert make_program
+    command = [make_program, ".venv/.java"]
+    return subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+
+
+def test_without_java_and_without_a_way_to_install_it_the_command_to_type_is_named(bare: Path) -> None:
+    run = java_wanted(bare)
+    assert run.returncode == 2
+    assert "Spark needs Java 17 or newer, and none was found. To install one:" in run.stderr
+    assert "sudo apt-get install -y openjdk-17-jre-headless" in run.stderr
+    assert not (bare / ".venv/.java").exists()
+
+
+def test_java_is_installed_once_where_that_is_allowed(bare: Path) -> None:
+    java_of_version(bare / "later", "21.0.2")
+    script(
+        bare / "bin/apt-get",
+        f'echo "$*" >> {bare}/asked',
+        f'case "$*" in *-21-*) cp {bare}/later {bare}/bin/java;; *) exit 1;; esac',  # there is no 17 in this release
+    )
+    run = java_wanted(bare)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "Installing Java, which Spark runs on ...\n"
+    expected = ["install -y openjdk-17-jre-headless", "install -y openjdk-21-jre-headless"]
+    assert (bare / "asked").read_text().splitlines() == expected
+    again = java_wanted(bare)
+    assert (again.returncode, (bare / "asked").read_text().splitlines()) == (0, expected)
+
+
+def test_packages_are_looked_up_anew_before_giving_up(bare: Path) -> None:
+    script(bare / "bin/apt-get", f'echo "$1" >> {bare}/asked', '[ "$1" = update ]')
+    assert java_wanted(bare).returncode == 2
+    assert (bare / "asked").read_text().split() == ["install"] * 4 + ["update"] + ["install"] * 4
+
+
+def test_nobody_is_asked_for_a_password(bare: Path) -> None:
+    script(bare / "bin/id", "echo 1000")
+    script(bare / "bin/apt-get", f"touch {bare}/asked")
+    script(bare / "bin/sudo", '[ "$1" = -n ] && exit 1', "sleep 60")
+    assert java_wanted(bare).returncode == 2
+    assert not (bare / "asked").exists()
+
+
+@pytest.mark.parametrize(("version", "good"), [("17.0.9", True), ("25", True), ("11.0.2", False), ("1.8.0_392", False)])
+def test_an_old_java_is_none(bare: Path, version: str, *, good: bool) -> None:
+    (bare / "jdk/bin").mkdir(parents=True)
+    java_of_version(bare / "jdk/bin/java", version)
+    java_of_version(bare / "bin/java", "17.0.9" if not good else "8")
+    run = java_wanted(bare, JAVA_HOME=str(bare / "jdk"))  # Spark asks there first
+    assert (run.returncode == 0) == good
+    assert good or f"in JAVA_HOME={bare}/jdk" in run.stderr
