@@ -1,0 +1,181 @@
+"""A connection to RabbitMQ that is used step by step: ask, then wait for what comes.
+
+pika has a blocking connection of its own. It rejects messages that it has received and not yet handed out when a
+consumer ends, and a broker that is asked to reject a message of a stream closes the connection. So this is built on
+pika's event loop, which also lets many messages be published before the first is confirmed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+ANSWER_S = 30.0
+"""A broker that has not answered by then does not count as working."""
+
+
+class RabbitError(Exception):
+    """RabbitMQ cannot be used as asked. The message is one line that says what to do."""
+
+
+class UnreachableError(RabbitError):
+    """No connection, or no longer. Another try may succeed."""
+
+
+class Connection:
+    """One connection, open from the start. Whoever waits on it does its work."""
+
+    def __init__(self, url: str) -> None:
+        pika = _pika()
+        logging.getLogger("pika").setLevel(logging.CRITICAL)  # what fails is told once, by the error that is raised
+        self.place = _without_password(url)
+        self._opened = False
+        self._lost: BaseException | None = None
+        self._connection = pika.SelectConnection(
+            _parameters(pika, url),
+            on_open_callback=self._on_open,
+            on_open_error_callback=self._on_lost,
+            on_close_callback=self._on_lost,
+        )
+        self._loop = self._connection.ioloop
+        self._loop.activate_poller()
+        if not self.wait(lambda: self._opened, ANSWER_S):
+            raise UnreachableError(f"{self.place}: no answer within {ANSWER_S:g} s")
+
+    @property
+    def is_open(self) -> bool:
+        """As far as is known."""
+        return self._lost is None
+
+    def wait(self, done: Callable[[], bool], timeout_s: float) -> bool:
+        """Work until something is the case; False if it is not by then. With 0 seconds, look what has come."""
+        late: list[bool] = []
+        timer = self._loop.call_later(timeout_s, lambda: late.append(True))
+        try:
+            while not done():
+                if self._lost is not None:
+                    raise _explained(self._lost, self.place)
+                if late:
+                    return False
+                self._loop.poll()
+                self._loop.process_timeouts()
+        finally:
+            self._loop.remove_timeout(timer)
+        return True
+
+    def channel(self) -> Channel:
+        """A new channel. It is closed by the broker with the first request that fails."""
+        if self._lost is not None:
+            raise _explained(self._lost, self.place)
+        return Channel(self, self._connection.channel)
+
+    def close(self) -> None:
+        """End the connection. What it has not dealt with yet is dropped."""
+        if self._lost is None:
+            self._connection.close()
+            self.wait(lambda: self._lost is not None, 1.0)  # the broker says good-bye
+        self._loop.deactivate_poller()
+        self._loop.close()
+
+    def _on_open(self, _: object) -> None:
+        self._opened = True
+
+    def _on_lost(self, _: object, reason: BaseException) -> None:
+        self._lost = reason
+
+
+class Channel:
+    """A conversation with the broker: one request after the other."""
+
+    def __init__(self, connection: Connection, opened: Callable[..., Any]) -> None:
+        self.connection = connection
+        self._closed: BaseException | None = None
+        self._answers: list[Any] = []
+        self.raw = opened(on_open_callback=self._answers.append)
+        self.raw.add_on_close_callback(self._on_closed)
+        self._answer("a new channel")
+
+    def ask(self, method: str, **arguments: Any) -> Any:
+        """Call a method of pika's channel, such as ``queue_declare``, and wait for the answer."""
+        self._answers.clear()
+        getattr(self.raw, method)(callback=self._answers.append, **arguments)
+        return self._answer(method)
+
+    def wait(self, done: Callable[[], bool], timeout_s: float = ANSWER_S) -> bool:
+        """Work until something is the case; False if it is not by then."""
+        reached = self.connection.wait(lambda: done() or self._closed is not None, timeout_s)
+        if self._closed is not None:
+            raise refusal(self._closed, self.connection.place)
+        return reached
+
+    def close(self) -> None:
+        """The broker takes back what was not acknowledged, which costs a stream nothing."""
+        if self.raw.is_open:
+            self.raw.close()
+
+    def _answer(self, what: str) -> Any:
+        if not self.wait(lambda: bool(self._answers)):
+            raise UnreachableError(f"{self.connection.place}: no answer to {what} within {ANSWER_S:g} s")
+        return self._answers.pop()
+
+    def _on_closed(self, _: object, reason: BaseException) -> None:
+        self._closed = reason
+
+
+def refusal(reason: BaseException, place: str) -> RabbitError:
+    """What a broker means that has closed a channel."""
+    code, text = getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason))
+    # Without a code the connection was lost; 541 and "down" are answers of a broker that is starting or stopping.
+    if code in {0, 541} or "is down or inaccessible" in text:
+        return UnreachableError(f"{place}: {text}")
+    if code == 404:
+        return MissingError(f"{place}: {text}")
+    return RabbitError(f"{place}: {text}")
+
+
+class MissingError(RabbitError):
+    """No such queue or exchange."""
+
+
+def _explained(reason: BaseException, place: str) -> RabbitError:
+    """Why there is no connection."""
+    from pika import exceptions  # noqa: PLC0415 - an extra, known to be there
+
+    if isinstance(reason, exceptions.AuthenticationError | exceptions.ProbableAuthenticationError):
+        return RabbitError(f"{place} refuses this user or password: put the right ones into the url")
+    if isinstance(reason, exceptions.ProbableAccessDeniedError) or getattr(reason, "reply_code", 0) == 530:
+        return RabbitError(f"{place}: there is no such virtual host, or this user may not use it")
+    why = f" ({reason})" if str(reason) else ""
+    return UnreachableError(
+        f"no connection to {place}{why}: is RabbitMQ running there? Start it, or put its address into the url"
+    )
+
+
+def _parameters(pika: Any, url: str) -> Any:
+    form = "write it as amqp://user:password@host:5672/"
+    if urlsplit(url).scheme not in {"amqp", "amqps"}:
+        raise RabbitError(f"{_without_password(url)} is no url of RabbitMQ: {form}")
+    try:
+        return pika.URLParameters(url)
+    except (ValueError, TypeError) as error:
+        raise RabbitError(f"{_without_password(url)} is no url of RabbitMQ ({error}): {form}") from None
+
+
+def _without_password(url: str) -> str:
+    """For messages.
+
+    >>> _without_password("amqp://me:secret@host:5672/")
+    'amqp://host:5672/'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _pika() -> Any:
+    try:
+        import pika  # noqa: PLC0415 - an extra, which only those need who use RabbitMQ
+    except ImportError:
+        raise RabbitError("RabbitMQ needs the package pika: pip install 'mead-spark[rabbitmq]'") from None
+    return pika

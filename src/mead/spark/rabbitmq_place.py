@@ -1,0 +1,76 @@
+"""Where a RabbitMQ stream is, as the options of a query tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from mead.spark.rabbitmq_connection import Connection, RabbitError
+from mead.spark.rabbitmq_stream import Retention, Stream
+
+FORMAT = "mead-rabbitmq"
+
+ARRIVAL_HEADER = "arrival_us"
+"""The header in which the time of arrival travels, in microseconds since 1970."""
+
+RETRY_S = 0.2
+"""Between two tries to reach a broker that has gone."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stream, and how it is reached."""
+
+    url: str
+    stream: str
+    create: bool = False
+    exchange: str | None = None
+    retention: Retention = field(default_factory=Retention)
+    reconnect_s: float = 60.0
+    """How long a broker is waited for that has been there before."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Place:
+        """As told by the options of a query."""
+        for name in ("url", "stream"):
+            if name not in options:
+                raise RabbitError(f"format {FORMAT} needs the option {name}")
+        exchange = options.get("exchange")
+        return cls(
+            options["url"],
+            options["stream"],
+            one_of(options, "create", "false", "true") == "true" or exchange is not None,
+            exchange,
+            Retention(options.get("max_age"), _number(options, "max_length_bytes"), _number(options, "segment_bytes")),
+            float(options.get("reconnect_s", "60")),
+        )
+
+    def open(self) -> Stream:
+        """Through a new connection. The stream is there, or is made."""
+        stream = Stream(Connection(self.url), self.stream)
+        if self.create:
+            stream.create(self.retention, self.exchange)
+        else:
+            stream.check()
+        return stream
+
+
+@lru_cache(maxsize=2)
+def kept_open(place: Place) -> Stream:
+    """Of this worker: its next task finds the connection there."""
+    return place.open()
+
+
+def one_of(options: Mapping[str, str], name: str, *choices: str) -> str:
+    """The value of an option; the first choice if it is not given."""
+    chosen = options.get(name, choices[0])
+    if chosen not in choices:
+        raise RabbitError(f"format {FORMAT}: the option {name} is {' or '.join(choices)}, not {chosen}")
+    return chosen
+
+
+def _number(options: Mapping[str, str], name: str) -> int | None:
+    if name in options and not options[name].isdecimal():
+        raise RabbitError(f"format {FORMAT}: the option {name} is a number of bytes, not {options[name]}")
+    return int(options[name]) if name in options else None

@@ -1,0 +1,214 @@
+"""A RabbitMQ stream as a source of streaming queries. Offsets are the broker's, so any range can be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, sleep, time_ns
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from mead.spark.rabbitmq_connection import UnreachableError
+from mead.spark.rabbitmq_place import ARRIVAL_HEADER, FORMAT, RETRY_S, Place, kept_open, one_of
+from mead.spark.rabbitmq_sink import RabbitWriter
+from mead.spark.rabbitmq_stream import EMPTY_S, Attached, DataLossError, Message, Stream
+from mead.spark.tasks import ordered_tasks, spans
+from mead.spark.trace_source import STAMPED
+
+RECOVERY_S = 10.0
+"""A stream that is known to have messages and has sent none by then has lost them."""
+
+TYPES = {"binary": pa.binary(), "string": pa.string()}
+
+
+class RabbitDataSource(DataSource):
+    """A stream by its name.
+
+    Options to read and to write: ``url``, as amqp://user:password@host:5672/; ``stream``; ``create``, whether a stream
+    that does not exist is declared (default false), with ``max_age``, such as 7D, ``max_length_bytes`` and
+    ``segment_bytes`` as what it keeps; ``reconnect_s``, how long to wait for a broker that has gone (default 60).
+
+    To read also: ``tasks``, a file with the number of tasks; ``value``, binary or string (default binary);
+    ``exchange``, which exists and is to feed the stream (then ``create`` is true);
+    ``startingOffsets`` (earliest or latest) and ``failOnDataLoss`` (default true), as for Kafka.
+
+    To write also: ``key``, a column that tells rows apart.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """For ``format(...)``."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """Offset, time of arrival, what was published, and the key under which it was."""
+        return f"{STAMPED}, value {self._value()}, key string"
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
+        """Rows from the stream."""
+        del schema
+        return RabbitReader(
+            Place.of(self.options),
+            Path(self.options["tasks"]),
+            self._value(),
+            one_of(self.options, "startingOffsets", "earliest", "latest") == "latest",
+            one_of(self.options, "failOnDataLoss", "true", "false") == "true",
+        )
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: FBT001, N802
+        """Rows into the stream."""
+        del overwrite
+        return RabbitWriter(Place.of(self.options), schema, self.options.get("key"))
+
+    def _value(self) -> str:
+        return one_of(self.options, "value", *TYPES)
+
+
+class Offsets(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, first: int, end: int) -> None:
+        super().__init__(None)
+        self.first, self.end = first, end
+
+
+@dataclass
+class RabbitReader(DataSourceStreamReader):
+    """Small, because it is sent to every task. Only in the driver it holds a connection."""
+
+    place: Place
+    tasks: Path
+    value: str = "binary"
+    from_end: bool = False
+    fail_on_loss: bool = True
+    _tail: Tail | None = field(default=None, repr=False)
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """The first message that is kept, or the next one that comes."""
+        stream = self._followed().stream()
+        return {"offset": stream.end() if self.from_end else stream.first() or 0}
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
+        """All there is."""
+        del limit
+        return {"offset": self._followed().end(start["offset"])}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """As many as there are to be tasks, each with as many offsets."""
+        first, last = start["offset"], end["offset"]
+        return [Offsets(*part) for part in spans(first, last, ordered_tasks(self.tasks)) or [(last, last)]]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """In a task. A broker that goes away and comes back is waited for."""
+        if not isinstance(partition, Offsets):
+            raise TypeError(f"this source has made no {type(partition).__name__}")
+        due, patient_until_s = partition.first, monotonic() + self.place.reconnect_s
+        while due < partition.end:
+            try:
+                for messages in kept_open(self.place).read(due, partition.end, whole=self.fail_on_loss):
+                    yield rows(messages, self.value)
+                    due = messages[-1].offset + 1 if messages else due
+                    patient_until_s = monotonic() + self.place.reconnect_s
+            except UnreachableError:
+                kept_open.cache_clear()
+                if monotonic() > patient_until_s:
+                    raise
+                sleep(RETRY_S)
+            else:
+                return
+
+    def stop(self) -> None:
+        """The query has ended."""
+        if self._tail is not None:
+            self._tail.close()
+
+    def _followed(self) -> Tail:
+        if self._tail is None:
+            self._tail = Tail(self.place)
+        return self._tail
+
+
+@dataclass
+class Tail:
+    """Follows the end of a stream at little cost.
+
+    A consumer with credit for one message waits at the known end, as a bell. While it has not rung, nothing needs to
+    be asked. When it has, the last chunk tells the new end.
+    """
+
+    place: Place
+    _stream: Stream | None = None
+    _bell: Attached | None = None
+    _lost_s: float | None = None
+    """Since when the broker has not been reached."""
+
+    def stream(self) -> Stream:
+        """Through the connection that is kept, or a new one."""
+        if self._stream is None:
+            self._stream = self.place.open()
+        return self._stream
+
+    def end(self, known: int) -> int:
+        """One more than the last offset. A broker that has gone for a while has nothing new."""
+        try:
+            end = self._end(known)
+        except UnreachableError:
+            started = self._stream is not None or self._lost_s is not None
+            self._bell = self._stream = None
+            self._lost_s = self._lost_s or monotonic()
+            if not started or monotonic() - self._lost_s > self.place.reconnect_s:
+                raise
+            sleep(RETRY_S)
+            return known
+        self._lost_s = None
+        return end
+
+    def close(self) -> None:
+        """Drop the connection."""
+        if self._stream is not None:
+            self._stream.connection.close()
+        self._stream = self._bell = None
+
+    def _end(self, known: int) -> int:
+        stream = self.stream()
+        if self._bell is not None:
+            self._bell.channel.wait(lambda: False, 0.0)
+            if not self._bell.messages:
+                return known
+            self._bell.channel.close()
+        end = stream.end(RECOVERY_S if known else EMPTY_S)
+        if end < known:
+            raise DataLossError(
+                f"{stream.connection.place}: stream {stream.name} ends at offset {end}, but was read up to {known} "
+                "before: it has been deleted and declared anew. Start with a new checkpoint"
+            )
+        self._bell = stream.attach(end, 1)
+        return end
+
+
+def rows(messages: Sequence[Message], value: str) -> pa.RecordBatch:
+    """Messages as rows."""
+    read_us = time_ns() // 1000
+    return pa.record_batch(
+        {
+            "id": pa.array([message.offset for message in messages], pa.int64()),
+            "arrival_us": pa.array([arrival_us(message.properties, read_us) for message in messages], pa.int64()),
+            "value": pa.array(
+                [message.body if value == "binary" else message.body.decode(errors="replace") for message in messages],
+                TYPES[value],
+            ),
+            "key": pa.array([message.properties.message_id for message in messages], pa.string()),
+        }
+    )
+
+
+def arrival_us(properties: Any, read_us: int) -> int:
+    """As its publisher has noted it in a header; or in the time stamp, in seconds; or else when it was read."""
+    noted = properties.headers.get(ARRIVAL_HEADER)
+    if noted is not None:
+        return int(noted)
+    return int(properties.timestamp) * 1_000_000 if properties.timestamp is not None else read_us
