@@ -88,7 +88,7 @@ def _draw_statistics(correlation: Axes, dispersion: Axes, report: WindowReport) 
     noise = 1.96 / np.sqrt(max(report.used_iats_s.size, 1))
     correlation.axhspan(-noise, noise, color="#dddddd", lw=0, label="95 % band of noise")
     _draw_both(correlation, window.acf, None if model is None else model.acf)
-    _widen(correlation, -0.05, 0.1)
+    widen(correlation, -0.05, 0.1)
 
     dispersion.set_title("Index of dispersion for counts")
     dispersion.set(xlabel="interval in s", xscale="log", yscale="log")
@@ -97,10 +97,10 @@ def _draw_statistics(correlation: Axes, dispersion: Axes, report: WindowReport) 
     dispersion.yaxis.set_minor_formatter(NullFormatter())
     dispersion.axhline(1.0, color=MG1, ls="-.", lw=1.2, label="Poisson")
     _draw_both(dispersion, window.idc, None if model is None else model.idc)
-    _widen(dispersion, 0.5, 2.0)
+    widen(dispersion, 0.5, 2.0)
 
 
-def _widen(axes: Axes, low: float, high: float) -> None:
+def widen(axes: Axes, low: float, high: float) -> None:
     """Show at least this range: what lies within it is no burstiness, and must not look like any."""
     bottom, top = axes.get_ylim()
     axes.set_ylim(min(bottom, low), max(top, high))

@@ -51,7 +51,7 @@ class Complaint:
 
 @dataclass(frozen=True)
 class Survey:
-    """What a piece, or a trace, has shown. Time stamps that are whole numbers are in the file's unit, others in seconds."""
+    """What a piece, or a trace, has shown. Time stamps are in the file's unit if they are whole, or in seconds."""
 
     rows: int = 0
     first: int | float = 0

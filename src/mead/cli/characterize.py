@@ -1,0 +1,123 @@
+"""``mead characterize``: a trace of any size in a few numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypedDict
+
+import typer
+
+from mead.cli.inputs import PLOT_ENDINGS, AreIats, ColumnName, PlotPath, Sorted, UnitName, UnitOption
+from mead.cli.terminal import AsJson, check_writable, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from mead.models.partial_statistics import Characteristics
+
+
+def characterize(
+    ctx: typer.Context,
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="Arrivals: Parquet (also a folder), CSV, text or .npy.")
+    ],
+    *,
+    iat: AreIats = False,
+    column: ColumnName = None,
+    unit: UnitName = None,
+    sort: Sorted = False,
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Where Spark runs.  [default: all cores of this machine]", show_default=False),
+    ] = None,
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Where `--sort` keeps what it has sorted, until the end.", show_default=False
+        ),
+    ] = None,
+    plot: PlotPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Characterize a trace of any size, on Spark: rate, variability, correlation, dispersion, long memory.
+
+    The memory that it takes does not grow with the trace.
+
+    Example: `mead characterize arrivals.parquet --plot arrivals.png`
+    """
+    if plot is not None:
+        check_writable(ctx, plot, PLOT_ENDINGS)
+    if scratch is not None and not scratch.is_dir():
+        ctx.fail(f"{scratch}: there is no such folder; make it first")
+    check_java(ctx)
+    options: ReadOptions = {"iat": iat, "column": column, "unit": unit}
+    found = _characteristics(ctx, trace, options, sort=sort, master=master, scratch=scratch)
+    if plot is not None:
+        from mead.evaluate.characterize_plot import plot_characteristics
+
+        try:
+            plot_characteristics(found, plot)
+        except OSError as error:
+            ctx.fail(f"{plot}: cannot be written ({error.strerror or error})")
+
+    from mead.evaluate.characterize_report import CharacterizeReport
+
+    report = CharacterizeReport(found)
+    if as_json:
+        print_json(report.as_json())
+        return
+
+    from rich.console import Console
+
+    console = Console()
+    for part in report.tables():
+        console.print(part)
+        console.print()
+    if plot is not None:
+        console.print(f"Plot: {plot}", highlight=False, markup=False)
+
+
+class ReadOptions(TypedDict):
+    """How the file is to be understood."""
+
+    iat: bool
+    column: str | None
+    unit: UnitOption
+
+
+def _characteristics(
+    ctx: typer.Context, trace: Path, options: ReadOptions, *, sort: bool, master: str | None, scratch: Path | None
+) -> Characteristics:
+    """By Spark, or the complaint."""
+    from pyspark.sql import SparkSession
+
+    from mead.spark.characterize import characterize as by_spark
+    from mead.spark.quiet_start import SparkStartError, quiet_start
+    from mead.spark.session import started
+    from mead.workload.files import split_trace
+    from mead.workload.trace import TraceError
+
+    try:
+        split_trace(trace, **options)  # what is wrong at first sight needs no Spark
+        ours = SparkSession.getActiveSession() is None
+        with quiet_start():
+            spark = started("mead characterize", master=master)
+        try:
+            with progress_bar(total=1.0) as progress:
+                return by_spark(spark, trace, **options, sort=sort, scratch=scratch, progress=progress)
+        finally:
+            if ours:
+                spark.stop()
+    except TraceError as error:
+        ctx.fail(str(error))
+    except SparkStartError as error:
+        ctx.fail(f"Spark did not start: {error}; see `mead doctor`")
+
+
+def check_java(ctx: typer.Context) -> None:
+    """Complain in one line, where Spark would print a page."""
+    import os
+
+    from mead.spark.java import find_java
+
+    java = find_java(os.environ)
+    if java is None or not java.new_enough:
+        ctx.fail("Spark needs Java, and there is none that it runs on; `mead doctor` says what to install")
