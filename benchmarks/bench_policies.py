@@ -2,15 +2,17 @@
 
     benchmarks/bench_policies.py [--seeds 5] [--jobs 2] [--part NAME ...] [--policy NAME ...]
 
-Five parts. *bellcore*: Tables I and II of the MEAD paper on the Bellcore trace (first 1,800 s, demand 1.5 ms), every
+Seven parts. *bellcore*: Tables I and II of the MEAD paper on the Bellcore trace (first 1,800 s, demand 1.5 ms), every
 policy and the two clairvoyant bounds. *robust*: `adaptive` with orders that act late, a demand that is declared wrong,
 metrics that are late or missing; it has to keep what a static full share keeps. *workloads*: all generated arrivals
 with several seeds, and how many of the requirements that a static full share keeps every policy keeps. *caution*: `map`
 without planning for the highest rate that a window is compatible with, on Bellcore, seed 1. *later*: `replay` with and
-without that, from 1,300 s to 3,100 s of the trace, seed 1.
+without that, from 1,300 s to 3,100 s of the trace, seed 1. *batches*: `adaptive` beside a static full share on
+Bellcore, where every operator works in micro-batches that cost 40 ms each beside their tuples. *fresh*: the same two
+under bursts near capacity (SYNT), with seeds that no constant was chosen by.
 
 The trace is looked for in ``../shared/data``; without it, the parts that need it are skipped. `map` takes half a minute
-or more for each run and is left out of the last part unless it is named.
+or more for each run and is left out of *workloads* unless it is named.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ from rich.console import Console
 from mead.evaluate.comparison import BOUNDS, Contender, PolicyContender, Result, results
 from mead.evaluate.comparison_report import NOTE, comparison_tables
 from mead.evaluate.mead_tables import EVERYONE, TABLE_1, TABLE_2, Case
-from mead.evaluate.summary import rows_of
+from mead.evaluate.summary import COLUMNS, rows_of
 from mead.evaluate.workloads import Workload, generated, live_maps, recorded, required, synt
+from mead.knowledge.pipeline import Batches
 from mead.simulate.conditions import Conditions
 from mead.simulate.metrics import FaultyMetrics
 from mead.workload.files import read_trace
@@ -48,7 +51,12 @@ REQUIREMENTS = {
 }
 """By workload; the others have mean=0.3 and p95=0.5."""
 
-PARTS = ("bellcore", "robust", "workloads", "caution", "later")
+BATCHES = Batches(overhead_s=0.04)
+"""What a micro-batch costs in the fast profile, whatever its size."""
+
+FIRST_FRESH_SEED = 101
+
+PARTS = ("bellcore", "robust", "workloads", "caution", "later", "batches", "fresh")
 
 console = Console(width=130)
 
@@ -139,6 +147,16 @@ def bench_some(title: str, workload: Workload | None, policies: Sequence[str], j
     console.print(shown)
 
 
+def bench_rows(title: str, cases: Sequence[Case], policies: Sequence[str], seeds: Sequence[int], jobs: int) -> None:
+    """A few policies, with the spread over the seeds."""
+    done = results(cases, [*map(PolicyContender.of, policies)], seeds, jobs)
+    shown = table(f"{title}; seeds {seeds[0]} to {seeds[-1]}", "requirement", "policy", *COLUMNS[:-1])
+    for row in rows_of(done):
+        requirement = row.case.requirement
+        shown.add_row(f"{requirement.statistic} {requirement.bound_s:g} s", row.label, *row.cells[:-1])
+    console.print(shown)
+
+
 def _worst_of(done: Sequence[Result]) -> str:
     response_s = max(r.verdict.response_s for r in done if r.verdict is not None)
     cpu = sum(r.outcome.cpu for r in done if r.outcome is not None) / len(done)
@@ -205,3 +223,11 @@ if __name__ == "__main__":
     if "later" in parts:
         title = "Bellcore from {:,.0f} s to {:,.0f} s".format(*LATER_S)
         bench_some(title, bellcore(*LATER_S), given.policy or ["replay", "replay@cautious=true"], given.jobs)
+    beside = given.policy or ["static", "adaptive"]
+    if "batches" in parts and (workload := bellcore()):
+        cases = cases_of(replace(workload, batches=BATCHES), BELLCORE_REQUIREMENTS)
+        title = f"Bellcore, {1000 * BATCHES.overhead_s:g} ms for every micro-batch"
+        bench_rows(title, cases, beside, some_seeds, given.jobs)
+    if "fresh" in parts:
+        fresh = range(FIRST_FRESH_SEED, FIRST_FRESH_SEED + given.seeds)
+        bench_rows("SYNT", cases_of(synt(), ["p95=0.5"]), beside, fresh, given.jobs)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.models.network.graph import Edge
 from mead.workload.generators.kind import Generator
@@ -54,6 +54,8 @@ class Workload:
     title: str
     demand_s: float
     arrivals: Generator | Trace
+    batches: Batches | None = None
+    """In which every operator works, if it does not take one tuple at a time."""
 
     def trace(self, seed: int) -> Trace:
         """The arrivals. Those of a recorded trace are always the same; there a seed changes the demands only."""
@@ -67,9 +69,9 @@ class Workload:
         return Pipeline(
             "log-analysis",
             [
-                Operator("parser", light_s, shares=(HELD_SHARE,)),
-                Operator("counter", light_s, shares=(HELD_SHARE,)),
-                Operator("matcher", self.demand_s),
+                Operator("parser", light_s, shares=(HELD_SHARE,), batches=self.batches),
+                Operator("counter", light_s, shares=(HELD_SHARE,), batches=self.batches),
+                Operator("matcher", self.demand_s, batches=self.batches),
             ],
             [Edge("parser", "counter"), Edge("parser", "matcher")],
             [requirement],
