@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import mead
-from mead.cli import evaluate, fit, generate, history, plan, simulate, solve
+from mead.cli import characterize, doctor, evaluate, fit, generate, history, plan, simulate, solve
 from mead.cli.inputs import HelpsWithPolicies
 from mead.cli.terminal import OneLineErrors
 
@@ -24,9 +24,11 @@ app = typer.Typer(
 app.add_typer(generate.app, name="generate")
 app.add_typer(evaluate.app, name="evaluate")
 app.command(cls=fit.SeveralWindows)(fit.fit)
+app.command()(characterize.characterize)
 app.command()(solve.solve)
 app.command(cls=HelpsWithPolicies)(simulate.simulate)
 app.command()(history.history)
+app.command()(doctor.doctor)
 app.command(cls=HelpsWithPolicies)(plan.plan)
 
 
