@@ -41,8 +41,13 @@ class Connection:
         )
         self._loop = self._connection.ioloop
         self._loop.activate_poller()
-        if not self.wait(lambda: self._opened, ANSWER_S):
-            raise UnreachableError(f"{self.place}: no answer within {ANSWER_S:g} s")
+        try:
+            if not self.wait(lambda: self._opened, ANSWER_S):
+                raise UnreachableError(f"{self.place}: no answer within {ANSWER_S:g} s")
+        except RabbitError:
+            self._lost = self._lost or TimeoutError()
+            self.close()
+            raise
 
     @property
     def is_open(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from threading import local
 
 from mead.spark.rabbitmq_connection import Connection, RabbitError
 from mead.spark.rabbitmq_stream import Retention, Stream
@@ -48,18 +48,38 @@ class Place:
 
     def open(self) -> Stream:
         """Through a new connection. The stream is there, or is made."""
-        stream = Stream(Connection(self.url), self.stream)
-        if self.create:
-            stream.create(self.retention, self.exchange)
-        else:
-            stream.check()
+        connection = Connection(self.url)
+        stream = Stream(connection, self.stream)
+        try:
+            if self.create:
+                stream.create(self.retention, self.exchange)
+            else:
+                stream.check()
+        except RabbitError:
+            connection.close()
+            raise
         return stream
 
 
-@lru_cache(maxsize=2)
-def kept_open(place: Place) -> Stream:
-    """Of this worker: its next task finds the connection there."""
-    return place.open()
+class Kept(local):
+    """Streams that are open in a worker, so that its next task finds the connection there. Each thread has its own."""
+
+    def __init__(self) -> None:
+        self._streams: dict[Place, Stream] = {}
+
+    def open(self, place: Place) -> Stream:
+        """The same as the last time, unless it was dropped."""
+        if place not in self._streams:
+            self._streams[place] = place.open()
+        return self._streams[place]
+
+    def drop(self) -> None:
+        """Close them all: some may be broken."""
+        while self._streams:
+            self._streams.popitem()[1].connection.close()
+
+
+KEPT = Kept()
 
 
 def one_of(options: Mapping[str, str], name: str, *choices: str) -> str:

@@ -8,7 +8,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from mead.spark.rabbitmq_connection import ANSWER_S, Channel, RabbitError, UnreachableError
-from mead.spark.rabbitmq_place import ARRIVAL_HEADER, RETRY_S, Place, kept_open
+from mead.spark.rabbitmq_place import ARRIVAL_HEADER, KEPT, RETRY_S, Place
 
 UNCONFIRMED = 2000
 """Messages at once between here and the broker's disk."""
@@ -71,7 +71,7 @@ class Outbox:
             except UnreachableError:
                 self._unsent = [*self._sent.values(), *self._unsent]
                 self._sent, self._channel = {}, None
-                kept_open.cache_clear()
+                KEPT.drop()
                 if not self.reached or monotonic() > patient_until_s:
                     raise
                 sleep(RETRY_S)
@@ -104,7 +104,7 @@ class Outbox:
             )
 
     def _open(self) -> Channel:
-        channel = kept_open(self.place).connection.channel()
+        channel = KEPT.open(self.place).connection.channel()
         channel.raw.add_on_return_callback(self._on_return)
         channel.ask("confirm_delivery", ack_nack_callback=self._on_confirm)
         self._channel, self._next, self.reached = channel, 1, True

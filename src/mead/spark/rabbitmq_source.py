@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, Data
 from pyspark.sql.types import StructType
 
 from mead.spark.rabbitmq_connection import UnreachableError
-from mead.spark.rabbitmq_place import ARRIVAL_HEADER, FORMAT, RETRY_S, Place, kept_open, one_of
+from mead.spark.rabbitmq_place import ARRIVAL_HEADER, FORMAT, KEPT, RETRY_S, Place, one_of
 from mead.spark.rabbitmq_sink import RabbitWriter
 from mead.spark.rabbitmq_stream import EMPTY_S, Attached, DataLossError, Message, Stream
 from mead.spark.tasks import ordered_tasks, spans
@@ -109,12 +109,12 @@ class RabbitReader(DataSourceStreamReader):
         due, patient_until_s = partition.first, monotonic() + self.place.reconnect_s
         while due < partition.end:
             try:
-                for messages in kept_open(self.place).read(due, partition.end, whole=self.fail_on_loss):
+                for messages in KEPT.open(self.place).read(due, partition.end, whole=self.fail_on_loss):
                     yield rows(messages, self.value)
-                    due = messages[-1].offset + 1 if messages else due
+                    due = messages[-1].offset + 1
                     patient_until_s = monotonic() + self.place.reconnect_s
             except UnreachableError:
-                kept_open.cache_clear()
+                KEPT.drop()
                 if monotonic() > patient_until_s:
                     raise
                 sleep(RETRY_S)
@@ -158,7 +158,7 @@ class Tail:
             end = self._end(known)
         except UnreachableError:
             started = self._stream is not None or self._lost_s is not None
-            self._bell = self._stream = None
+            self.close()
             self._lost_s = self._lost_s or monotonic()
             if not started or monotonic() - self._lost_s > self.place.reconnect_s:
                 raise

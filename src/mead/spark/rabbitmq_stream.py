@@ -167,8 +167,10 @@ class Stream:
                 attached.acknowledge()
                 if whole and _gap(came, due):
                     self._check_kept(due, end)
-                due = came[-1].offset + 1 if came else due
-                yield [message for message in came if message.offset < end]
+                if came:
+                    due = came[-1].offset + 1
+                if wanted := [message for message in came if message.offset < end]:
+                    yield wanted
         finally:
             attached.channel.close()
 

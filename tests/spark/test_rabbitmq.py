@@ -1,0 +1,391 @@
+"""RabbitMQ streams on a real broker, under real streaming queries."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from threading import Thread
+from time import monotonic, sleep
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from tests.spark.rabbitmq import why_no_broker
+
+from mead.spark.log import StreamLog
+from mead.spark.log_source import LogDataSource
+from mead.spark.rabbitmq_broker import PrivateBroker
+from mead.spark.rabbitmq_connection import Connection, RabbitError
+from mead.spark.rabbitmq_place import KEPT, Place
+from mead.spark.rabbitmq_publish import Outgoing, publish
+from mead.spark.rabbitmq_source import RabbitDataSource, RabbitReader, arrival_us
+from mead.spark.rabbitmq_stream import Retention
+from mead.spark.tasks import order_tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+MESSAGES = 20_000
+FEW = 500
+PATIENCE_S = 60.0
+FIRST_STAMP_US = 1_700_000_000_000_000
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[PrivateBroker]:
+    if reason := why_no_broker():
+        pytest.skip(reason)
+    with PrivateBroker() as running:
+        yield running
+    with pytest.raises(RabbitError, match="no connection"):
+        Connection(running.url)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_connections() -> Iterator[None]:
+    yield
+    KEPT.drop()
+
+
+@pytest.fixture(scope="module")
+def sources(spark: SparkSession) -> SparkSession:
+    for source in (LogDataSource, RabbitDataSource):
+        spark.dataSource.register(source)
+    return spark
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    order_tasks(tmp_path / "tasks", 2)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def full(broker: PrivateBroker) -> Place:
+    """A stream of 20,000 messages."""
+    place = Place(broker.url, "full", create=True)
+    publish(place, numbered(0, MESSAGES))
+    return place
+
+
+@pytest.fixture(scope="module")
+def few(broker: PrivateBroker) -> Place:
+    """A stream of 500 messages."""
+    place = Place(broker.url, "few", create=True)
+    publish(place, numbered(0, FEW))
+    return place
+
+
+def numbered(first: int, end: int) -> Iterator[Outgoing]:
+    return (Outgoing(b"message %d" % n, f"key {n}", FIRST_STAMP_US + n) for n in range(first, end))
+
+
+def reader(place: Place, folder: Path, **options: Any) -> RabbitReader:
+    return RabbitReader(place, folder / "tasks", **options)
+
+
+def read(source: RabbitReader, start: dict[str, int], end: dict[str, int]) -> pa.Table:
+    return pa.Table.from_batches([b for part in source.partitions(start, end) for b in source.read(part)])
+
+
+def all_of(place: Place, folder: Path) -> pa.Table:
+    source = reader(place, folder)
+    start = source.initialOffset()
+    table = read(source, start, source.latestOffset(start, None))
+    source.stop()
+    return table
+
+
+def streamed(spark: SparkSession, place: Place, folder: Path, **options: str) -> DataFrame:
+    told = {"url": place.url, "stream": place.stream, "tasks": str(folder / "tasks"), **options}
+    return spark.readStream.format("mead-rabbitmq").options(**told).load()
+
+
+def into(rows: DataFrame, folder: Path, name: str, sink: str, options: dict[str, str]) -> StreamingQuery:
+    writer = rows.writeStream.format(sink).options(**options)
+    return writer.option("checkpointLocation", str(folder / f"{name}.checkpoint")).start()
+
+
+def into_log(rows: DataFrame, folder: Path) -> StreamingQuery:
+    return into(rows, folder, "log", "mead-log", {"path": str(folder / "log")})
+
+
+def wait_for(log: StreamLog, rows: int, query: StreamingQuery) -> None:
+    until_s = monotonic() + PATIENCE_S
+    while log.end < rows:
+        assert query.exception() is None
+        assert monotonic() < until_s, f"{log.end} of {rows} rows after {PATIENCE_S:g} s"
+        sleep(0.05)
+
+
+def column(log: StreamLog, name: str) -> list[Any]:
+    return [value for pieces in log.pieces(0, log.end, 1) for b in log.read(pieces) for value in b[name].to_pylist()]
+
+
+@pytest.mark.parametrize("tasks", [1, 5])
+def test_every_message_reaches_the_log_once(sources: SparkSession, full: Place, folder: Path, tasks: int) -> None:
+    order_tasks(folder / "tasks", tasks)
+    log = StreamLog(folder / "log")
+    query = into_log(streamed(sources, full, folder, value="string"), folder)
+    try:
+        wait_for(log, MESSAGES, query)
+    finally:
+        query.stop()
+    numbers = [int(value.removeprefix("message ")) for value in column(log, "value")]
+    assert sorted(numbers) == list(range(MESSAGES))
+    assert column(log, "arrival_us") == [FIRST_STAMP_US + n for n in numbers], "arrival stamps travel with the data"
+    assert column(log, "key") == [f"key {n}" for n in numbers]
+
+
+def test_a_range_of_offsets_has_the_same_rows_however_often_it_is_read(full: Place, folder: Path) -> None:
+    source = reader(full, folder)
+    start, end = {"offset": 1234}, {"offset": 9876}
+    once = read(source, start, end)
+    order_tasks(folder / "tasks", 7)
+    again = read(source, start, end)
+    assert once.num_rows == again.num_rows == 9876 - 1234
+    assert once.equals(again)
+    assert once["id"].to_pylist() == list(range(1234, 9876))
+
+
+def test_the_end_follows_what_is_published(broker: PrivateBroker, folder: Path) -> None:
+    place = Place(broker.url, "followed", create=True)
+    source = reader(place, folder)
+    offset = source.initialOffset()
+    assert offset == source.latestOffset(offset, None) == {"offset": 0}
+    for count in (1, 3000, 2):
+        publish(place, numbered(0, count))
+        end, until_s = offset, monotonic() + PATIENCE_S
+        while end["offset"] < offset["offset"] + count and monotonic() < until_s:
+            end = source.latestOffset(offset, None)
+        assert end == {"offset": offset["offset"] + count}
+        assert source.latestOffset(end, None) == end
+        offset = end
+    source.stop()
+
+
+def test_a_query_may_begin_with_what_comes_next(full: Place, folder: Path) -> None:
+    source = reader(full, folder, from_end=True)
+    assert source.initialOffset() == {"offset": MESSAGES}
+    source.stop()
+
+
+def test_a_broker_that_is_killed_in_mid_stream_costs_nothing(
+    sources: SparkSession, broker: PrivateBroker, folder: Path
+) -> None:
+    place = Place(broker.url, "interrupted", create=True)
+    half = 2000
+    publish(place, numbered(0, half))
+    before = all_of(place, folder)
+    log = StreamLog(folder / "log")
+    query = into_log(streamed(sources, place, folder), folder)
+
+    def publish_slowly() -> None:
+        for first in range(half, 2 * half, 100):
+            publish(place, numbered(first, first + 100), reached=True)
+            sleep(0.02)
+        KEPT.drop()
+
+    publisher = Thread(target=publish_slowly)
+    try:
+        wait_for(log, half, query)
+        publisher.start()
+        wait_for(log, half + 500, query)
+        sleep(1.0)  # the broker itself forgets streams that were declared less than half a second before a crash
+        broker.kill()
+        broker.start()
+        publisher.join(PATIENCE_S)
+        assert not publisher.is_alive()
+        there = all_of(place, folder)
+        wait_for(log, there.num_rows, query)
+    finally:
+        query.stop()
+    assert set(there["key"].to_pylist()) == {f"key {n}" for n in range(2 * half)}, "nothing is lost"
+    assert sorted(column(log, "id")) == there["id"].to_pylist(), "nothing is counted twice"
+    assert there.slice(0, half).equals(before), "the same offsets have the same rows after the restart"
+
+
+def test_an_exchange_that_exists_feeds_the_stream(broker: PrivateBroker, folder: Path) -> None:
+    connection = Connection(broker.url)
+    channel = connection.channel()
+    channel.ask("exchange_declare", exchange="events", exchange_type="fanout", durable=True)
+    options = {"url": broker.url, "stream": "fed", "exchange": "events", "tasks": str(folder / "tasks")}
+    source = RabbitDataSource(options).streamReader(SimpleNamespace())  # type: ignore[arg-type]
+    start = source.initialOffset()
+    for n in range(100):
+        channel.raw.basic_publish("events", "any", b"%d" % n)
+    channel.ask("exchange_declare", exchange="events", passive=True)
+    end, until_s = start, monotonic() + PATIENCE_S
+    while end["offset"] < 100 and monotonic() < until_s:
+        end = source.latestOffset(start, None)
+    connection.close()
+    assert isinstance(source, RabbitReader)
+    assert read(source, start, end)["value"].to_pylist() == [b"%d" % n for n in range(100)]
+    source.stop()
+
+
+def test_what_a_repeated_batch_publishes_twice_is_known_by_its_key(
+    sources: SparkSession, few: Place, folder: Path
+) -> None:
+    place = Place(few.url, "copy", create=True)
+    options = {"url": place.url, "stream": place.stream, "create": "true", "key": "id"}
+
+    def run() -> None:
+        query = into(streamed(sources, few, folder), folder, "copy", "mead-rabbitmq", options)
+        try:
+            query.processAllAvailable()
+        finally:
+            query.stop()
+
+    run()
+    once = all_of(place, folder)
+    assert sorted(once["value"].to_pylist()) == sorted(message.body for message in numbered(0, FEW))
+    assert sorted(once["arrival_us"].to_pylist()) == [FIRST_STAMP_US + n for n in range(FEW)]
+    last = max((folder / "copy.checkpoint/commits").glob("[0-9]*"), key=lambda path: int(path.name))
+    for file in (last, last.with_name(f".{last.name}.crc")):  # as if the application had ended just before
+        file.unlink(missing_ok=True)
+    order_tasks(folder / "tasks", 3)
+    run()
+    twice = all_of(place, folder)
+    assert twice.num_rows > once.num_rows, "the batch was published again"
+    assert set(twice["key"].to_pylist()) == set(once["key"].to_pylist())
+    assert len(set(once["key"].to_pylist())) == FEW
+
+
+def test_without_a_column_for_it_the_key_is_made_of_batch_task_and_row(
+    sources: SparkSession, few: Place, folder: Path
+) -> None:
+    place = Place(few.url, "lines", create=True)
+    rows = streamed(sources, few, folder, value="string").where("id < 10").select("value")
+    query = into(rows, folder, "lines", "mead-rabbitmq", {"url": place.url, "stream": place.stream, "create": "true"})
+    try:
+        query.processAllAvailable()
+        identity = query.id
+    finally:
+        query.stop()
+    assert all_of(place, folder)["key"].to_pylist() == [f"{identity}:0:0:{n}" for n in range(10)]
+
+
+def test_messages_that_were_cut_off_are_an_error_unless_they_may_be_missed(broker: PrivateBroker, folder: Path) -> None:
+    retention = Retention(max_length_bytes=200_000, segment_bytes=50_000)
+    place = Place(broker.url, "short", create=True, retention=retention)
+    publish(place, (Outgoing(b"x" * 200) for _ in range(5000)))
+    source = reader(place, folder)
+    kept, until_s = source.initialOffset(), monotonic() + PATIENCE_S
+    while kept["offset"] == 0 and monotonic() < until_s:  # the broker cuts when it begins a segment
+        publish(place, (Outgoing(b"x" * 200) for _ in range(500)))
+        kept = source.initialOffset()
+    end = source.latestOffset(kept, None)
+    whole = read(source, kept, end)
+    assert whole.num_rows < end["offset"] - kept["offset"], "some offsets are the broker's own, and no loss"
+    with pytest.raises(RabbitError, match=f"begins at {kept['offset']}: have it keep messages longer, or set failOn"):
+        read(source, {"offset": 0}, end)
+    rest = read(reader(place, folder, fail_on_loss=False), {"offset": 0}, end)
+    assert rest["id"].to_pylist() == whole["id"].to_pylist()
+    source.stop()
+
+
+def test_a_stream_that_was_made_anew_is_not_taken_for_the_old_one(broker: PrivateBroker, folder: Path) -> None:
+    place = Place(broker.url, "anew", create=True)
+    publish(place, numbered(0, 10))
+    source = reader(place, folder)
+    with pytest.raises(RabbitError, match="ends at offset 10, but was read up to 500 before"):
+        source.latestOffset({"offset": 500}, None)
+    source.stop()
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("amqp://guest:guest@127.0.0.1:9/", "no connection to amqp://127.0.0.1:9/: is RabbitMQ running there"),
+        ("amqp://guest:wrong@{place}/", "refuses this user or password: put the right ones into the url"),
+        ("amqp://guest:guest@{place}/nowhere", "there is no such virtual host, or this user may not use it"),
+        ("amqp://guest:guest@{place}/", "there is no stream none: declare it, or let the option create be true"),
+        ("https://{place}/", "is no url of RabbitMQ: write it as amqp://user:password@host:5672/"),
+    ],
+)
+def test_what_cannot_be_reached_is_told_in_one_line(
+    broker: PrivateBroker, folder: Path, address: str, message: str
+) -> None:
+    url = address.format(place=broker.url.rpartition("@")[2].strip("/"))
+    with pytest.raises(RabbitError) as error:
+        reader(Place(url, "none"), folder).latestOffset({"offset": 0}, None)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+    assert "wrong" not in str(error.value), "no password is printed"
+
+
+def test_a_query_without_a_broker_ends_with_that_line(sources: SparkSession, folder: Path) -> None:
+    from pyspark.errors import StreamingQueryException
+
+    query = into_log(streamed(sources, Place("amqp://guest:guest@127.0.0.1:9/", "none"), folder), folder)
+    with pytest.raises(StreamingQueryException, match=r"no connection to amqp://127\.0\.0\.1:9/: is RabbitMQ running"):
+        query.awaitTermination(int(PATIENCE_S))
+
+
+def test_a_queue_is_not_taken_for_a_stream(broker: PrivateBroker, folder: Path) -> None:
+    connection = Connection(broker.url)
+    connection.channel().ask("queue_declare", queue="classic", durable=True)
+    connection.close()
+    source = reader(Place(broker.url, "classic"), folder)
+    with pytest.raises(RabbitError, match="classic is a queue that forgets what was read: declare a stream"):
+        source.latestOffset({"offset": 0}, None)
+    source.stop()
+
+
+def test_an_exchange_that_does_not_exist_is_named(broker: PrivateBroker) -> None:
+    with pytest.raises(RabbitError, match="there is no exchange nobody: declare it"):
+        Place(broker.url, "fed", create=True, exchange="nobody").open()
+
+
+def test_a_missing_package_is_told_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pika", None)
+    with pytest.raises(RabbitError, match=r"needs the package pika: pip install 'mead-spark\[rabbitmq\]'"):
+        Connection("amqp://127.0.0.1/")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stream": "s"}, "needs the option url"),
+        ({"url": "amqp://127.0.0.1/"}, "needs the option stream"),
+        ({"url": "amqp://127.0.0.1/", "stream": "s", "create": "maybe"}, "create is false or true, not maybe"),
+        ({"url": "amqp://127.0.0.1/", "stream": "s", "max_length_bytes": "1GB"}, "a number of bytes, not 1GB"),
+    ],
+)
+def test_options_that_are_missing_or_wrong_are_named(options: dict[str, str], message: str) -> None:
+    with pytest.raises(RabbitError, match=message):
+        Place.of(options)
+
+
+@pytest.mark.parametrize(
+    ("columns", "key", "message"),
+    [
+        ("id bigint", None, "writes a column value, binary or string: there are id"),
+        ("value string", "id", "no column id can be the key: there are value"),
+    ],
+)
+def test_rows_that_cannot_be_written_are_refused_at_once(columns: str, key: str | None, message: str) -> None:
+    from pyspark.sql.types import StructType
+
+    from mead.spark.rabbitmq_sink import RabbitWriter
+
+    with pytest.raises(RabbitError, match=message):
+        RabbitWriter(Place("amqp://127.0.0.1/", "s"), StructType.fromDDL(columns), key)
+
+
+@pytest.mark.parametrize(
+    ("headers", "timestamp", "expected"),
+    [
+        ({"arrival_us": 5_000_001}, 7, 5_000_001),
+        ({}, 7, 7_000_000),
+        ({}, None, 9_000_000),
+    ],
+)
+def test_a_message_arrived_when_its_publisher_says_so(
+    headers: Iterable[str], timestamp: int | None, expected: int
+) -> None:
+    assert arrival_us(SimpleNamespace(headers=headers, timestamp=timestamp), 9_000_000) == expected
