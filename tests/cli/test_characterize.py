@@ -1,0 +1,76 @@
+"""``mead characterize`` as people and scripts meet it. The job itself is tested in tests/spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.program import complaint, started
+
+from mead.models.map import MAP
+from mead.models.statistics import acf, idc, scv
+
+
+@pytest.fixture(scope="module")
+def stamps_us() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    iats_s = MAP.two_state(100.0, idc=50.0).sample(6_000, np.random.default_rng(1))
+    return np.rint(np.cumsum(iats_s) * 1e6).astype(np.int64)
+
+
+def test_one_document_and_nothing_else(stamps_us: np.ndarray[tuple[int], np.dtype[np.int64]], tmp_path: Path) -> None:
+    # A program of its own, as for a user: in order and out of order in one, since Spark takes seconds to start.
+    path, picture = tmp_path / "t.npy", tmp_path / "t.png"
+    np.save(path, np.random.default_rng(1).permutation(stamps_us))
+    run = started("characterize", str(path), "--sort", "--json", "--plot", str(picture), "--master", "local[2]")
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == b""
+    document = json.loads(run.stdout, parse_constant=pytest.fail)
+    iats_s = np.diff(stamps_us) / 1e6
+    assert document["events"] == 6_000
+    assert document["scv"] == pytest.approx(scv(iats_s), rel=1e-9)
+    assert document["acf"]["20"] == pytest.approx(acf(iats_s, [20])[0], rel=1e-9)
+    assert document["idc"]["0.5"] == pytest.approx(idc(iats_s, [0.5])[0], rel=1e-9)
+    assert document["hurst_method"].startswith("wavelet")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_out_of_order_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("timestamp_s\n0.5\n2.0\n1.5\n")
+    run = started("characterize", str(path), "--master", "local[1]")
+    assert (run.returncode, run.stdout) == (2, b"")
+    assert run.stderr.decode() == (
+        f"mead characterize: {path}: row 3: time stamp 1.5 s is before the one above it (2.0 s); "
+        "use --sort to put them in order, or --iat if these are inter-arrival times\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "there is no such file"),
+        ("", "no arrivals; the file is empty"),
+        ("timestamp_s\n", "no arrivals; the file has a header and nothing else"),
+        ("a,b\n1,2\n", "which column holds the time stamps? the file has a, b; name one with --column"),
+    ],
+)
+def test_what_is_wrong_at_first_sight_needs_no_spark(text: str | None, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    if text is not None:
+        path.write_text(text)
+    assert complaint("characterize", path) == f"mead characterize: {path}: {said}"
+
+
+def test_options_are_checked_before_the_work(tmp_path: Path) -> None:
+    path = tmp_path / "t.npy"
+    np.save(path, np.arange(10))
+    assert "must end in one of .png, .pdf, .svg" in complaint("characterize", path, "--plot", tmp_path / "t.doc")
+    assert "there is no such folder" in complaint("characterize", path, "--scratch", tmp_path / "none")
+
+
+def test_without_java_there_is_a_way_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    np.save(tmp_path / "t.npy", np.arange(10))
+    assert "`mead doctor` says what to install" in complaint("characterize", tmp_path / "t.npy")
