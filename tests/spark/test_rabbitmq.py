@@ -214,6 +214,7 @@ def test_an_exchange_that_exists_feeds_the_stream(broker: PrivateBroker, folder:
     channel.ask("exchange_declare", exchange="events", exchange_type="fanout", durable=True)
     options = {"url": broker.url, "stream": "fed", "exchange": "events", "tasks": str(folder / "tasks")}
     source = RabbitDataSource(options).streamReader(SimpleNamespace())  # type: ignore[arg-type]
+    assert isinstance(source, RabbitReader)
     start = source.initialOffset()
     for n in range(100):
         channel.raw.basic_publish("events", "any", b"%d" % n)
@@ -222,7 +223,6 @@ def test_an_exchange_that_exists_feeds_the_stream(broker: PrivateBroker, folder:
     while end["offset"] < 100 and monotonic() < until_s:
         end = source.latestOffset(start, None)
     connection.close()
-    assert isinstance(source, RabbitReader)
     assert read(source, start, end)["value"].to_pylist() == [b"%d" % n for n in range(100)]
     source.stop()
 
@@ -362,19 +362,19 @@ def test_options_that_are_missing_or_wrong_are_named(options: dict[str, str], me
 
 
 @pytest.mark.parametrize(
-    ("columns", "key", "message"),
+    ("column_name", "key", "message"),
     [
-        ("id bigint", None, "writes a column value, binary or string: there are id"),
-        ("value string", "id", "no column id can be the key: there are value"),
+        ("id", None, "writes a column value, binary or string: there are id"),
+        ("value", "id", "no column id can be the key: there are value"),
     ],
 )
-def test_rows_that_cannot_be_written_are_refused_at_once(columns: str, key: str | None, message: str) -> None:
-    from pyspark.sql.types import StructType
+def test_rows_that_cannot_be_written_are_refused_at_once(column_name: str, key: str | None, message: str) -> None:
+    from pyspark.sql.types import StringType, StructType
 
     from mead.spark.rabbitmq_sink import RabbitWriter
 
     with pytest.raises(RabbitError, match=message):
-        RabbitWriter(Place("amqp://127.0.0.1/", "s"), StructType.fromDDL(columns), key)
+        RabbitWriter(Place("amqp://127.0.0.1/", "s"), StructType().add(column_name, StringType()), key)
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,10 @@ class PrivateBroker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """End it, and leave nothing behind."""
         self.stop()
         # Erlang's name service was started along with the broker, on a port of its own.
         if epmd := shutil.which("epmd"):

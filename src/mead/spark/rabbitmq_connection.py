@@ -45,8 +45,7 @@ class Connection:
             if not self.wait(lambda: self._opened, ANSWER_S):
                 raise UnreachableError(f"{self.place}: no answer within {ANSWER_S:g} s")
         except RabbitError:
-            self._lost = self._lost or TimeoutError()
-            self.close()
+            self._release()
             raise
 
     @property
@@ -81,6 +80,9 @@ class Connection:
         if self._lost is None:
             self._connection.close()
             self.wait(lambda: self._lost is not None, 1.0)  # the broker says good-bye
+        self._release()
+
+    def _release(self) -> None:
         self._loop.deactivate_poller()
         self._loop.close()
 

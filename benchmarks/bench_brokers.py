@@ -1,0 +1,125 @@
+"""Messages per second into a RabbitMQ stream and out of it, beside the embedded log, in the same process and run.
+
+Without Spark: what a task does with its rows. One publisher, one reader, messages of 100 bytes with key and time of
+arrival. The broker runs on the same machine and takes its share of the CPUs; rates are by the wall clock. What the end
+of a stream costs is asked before every micro-batch.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from rich.console import Console
+
+from mead.spark.log import StreamLog
+from mead.spark.rabbitmq_broker import PrivateBroker
+from mead.spark.rabbitmq_connection import RabbitError
+from mead.spark.rabbitmq_place import KEPT, Place
+from mead.spark.rabbitmq_publish import Outgoing, publish
+from mead.spark.rabbitmq_source import RabbitReader
+from mead.spark.tasks import order_tasks
+
+if TYPE_CHECKING:
+    from benchmarks.common import table
+else:  # run as a script, whose folder is where its imports come from
+    from common import table
+
+MESSAGES = 20_000
+BATCH = 1000
+ROUNDS = 3
+ENDS = 50
+BODY = b"x" * 100
+
+
+def rates(work: Callable[[], int]) -> str:
+    """Messages per second in each round: the median, and the range."""
+    found = []
+    for _ in range(ROUNDS):
+        started_s = perf_counter()
+        count = work()
+        found.append(count / (perf_counter() - started_s))
+    return f"{statistics.median(found):,.0f} ({min(found):,.0f} to {max(found):,.0f})"
+
+
+def log_rates(folder: Path) -> tuple[str, str]:
+    """Written, a file and a line of the index for each batch, and read."""
+    log = StreamLog(folder)
+    columns = {"id": pa.array(range(BATCH)), "arrival_us": pa.array(range(BATCH)), "value": pa.array([BODY] * BATCH)}
+    rows = pa.record_batch({**columns, "key": pa.array([f"key {n}" for n in range(BATCH)])})
+    batches = iter(range(ROUNDS * MESSAGES))
+
+    def write() -> int:
+        for _ in range(MESSAGES // BATCH):
+            log.commit(next(batches), [log.write([rows], rows.schema)])
+        return MESSAGES
+
+    def read() -> int:
+        return sum(batch.num_rows for pieces in log.pieces(0, MESSAGES, 1) for batch in log.read(pieces))
+
+    return rates(write), rates(read)
+
+
+def rabbit_rates(source: RabbitReader) -> tuple[str, str]:
+    """Published until the last is confirmed, and read as rows."""
+
+    def write() -> int:
+        return publish(source.place, (Outgoing(BODY, f"key {n}", n) for n in range(MESSAGES)))
+
+    def read() -> int:
+        parts = source.partitions({"offset": 0}, {"offset": MESSAGES})
+        return sum(batch.num_rows for part in parts for batch in source.read(part))
+
+    return rates(write), rates(read)
+
+
+def end_ms(source: RabbitReader) -> tuple[float, float]:
+    """What it takes to learn the end: when nothing has come, and when one message has."""
+    offset = source.latestOffset(source.initialOffset(), None)
+    started_s = perf_counter()
+    for _ in range(ENDS):
+        source.latestOffset(offset, None)
+    idle_ms = 1e3 * (perf_counter() - started_s) / ENDS
+    busy_ms: list[float] = []
+    while len(busy_ms) < ENDS:
+        publish(source.place, [Outgoing(BODY)])
+        while True:
+            started_s = perf_counter()
+            end = source.latestOffset(offset, None)
+            took_ms = 1e3 * (perf_counter() - started_s)
+            if end != offset:
+                break
+        busy_ms.append(took_ms)
+        offset = end
+    return idle_ms, statistics.median(busy_ms)
+
+
+def main() -> None:
+    """Print the table."""
+    result = table(f"{MESSAGES:,} messages, median of {ROUNDS} rounds", "stream", "written per s", "read per s")
+    console = Console(width=120)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        order_tasks(folder / "tasks", 1)
+        result.add_row("embedded log", *log_rates(folder / "log"))
+        try:
+            with PrivateBroker() as broker:
+                source = RabbitReader(Place(broker.url, "bench", create=True), folder / "tasks")
+                result.add_row("RabbitMQ stream", *rabbit_rates(source))
+                idle_ms, busy_ms = end_ms(source)
+                source.stop()
+                KEPT.drop()
+        except RabbitError as error:
+            console.print(result, f"No figures of RabbitMQ: {error}", sep="\n")
+            return
+    console.print(result)
+    console.print(f"End of the RabbitMQ stream: {idle_ms:.3f} ms while nothing has come, {busy_ms:.1f} ms otherwise")
+
+
+if __name__ == "__main__":
+    main()
