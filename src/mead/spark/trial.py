@@ -15,7 +15,7 @@ from time import perf_counter
 
 import pyarrow as pa
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 ROWS = 100
 
 
@@ -62,7 +62,7 @@ def _trial() -> Trial:
         return batches
 
     try:
-        rows = spark.range(ROWS).mapInArrow(same, "id bigint").count()
+        rows = spark.range(0, ROWS, 1, 1).mapInArrow(same, "id bigint").count()
     finally:
         ended = perf_counter()
         spark.stop()
