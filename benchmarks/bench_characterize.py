@@ -45,7 +45,7 @@ else:  # run as a script, whose folder is where its imports come from
 MILLION = 1_000_000
 SIZES = (1, 10, 100)
 LARGEST_IN_MEMORY = 10
-"""In millions. NumPy takes about 200 bytes for each arrival, most of them for the Fourier transform."""
+"""In millions. NumPy takes about 75 bytes for each arrival, most of them for the Fourier transform."""
 
 POLL_S = 0.2
 

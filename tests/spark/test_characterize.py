@@ -35,6 +35,12 @@ def trace() -> Trace:
     return Trace.from_timestamps_us(Trace.from_iats_s(iats_s).timestamps_us + 1_754_000_000_123_457)
 
 
+@pytest.fixture(autouse=True)
+def few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with several pieces: that is what a large file looks like to them."""
+    monkeypatch.setattr("mead.spark.characterize.TASKS_PER_CORE", 2)
+
+
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the files were large."""
