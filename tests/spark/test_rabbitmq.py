@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -177,35 +177,36 @@ def test_a_broker_that_is_killed_in_mid_stream_costs_nothing(
     sources: SparkSession, broker: PrivateBroker, folder: Path
 ) -> None:
     place = Place(broker.url, "interrupted", create=True)
-    half = 2000
-    publish(place, numbered(0, half))
+    publish(place, numbered(0, FEW))
     before = all_of(place, folder)
     log = StreamLog(folder / "log")
     query = into_log(streamed(sources, place, folder), folder)
+    restarted, published = Event(), [FEW]
 
-    def publish_slowly() -> None:
-        for first in range(half, 2 * half, 100):
-            publish(place, numbered(first, first + 100), reached=True)
-            sleep(0.02)
+    def publish_all_along() -> None:
+        while not restarted.wait(0.05):
+            publish(place, numbered(published[-1], published[-1] + 20), reached=True)
+            published.append(published[-1] + 20)
         KEPT.drop()
 
-    publisher = Thread(target=publish_slowly)
+    publisher = Thread(target=publish_all_along)
+    publisher.start()
     try:
-        wait_for(log, half, query)
-        publisher.start()
-        wait_for(log, half + 500, query)
+        wait_for(log, FEW + 100, query)
         sleep(1.0)  # the broker itself forgets streams that were declared less than half a second before a crash
         broker.kill()
         broker.start()
+        wait_for(log, log.end + 1, query)
+        restarted.set()
         publisher.join(PATIENCE_S)
-        assert not publisher.is_alive()
         there = all_of(place, folder)
         wait_for(log, there.num_rows, query)
     finally:
+        restarted.set()
         query.stop()
-    assert set(there["key"].to_pylist()) == {f"key {n}" for n in range(2 * half)}, "nothing is lost"
+    assert set(there["key"].to_pylist()) == {f"key {n}" for n in range(published[-1])}, "nothing is lost"
     assert sorted(column(log, "id")) == there["id"].to_pylist(), "nothing is counted twice"
-    assert there.slice(0, half).equals(before), "the same offsets have the same rows after the restart"
+    assert there.slice(0, FEW).equals(before), "the same offsets have the same rows after the restart"
 
 
 def test_an_exchange_that_exists_feeds_the_stream(broker: PrivateBroker, folder: Path) -> None:
