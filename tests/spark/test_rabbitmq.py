@@ -167,6 +167,15 @@ def test_the_end_follows_what_is_published(broker: PrivateBroker, folder: Path) 
     source.stop()
 
 
+def test_nothing_more_is_let_in_while_no_tasks_are_ordered(full: Place, folder: Path) -> None:
+    source = reader(full, folder)
+    order_tasks(folder / "tasks", 0)
+    assert source.latestOffset({"offset": 7}, None) == {"offset": 7}
+    order_tasks(folder / "tasks", 2)
+    assert source.latestOffset({"offset": 7}, None) == {"offset": MESSAGES}
+    source.stop()
+
+
 def test_a_query_may_begin_with_what_comes_next(full: Place, folder: Path) -> None:
     source = reader(full, folder, from_end=True)
     assert source.initialOffset() == {"offset": MESSAGES}

@@ -93,9 +93,9 @@ class RabbitReader(DataSourceStreamReader):
         return {"offset": stream.end() if self.from_end else stream.first() or 0}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """All there is."""
+        """All there is; nothing more while no tasks are ordered."""
         del limit
-        return {"offset": self._followed().end(start["offset"])}
+        return {"offset": self._followed().end(start["offset"])} if ordered_tasks(self.tasks) else start
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """As many as there are to be tasks, each with as many offsets."""
