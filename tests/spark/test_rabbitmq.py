@@ -298,6 +298,25 @@ def test_messages_that_were_cut_off_are_an_error_unless_they_may_be_missed(broke
     source.stop()
 
 
+def test_a_stream_that_is_deleted_while_it_is_followed_is_missed(broker: PrivateBroker, folder: Path) -> None:
+    place = Place(broker.url, "deleted", create=True)
+    publish(place, numbered(0, 10))
+    source = reader(Place(broker.url, "deleted"), folder)
+    assert source.latestOffset({"offset": 0}, None) == source.latestOffset({"offset": 5}, None) == {"offset": 10}
+    connection = Connection(broker.url)
+    connection.channel().ask("queue_delete", queue="deleted")
+    connection.close()
+
+    def ask_on() -> None:
+        until_s = monotonic() + PATIENCE_S
+        while monotonic() < until_s:
+            source.latestOffset({"offset": 10}, None)
+
+    with pytest.raises(RabbitError, match="there is no stream deleted"):
+        ask_on()
+    source.stop()
+
+
 def test_a_stream_that_was_made_anew_is_not_taken_for_the_old_one(broker: PrivateBroker, folder: Path) -> None:
     place = Place(broker.url, "anew", create=True)
     publish(place, numbered(0, 10))

@@ -143,8 +143,11 @@ class Tail:
     place: Place
     _stream: Stream | None = None
     _bell: Attached | None = None
+    _end: int = 0
+    """Where the bell is."""
     _lost_s: float | None = None
     """Since when the broker has not been reached."""
+    _tried_s: float = 0.0
 
     def stream(self) -> Stream:
         """Through the connection that is kept, or a new one."""
@@ -153,19 +156,16 @@ class Tail:
         return self._stream
 
     def end(self, known: int) -> int:
-        """One more than the last offset. A broker that has gone for a while has nothing new."""
-        try:
-            end = self._end(known)
-        except UnreachableError:
-            started = self._stream is not None or self._lost_s is not None
-            self.close()
-            self._lost_s = self._lost_s or monotonic()
-            if not started or monotonic() - self._lost_s > self.place.reconnect_s:
-                raise
-            sleep(RETRY_S)
-            return known
-        self._lost_s = None
-        return end
+        """One more than the last offset, ``known`` at least. A broker that has gone for a while has nothing new."""
+        if self._lost_s is None or monotonic() > self._tried_s + RETRY_S:
+            try:
+                self._listen(known)
+            except UnreachableError:
+                if not self._patient():
+                    raise
+            else:
+                self._lost_s = None
+        return max(known, self._end)
 
     def close(self) -> None:
         """Drop the connection."""
@@ -173,12 +173,14 @@ class Tail:
             self._stream.connection.close()
         self._stream = self._bell = None
 
-    def _end(self, known: int) -> int:
+    def _listen(self, known: int) -> None:
         stream = self.stream()
         if self._bell is not None:
             self._bell.channel.wait(lambda: False, 0.0)
-            if not self._bell.messages:
-                return known
+            if self._bell.cancelled:
+                stream.check()
+            elif not self._bell.messages:
+                return
             self._bell.channel.close()
         end = stream.end(RECOVERY_S if known else EMPTY_S)
         if end < known:
@@ -186,8 +188,15 @@ class Tail:
                 f"{stream.connection.place}: stream {stream.name} ends at offset {end}, but was read up to {known} "
                 "before: it has been deleted and declared anew. Start with a new checkpoint"
             )
-        self._bell = stream.attach(end, 1)
-        return end
+        self._bell, self._end = stream.attach(end, 1), end
+
+    def _patient(self) -> bool:
+        """Whether to wait for a broker that cannot be reached: for a while, if it has been there."""
+        reached = self._stream is not None or self._lost_s is not None
+        self.close()
+        self._tried_s = monotonic()
+        self._lost_s = self._lost_s or self._tried_s
+        return reached and self._tried_s - self._lost_s <= self.place.reconnect_s
 
 
 def rows(messages: Sequence[Message], value: str) -> pa.RecordBatch:

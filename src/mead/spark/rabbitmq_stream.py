@@ -60,10 +60,13 @@ class Attached:
 
     channel: Channel
     messages: list[Message] = field(default_factory=list)
+    cancelled: bool = False
+    """By the broker, because the stream was deleted or is moving."""
     _tag: int = 0
 
     def take(self, stream: str, at: int | str, credit: int) -> None:
         """Messages from an offset on, or from the ``first`` or the ``last`` chunk."""
+        self.channel.raw.add_on_cancel_callback(self._on_cancel)
         self.channel.ask("basic_qos", prefetch_count=credit)
         self.channel.ask(
             "basic_consume", queue=stream, on_message_callback=self._on_message, arguments={"x-stream-offset": at}
@@ -72,6 +75,9 @@ class Attached:
     def acknowledge(self) -> None:
         """Ask for more."""
         self.channel.raw.basic_ack(self._tag, multiple=True)
+
+    def _on_cancel(self, _: object) -> None:
+        self.cancelled = True
 
     def _on_message(self, _: object, method: Any, properties: Any, body: bytes) -> None:
         self.messages.append(Message(int(properties.headers["x-stream-offset"]), properties, body))
@@ -157,9 +163,10 @@ class Stream:
         due = first
         try:
             while due < end:
-                if not attached.channel.wait(lambda: bool(attached.messages)):
+                attached.channel.wait(lambda: bool(attached.messages) or attached.cancelled)
+                if not attached.messages:
                     raise UnreachableError(
-                        f"{self.connection.place}: stream {self.name} has sent nothing for {ANSWER_S:g} s, "
+                        f"{self.connection.place}: stream {self.name} sends nothing more, "
                         f"and offsets {due} to {end} were still to come"
                     )
                 came = [message for message in attached.messages if message.offset >= due]
