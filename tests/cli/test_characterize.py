@@ -74,3 +74,17 @@ def test_without_java_there_is_a_way_on(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     np.save(tmp_path / "t.npy", np.arange(10))
     assert "`mead doctor` says what to install" in complaint("characterize", tmp_path / "t.npy")
+
+
+def test_a_spark_that_does_not_start_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin/java"
+    java.parent.mkdir()
+    java.write_text(
+        '#!/bin/sh\n[ "$1" = -version ] && { echo \'version "17.0.1"\' >&2; exit; }\necho broken >&2\nexit 1\n'
+    )
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    np.save(tmp_path / "t.npy", np.arange(10))
+    run = started("characterize", str(tmp_path / "t.npy"))
+    assert (run.returncode, run.stdout) == (2, b"")
+    assert run.stderr == b"mead characterize: Spark did not start: broken; see `mead doctor`\n"

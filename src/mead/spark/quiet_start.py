@@ -10,7 +10,7 @@ from tempfile import TemporaryFile
 
 
 class SparkStartError(RuntimeError):
-    """Spark did not start. The message is the last thing that was said."""
+    """Spark did not start. The message is the first complaint that was printed."""
 
 
 @contextmanager
@@ -29,8 +29,10 @@ def quiet_start() -> Iterator[None]:
             yield
         except PySparkRuntimeError as error:
             unseen.seek(0)
-            said = unseen.read().decode(errors="replace").split("\n")
-            raise SparkStartError(next((line for line in reversed(said) if line.strip()), str(error))) from error
+            said = unseen.read().decode(errors="replace").splitlines()
+            # The first complaint; what the scripts around Java say after it are consequences.
+            first = next((line for line in said if line.strip() and not line.startswith("WARNING")), str(error))
+            raise SparkStartError(first) from error
         finally:
             sys.stderr.flush()
             os.dup2(ours, 2)
