@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NoReturn, Self
+from typing import Annotated, Any, NoReturn, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
@@ -28,6 +28,7 @@ from mead.config.keys import (
     wrong_key,
 )
 from mead.config.policies import MapOptions, PolicyOptions
+from mead.config.source_keys import Function, SourceKeys, Text
 from mead.config.yaml_lines import Document, LineError, read_yaml
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import DEFAULT_SHARES, Batches, InvalidPipelineError, Operator, Pipeline
@@ -40,19 +41,12 @@ MOST_LEVELS_OF_SHARE = 100
 MOST_OPERATORS = 200
 MOST_EDGES = 1000
 PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)_s")
-FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 def _rising(shares: tuple[float, ...]) -> tuple[float, ...]:
     if list(shares) != sorted(set(shares)):
         raise ValueError(f"levels must rise from one to the next; got {list(shares)}")
     return shares
-
-
-def _function(text: str) -> str:
-    if not FUNCTION.fullmatch(text):
-        raise ValueError(f"must be module:name, such as my.operators:parse; got {text!r}")
-    return text
 
 
 Shares = Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MOST_LEVELS_OF_SHARE), AfterValidator(_rising)]
@@ -104,14 +98,28 @@ class OperatorKeys(Keys):
         default=ReplicasKeys(min=1, max=1), description="parallel tasks that it may have; default one"
     )
     batch: BatchKeys | None = Field(default=None, description="micro-batches; default tuple by tuple")
-    function: Annotated[str, AfterValidator(_function)] | None = Field(
-        default=None, description="what it does on Spark, module:name; nothing in virtual time"
+    function: Function | None = Field(
+        default=None, description="what it does on Spark with every Arrow batch, module:name; default nothing"
+    )
+    transform: Function | None = Field(
+        default=None, description="in place of function: what it does with the whole stream, module:name; default nothing"
+    )
+    options: dict[str, Any] | None = Field(
+        default=None, description="arguments of function or transform, which then make what is called; default none"
+    )
+    output: Text | None = Field(
+        default=None,
+        description="columns that function returns, and their types; default OUTPUT_SCHEMA of the function's module",
     )
 
     @model_validator(mode="after")
-    def _one_variability(self) -> Self:
+    def _one_of_two(self) -> Self:
         if self.scv is not None and self.phases is not None:
             raise wrong_key("phases", "give scv or phases, not both")
+        if self.function is not None and self.transform is not None:
+            raise wrong_key("transform", "give function or transform, not both")
+        if self.function is None and self.output is not None:
+            raise wrong_key("output", "belongs to a function; what a transform returns, Spark knows")
         return self
 
     def operator(self, shares: tuple[float, ...]) -> Operator:
@@ -178,6 +186,9 @@ class PipelineKeys(Keys):
         default=(), description="bounds on response times"
     )
     policy: PolicyOptions = Field(default=MapOptions(), description="who decides on the resources, and how")
+    source: SourceKeys | None = Field(
+        default=None, description="where tuples come from on Spark; default none, for virtual time alone"
+    )
     actuation_delay_s: NotNegative = Field(
         default=0.0, description="from the order to change an allocation to its effect, s"
     )

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from mead.config.pipeline_file import BatchKeys, OperatorKeys, PipelineKeys, ReplicasKeys, RequirementKeys
 from mead.config.policy_choice import OPTIONS
+from mead.config.source_keys import GenerateKeys, PayloadKeys, RabbitMQKeys, SourceKeys, TraceKeys
 
 BEGIN, END = "<!-- keys: begin, made by `make docs` -->", "<!-- keys: end -->"
 
@@ -24,11 +25,22 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
     "replicas": ReplicasKeys,
     "batch": BatchKeys,
     "A requirement": RequirementKeys,
+    "source": SourceKeys,
+    "source trace": TraceKeys,
+    "source generate": GenerateKeys,
+    "payload": PayloadKeys,
+    "source rabbitmq": RabbitMQKeys,
 }
 UNITS = {"_per_s": "1/s", "_s": "s"}
 """By the end of a key."""
 
-WORDS = {"string": "text", "boolean": "true or false", "integer": "whole number", "number": "number"}
+WORDS = {
+    "string": "text",
+    "boolean": "true or false",
+    "integer": "whole number",
+    "number": "number",
+    "object": "mapping",
+}
 
 
 def tables() -> str:

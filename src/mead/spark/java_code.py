@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
+
+_CLASSES: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+"""By Java machine and name. Python's bridge to Java takes classes of the same name for the same class."""
 
 
 def class_loader(jvm: Any, source: str, parent: Any) -> Any:
@@ -13,10 +17,13 @@ def class_loader(jvm: Any, source: str, parent: Any) -> Any:
     return compiler.getClassLoader()
 
 
-def instance(jvm: Any, source: str, name: str) -> Any:
-    """A new object of that class."""
-    loader = class_loader(jvm, source, jvm.java.lang.Thread.currentThread().getContextClassLoader())
+def instance(context: Any, source: str, name: str) -> Any:
+    """A new object of that class, for a Spark context. It is compiled once."""
+    jvm, classes = context._jvm, _CLASSES.setdefault(context._gateway, {})  # noqa: SLF001 - the only way to Java
+    if name not in classes:
+        loader = class_loader(jvm, source, jvm.java.lang.Thread.currentThread().getContextClassLoader())
+        classes[name] = loader.loadClass(name)
     arrays = jvm.java.lang.reflect.Array
     no_types = arrays.newInstance(jvm.java.lang.Class.forName("java.lang.Class"), 0)
     no_values = arrays.newInstance(jvm.java.lang.Class.forName("java.lang.Object"), 0)
-    return loader.loadClass(name).getDeclaredConstructor(no_types).newInstance(no_values)
+    return classes[name].getDeclaredConstructor(no_types).newInstance(no_values)

@@ -102,6 +102,16 @@ class StreamLog:
                 os.write(index, _line(batch, [(w.file, w.rows) for w in written if w.rows]))
         self.abort(written)
 
+    def repair(self) -> int:
+        """Before the only writer starts: remove what a crash has left. The number of the last batch, or -1."""
+        with self._locked() as index:
+            os.ftruncate(index, self._read)
+            committed = {entry.file for entry in self._entries}
+            for file in (self.folder / DATA).glob("*.arrow"):
+                if file.name not in committed:
+                    file.unlink(missing_ok=True)
+            return self._last
+
     def abort(self, written: Sequence[Written]) -> None:
         """Remove files that have not become part of the log. A query may be stopped just after they have."""
         with self._locked():

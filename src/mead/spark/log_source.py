@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from mead.spark.log import Piece, StreamLog, Written
-from mead.spark.tasks import ordered_tasks
+from mead.spark.tasks import ordered_tasks, paused
 
 FORMAT = "mead-log"
 
@@ -75,8 +75,8 @@ class LogReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """All there is: a batch takes what has come since the one before."""
-        del start, limit
-        return {"rows": self.log.end}
+        del limit
+        return start if paused(self.tasks) else {"rows": self.log.end}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """One for each task."""

@@ -103,7 +103,7 @@ class ProgressQueue:
 
     def __init__(self, spark: SparkSession) -> None:
         self._streams = spark._jsparkSession.streams()  # noqa: SLF001 - listeners in Java have no Python interface
-        self._queue = instance(spark.sparkContext._jvm, LISTENER_SOURCE, LISTENER)  # noqa: SLF001 - as above
+        self._queue = instance(spark.sparkContext, LISTENER_SOURCE, LISTENER)
         self._streams.addListener(self._queue)
 
     def fetch(self) -> list[Progress]:

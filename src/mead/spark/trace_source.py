@@ -2,6 +2,9 @@
 
 Offsets are numbers of arrivals, and carry the time at which the stream began. So a query that is restarted from its
 checkpoint goes on in the same course of time, and reads the same rows for the same offsets.
+
+A query that has just started is slow: Java compiles, workers are born. So there can be a warm-up, in which the first
+arrivals come one at a time, as they are wanted and not as the trace has it. The course of the trace begins after it.
 """
 
 from __future__ import annotations
@@ -20,9 +23,11 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from mead.models.arrays import IntArray
-from mead.spark.tasks import ordered_tasks, spans
+from mead.spark.tasks import ordered_tasks, paused, spans
 
 FORMAT = "mead-trace"
+
+WARM_UP_PAUSE_US = 200_000
 
 STAMPED = "id bigint, arrival_us bigint"
 """Every row has a number and the time of its arrival, in microseconds since 1970."""
@@ -32,7 +37,8 @@ class TraceDataSource(DataSource):
     """Arrivals by the wall clock.
 
     Options: ``path``, time stamps in microseconds (.npy); ``speed``, how many seconds of the trace pass in one (default
-    1); ``tasks``, a file with the number of tasks; ``payload``, ``module:function`` that makes a record batch
+    1); ``tasks``, a file with the number of tasks; ``warm_up``, a file that is there as long as the stream is to warm up
+    (default none); ``payload``, ``module:function`` that makes a record batch
     from numbers of tuples, and ``payload_schema`` (DDL), its columns.
     """
 
@@ -54,6 +60,7 @@ class TraceDataSource(DataSource):
             float(self.options.get("speed", "1")),
             Path(self.options["tasks"]),
             self.options.get("payload"),
+            warm_up=Path(self.options["warm_up"]) if "warm_up" in self.options else None,
         )
 
 
@@ -74,17 +81,37 @@ class TraceReader(DataSourceStreamReader):
     tasks: Path
     payload: str | None
     now_us: Callable[[], int] = lambda: time_ns() // 1000
+    warm_up: Path | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """The stream begins when it is asked for the first time."""
-        return {"started_us": self.now_us(), "count": 0}
+        """The stream begins when it is asked for the first time, or when it is warm."""
+        return {"started_us": self.now_us(), "count": 0, "warm": int(self.warm_up is None)}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """All whose time has come. A clock that was set back takes none away."""
         del limit
+        if paused(self.tasks):
+            return start
+        if not start["warm"]:
+            if self.warm_up and self.warm_up.exists():
+                return self._one_more(start)
+            start = {**start, "started_us": self._start_us(start["count"]), "warm": 1}
         passed_us = (self.now_us() - start["started_us"]) * self.speed
         due = int(np.searchsorted(times_us(self.path), passed_us, side="right"))
         return {**start, "count": max(due, start["count"])}
+
+    def _one_more(self, start: dict[str, int]) -> dict[str, int]:
+        """The next arrival, as if it came now, if the last one has been a while ago."""
+        count, times = start["count"], times_us(self.path)
+        last_us = start["started_us"] + (times[count - 1] / self.speed if count else -WARM_UP_PAUSE_US)
+        if count == times.size or self.now_us() < last_us + WARM_UP_PAUSE_US:
+            return start
+        return {"started_us": self._start_us(count), "count": count + 1, "warm": 0}
+
+    def _start_us(self, count: int) -> int:
+        """When a stream must have begun whose arrival of that number is now."""
+        times = times_us(self.path)
+        return self.now_us() - round(times[min(count, times.size - 1)] / self.speed)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """As many as there are to be tasks, each with as many arrivals."""

@@ -15,6 +15,7 @@ import gc
 import importlib
 import os
 import sys
+from collections.abc import Callable
 
 from mead.execute.join import join_group
 
@@ -51,9 +52,22 @@ def main() -> None:
     """Prepare, then do what PySpark's daemon does."""
     join_cgroup(os.environ.get(CGROUP_VARIABLE, ""))
     preload()
-    from pyspark.daemon import manager  # noqa: PLC0415 - so that the join comes before anything is loaded
+    from pyspark import daemon  # noqa: PLC0415 - so that the join comes before anything is loaded
 
-    manager()
+    daemon.worker = _without_noise(daemon.worker)  # type: ignore[attr-defined]
+    daemon.manager()  # type: ignore[no-untyped-call]
+
+
+def _without_noise(worker: Callable[..., int]) -> Callable[..., int]:
+    """PySpark's worker, that ends silently if Spark has hung up on it: every query that is stopped does so."""
+
+    def silent(*arguments: object) -> int:
+        try:
+            return worker(*arguments)
+        except BrokenPipeError:
+            return 0
+
+    return silent
 
 
 if __name__ == "__main__":

@@ -1,0 +1,79 @@
+"""Where a live pipeline gets its tuples from: the key ``source`` of a pipeline file."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from mead.config.keys import Keys, Positive, wrong_key
+
+FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+
+
+def _function(text: str) -> str:
+    if not FUNCTION.fullmatch(text):
+        raise ValueError(f"must be module:name, such as my.operators:parse; got {text!r}")
+    return text
+
+
+Function = Annotated[str, AfterValidator(_function)]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class PayloadKeys(Keys):
+    """What tuples carry besides their number and time of arrival, where arrivals alone are recorded or generated."""
+
+    function: Function = Field(description="makes an Arrow batch from an array of tuple numbers, module:name")
+    columns: Text = Field(description="the columns of that batch and their types, such as `line string`")
+
+
+class TraceKeys(Keys):
+    """A recorded trace, played by the wall clock."""
+
+    path: Text = Field(description="of the trace: Parquet, CSV, text or .npy; relative to the pipeline file")
+    speed: Positive = Field(default=1.0, description="seconds of the trace that pass in one second")
+    payload: PayloadKeys | None = Field(default=None, description="what tuples carry; default nothing more")
+
+
+class GenerateKeys(Keys):
+    """Generated arrivals, played by the wall clock."""
+
+    kind: Text = Field(description="as of `mead generate`: poisson, map, self-similar, ...")
+    options: dict[str, Any] = Field(default={}, description="of that kind, such as `{rate_per_s: 330, idc: 200}`")
+    seed: Annotated[int, Field(ge=0)] = Field(default=0, description="the same seed gives the same arrivals")
+    speed: Positive = Field(default=1.0, description="seconds of the arrivals that pass in one second")
+    payload: PayloadKeys | None = Field(default=None, description="what tuples carry; default nothing more")
+
+
+class RabbitMQKeys(Keys):
+    """A RabbitMQ stream. Its rows have the columns id, arrival_us, value and key."""
+
+    url: Text = Field(default="amqp://guest:guest@127.0.0.1:5672/", description="of the broker")
+    stream: Text = Field(description="the name of the stream; declared if it is not there")
+    exchange: Text | None = Field(default=None, description="an existing fanout exchange that feeds it; default none")
+    value: Text = Field(default="string", description="type of the column value: string or binary")
+    start: Text = Field(default="earliest", description="where a new run begins: earliest or latest")
+
+
+class SourceKeys(Keys):
+    """Exactly one of these."""
+
+    trace: TraceKeys | None = Field(default=None, description="a recorded trace; default none")
+    generate: GenerateKeys | None = Field(default=None, description="generated arrivals; default none")
+    rabbitmq: RabbitMQKeys | None = Field(default=None, description="a RabbitMQ stream; default none")
+    stream: Function | None = Field(
+        default=None,
+        description="makes any other stream (Kafka, files, ...) from the Spark session, module:name; its rows need a "
+        "column arrival_us; default none",
+    )
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        given = sorted(self.given)
+        if len(given) > 1:
+            raise wrong_key(given[1], f"give one source, not {' and '.join(given)}")
+        if not given:
+            raise ValueError(f"give one of {', '.join(type(self).model_fields)}")
+        return self

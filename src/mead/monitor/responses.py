@@ -1,0 +1,69 @@
+"""Response times on a path, from micro-batches whose tuples are all done at the same moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mead.knowledge.observation import PathReading
+from mead.knowledge.requirement import Requirement
+from mead.models.arrays import FloatArray
+from mead.monitor.sketch import ResponseSketch
+
+
+@dataclass(frozen=True, eq=False)
+class BatchResponses:
+    """Of one micro-batch: how many tuples, their mean, and the response times at evenly spaced ranks, longest first."""
+
+    tuples: int
+    mean_s: float
+    at_ranks_s: FloatArray
+
+    def beyond(self, bound_s: float) -> int:
+        """How many took longer.
+
+        >>> BatchResponses(10, 1.0, np.array([2.0, 1.0, 0.0])).beyond(1.5)
+        2
+        """
+        ranks = np.linspace(0.0, 1.0, self.at_ranks_s.size)
+        return int(self.tuples * (1.0 - np.interp(bound_s, self.at_ranks_s[::-1], ranks, left=0.0, right=1.0)))
+
+
+@dataclass
+class PathMonitor:
+    """What leaves one path."""
+
+    requirements: tuple[Requirement, ...]
+    whole: ResponseSketch = field(default_factory=ResponseSketch)
+    """All since the start."""
+    _new: list[BatchResponses] = field(default_factory=list)
+
+    def add(self, batch: BatchResponses) -> None:
+        """One micro-batch of the path's last operator."""
+        self._new.append(batch)
+        middle_s = (batch.at_ranks_s[1:] + batch.at_ranks_s[:-1]) / 2
+        if middle_s.sum() > 0:  # the mean is known exactly: keep it
+            middle_s = middle_s * (batch.mean_s * middle_s.size / middle_s.sum())
+        self.whole.add(middle_s, batch.tuples / middle_s.size)
+
+    def reading(self) -> PathReading:
+        """Of what came since the last."""
+        new, self._new = self._new, []
+        bounds_s = sorted({r.bound_s for r in self.requirements if r.percent is not None})
+        beyond = {bound_s: sum(batch.beyond(bound_s) for batch in new) for bound_s in bounds_s}
+        strictest_s = bounds_s[0] if bounds_s else min((r.bound_s for r in self.requirements), default=None)
+        late = 0 if strictest_s is None else sum(batch.beyond(strictest_s) for batch in new)
+        return PathReading(
+            completed=sum(batch.tuples for batch in new),
+            response_sum_s=sum(batch.tuples * batch.mean_s for batch in new),
+            late=late,
+            beyond=beyond,
+        )
+
+
+def monitors(paths: Iterable[str], requirements: Iterable[Requirement]) -> dict[str, PathMonitor]:
+    """One for each path."""
+    requirements = tuple(requirements)
+    return {path: PathMonitor(tuple(r for r in requirements if r.path == path)) for path in paths}

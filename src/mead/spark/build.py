@@ -1,0 +1,133 @@
+"""From a pipeline file to what Spark runs: the source, and the work of every operator."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mead.config.keys import ConfigError
+from mead.config.pipeline_file import OperatorKeys, PipelineFile
+from mead.config.source_keys import PayloadKeys, RabbitMQKeys, SourceKeys
+from mead.knowledge.pipeline import Batches, Pipeline
+from mead.spark.inputs import ForeignInput, Input, RabbitMQInput, TraceInput
+from mead.spark.operators import OnBatches, OnStream, Work
+from mead.workload.files import read_trace
+from mead.workload.generators.kind import GeneratorError
+from mead.workload.generators.registry import KINDS
+from mead.workload.trace import Trace, TraceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DEFAULT_OVERHEAD_S = 0.1
+"""Of a micro-batch, before it has been learned."""
+
+ARRIVALS = "arrivals.npy"
+
+
+def live_pipeline(pipeline: Pipeline) -> Pipeline:
+    """The pipeline as Spark runs it: every operator works in micro-batches."""
+    operators = [replace(o, batches=o.batches or Batches(DEFAULT_OVERHEAD_S)) for o in pipeline.operators]
+    return Pipeline(pipeline.name, operators, pipeline.edges, pipeline.requirements)
+
+
+def work_of(file: PipelineFile, beside: Path) -> dict[str, Work]:
+    """What every operator does. Modules may lie beside the pipeline file."""
+    if str(beside.resolve()) not in sys.path:
+        sys.path.insert(0, str(beside.resolve()))
+    return {keys.name: _work(keys, place) for place, keys in enumerate(file.keys.operators)}
+
+
+def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | None, warm_up: Path) -> Input:
+    """Where tuples come from. ``run`` is the folder of the run, in which generated arrivals are kept."""
+    keys = file.keys.source
+    if keys is None:
+        raise ConfigError("to run live, a pipeline needs a source: trace, generate, rabbitmq or stream", ("source",))
+    if keys.rabbitmq is not None:
+        return _rabbitmq(keys.rabbitmq)
+    if keys.stream is not None:
+        opened: Callable[[SparkSession], DataFrame] = _named(keys.stream, ("source", "stream"))
+        return ForeignInput(lambda spark, _: opened(spark))
+    arrivals = run / ARRIVALS
+    if not arrivals.exists():  # a run that goes on has them already
+        trace = _trace(keys, beside, duration_s)
+        arrivals.parent.mkdir(parents=True, exist_ok=True)
+        np.save(arrivals, trace.timestamps_us - trace.timestamps_us[0])
+    played = keys.trace or keys.generate
+    assert played is not None  # noqa: S101 - one of the four is given
+    payload: PayloadKeys | None = played.payload
+    return TraceInput(
+        arrivals,
+        played.speed,
+        warm_up,
+        payload.function if payload else None,
+        payload.columns if payload else None,
+    )
+
+
+def _trace(keys: SourceKeys, beside: Path, duration_s: float | None) -> Trace:
+    if keys.trace is not None:
+        try:
+            return read_trace(beside / keys.trace.path)
+        except TraceError as error:
+            raise ConfigError(str(error), ("source", "trace", "path")) from error
+    generate = keys.generate
+    assert generate is not None  # noqa: S101 - as above
+    if generate.kind not in KINDS:
+        raise ConfigError(
+            f"there is no kind of arrivals {generate.kind!r}; the kinds are {', '.join(KINDS)}",
+            ("source", "generate", "kind"),
+        )
+    options = dict(generate.options)
+    if not {"duration_s", "count"} & options.keys():
+        if duration_s is None:
+            raise ConfigError("give duration_s or count, for the run has no end either", ("source", "generate", "options"))
+        options["duration_s"] = duration_s * generate.speed
+    try:
+        return KINDS[generate.kind].build(**options).generate(np.random.default_rng(generate.seed))
+    except (GeneratorError, TypeError, ValueError) as error:
+        raise ConfigError(str(error), ("source", "generate", "options")) from error
+
+
+def _rabbitmq(keys: RabbitMQKeys) -> Input:
+    options = {name: str(value) for name, value in keys if value is not None}
+    return RabbitMQInput(options)
+
+
+def _work(keys: OperatorKeys, place: int) -> Work:
+    where = ("operators", place)
+    if keys.transform is not None:
+        return OnStream(_made(keys.transform, keys.options, (*where, "transform")))
+    if keys.function is None:
+        raise ConfigError("to run live, an operator needs a function or a transform", where)
+    schema = keys.output or getattr(import_module(keys.function.partition(":")[0]), "OUTPUT_SCHEMA", None)
+    if schema is None:
+        raise ConfigError(
+            "say which columns the function returns: here, or as OUTPUT_SCHEMA in its module", (*where, "output")
+        )
+    return OnBatches(_made(keys.function, keys.options, (*where, "function")), schema)
+
+
+def _made(name: str, options: Mapping[str, Any] | None, where: tuple[int | str, ...]) -> Any:
+    """What is called: the named object itself, or what it makes of the options."""
+    named = _named(name, where)
+    if options is None:
+        return named
+    try:
+        return named(**options)
+    except (TypeError, ValueError, OSError) as error:
+        raise ConfigError(f"{name} does not take these options: {error}", (*where[:-1], "options")) from error
+
+
+def _named(name: str, where: tuple[int | str, ...]) -> Any:
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{name} cannot be had: {error}", where) from error

@@ -1,0 +1,182 @@
+"""Spark as an engine of the control loop: what its queries report, and what they are given."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import process_time, time_ns
+from typing import TYPE_CHECKING
+
+from mead.execute.shares import CpuUsage
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import Observation, OperatorReading
+from mead.models.arrays import FloatArray
+from mead.models.network.graph import PATH_SEPARATOR
+from mead.monitor.arrivals import Arrivals
+from mead.monitor.responses import BatchResponses, monitors
+from mead.spark.probe import Stamps
+from mead.spark.progress import Progress, ProgressQueue
+from mead.spark.running import RunningPipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SILENT_S = 30.0
+"""An operator with tuples waiting that completes none for so long does not report, or does not work."""
+
+STAMP_ERROR_US = 1_000_000
+"""So far stamps may lie in the future, where other machines have set them."""
+
+NO_USAGE = CpuUsage(0.0, 0, 0, 0.0)
+
+
+@dataclass
+class OperatorState:
+    """What is known of one operator."""
+
+    last: Progress | None = None
+    arrived: int = 0
+    completed: int = 0
+    usage: CpuUsage = NO_USAGE
+    heard_s: float = 0.0
+    """When it last completed something, or had nothing to complete."""
+    new: list[Progress] = field(default_factory=list)
+    """Micro-batches since the last observation."""
+
+
+@dataclass
+class EngineCpu:
+    """CPU seconds since the start, outside the operators' workers."""
+
+    java_s: float
+    """Spark itself: planning, tasks, sources and sinks."""
+    driver_s: float
+    """The Python process of the driver: controller and monitor, and whatever else runs there."""
+
+
+class SparkEngine:
+    """The loop's view of a running pipeline."""
+
+    def __init__(self, running: RunningPipeline, kept_iats: int) -> None:
+        self.running, self.pipeline = running, running.pipeline
+        self.progress = ProgressQueue(running.spark)
+        self.arrivals = Arrivals(kept_iats)
+        self.states = {operator.name: OperatorState() for operator in self.pipeline.operators}
+        self.paths = monitors(self.pipeline.paths, self.pipeline.requirements)
+        self.allocation = self.pipeline.most
+        self.observed_s = 0.0
+        self._java = java_pid(running.spark)
+        self._cpu_start = self._cpu_now()
+
+    def apply(self, allocation: Allocation) -> None:
+        """A share is in force at once, a number of tasks from the operator's next micro-batch on."""
+        for name, resources in allocation.items():
+            self.running.shares.set_share(name, resources.cores)
+            if resources.replicas != self.allocation[name].replicas:
+                self.running.order_tasks(name, resources.replicas)
+        self.allocation = allocation
+
+    def observe(self, time_s: float) -> Observation:
+        """Everything since the last call."""
+        interval_s, self.observed_s = time_s - self.observed_s, time_s
+        fault = self._read(time_s)
+        return Observation(
+            time_s=time_s,
+            interval_s=interval_s,
+            allocation=self.allocation,
+            operators={name: self._reading(name, state) for name, state in self.states.items()},
+            paths={path: monitor.reading() for path, monitor in self.paths.items()},
+            iats_s=self.arrivals.iats_s,
+            counts=self.arrivals.counts,
+            missing=fault or self._silent(time_s),
+        )
+
+    @property
+    def cpu(self) -> EngineCpu:
+        """What is spent outside the operators."""
+        now, start = self._cpu_now(), self._cpu_start
+        return EngineCpu(now.java_s - start.java_s, now.driver_s - start.driver_s)
+
+    def close(self) -> None:
+        """Listen no more."""
+        self.progress.close()
+
+    def _read(self, time_s: float) -> str:
+        """Take in what the queries said. What cannot be true of it is returned, and not used."""
+        fault = ""
+        for progress in self.progress.fetch():
+            if progress.query not in self.states:
+                continue  # a query of somebody else, or one that lands results
+            state = self.states[progress.query]
+            state.last, state.heard_s = progress, time_s
+            state.completed = self.running.inputs[progress.query].completed(progress)
+            state.new.append(progress)
+            stamps = Stamps.parsed(progress.observed)
+            if stamps is None:
+                continue
+            if stamps.at_ranks_us[-1] > progress.done_us + STAMP_ERROR_US:
+                fault = f"tuples of {progress.query} are said to have arrived in the future"
+                continue
+            self._arrivals(progress, stamps)
+            self._responses(progress, stamps)
+        return fault
+
+    def _arrivals(self, progress: Progress, stamps: Stamps) -> None:
+        if self.running.predecessors(progress.query):
+            return
+        if stamps.all_us is None:
+            self.arrivals.add_spread(stamps.at_ranks_us, stamps.rows)
+        else:
+            self.arrivals.add(stamps.all_us)
+        self.arrivals.known_until(progress.started_us)
+
+    def _responses(self, progress: Progress, stamps: Stamps) -> None:
+        """A tuple is done on a path when the micro-batch of the path's last operator is."""
+        responses = BatchResponses(
+            stamps.rows,
+            max(progress.done_us - stamps.mean_us, 0.0) / 1e6,
+            _not_negative((progress.done_us - stamps.at_ranks_us) / 1e6),
+        )
+        for path, monitor in self.paths.items():
+            if path.rpartition(PATH_SEPARATOR)[2] == progress.query:
+                monitor.add(responses)
+
+    def _reading(self, name: str, state: OperatorState) -> OperatorReading:
+        """Counts of tuples only grow, whatever a source says of itself."""
+        arrived_now = self.running.inputs[name].arrived(state.last)
+        arrived = max(state.completed if arrived_now is None else arrived_now, state.completed, state.arrived)
+        completed = sum(progress.rows for progress in state.new)
+        batches = [progress.took_s for progress in state.new if progress.rows]
+        usage = self.running.shares.usage(name)
+        # Where nothing is measured, time at work stands for CPU time. An estimator tells overhead from demand.
+        busy_s = sum(batches) if usage is None else usage.since(state.usage).cpu_s
+        reading = OperatorReading(
+            arrived - state.arrived, completed, arrived - state.completed, busy_s, len(batches), sum(batches)
+        )
+        state.arrived, state.usage, state.new = arrived, usage or NO_USAGE, []
+        if not self.running.predecessors(name) and reading.backlog == 0:
+            self.arrivals.known_until(time_ns() // 1000)  # an idle source has no micro-batches that could tell
+        return reading
+
+    def _silent(self, time_s: float) -> str:
+        for name, state in self.states.items():
+            if state.arrived == state.completed:
+                state.heard_s = time_s
+            elif time_s - state.heard_s > SILENT_S:
+                return f"{name} has completed nothing for {time_s - state.heard_s:.0f} s, with {state.arrived - state.completed} tuples waiting"
+        return ""
+
+    def _cpu_now(self) -> EngineCpu:
+        ticks = Path(f"/proc/{self._java}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return EngineCpu(sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"), process_time())
+
+
+def java_pid(spark: SparkSession) -> int:
+    """The process in which Spark's driver runs, and in local mode its tasks too."""
+    return int(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())  # noqa: SLF001 - Java alone knows
+
+
+def _not_negative(values: FloatArray) -> FloatArray:
+    """Clocks of milliseconds and microseconds can disagree by one."""
+    return values.clip(min=0.0)

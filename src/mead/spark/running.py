@@ -1,0 +1,235 @@
+"""A pipeline as streaming queries, one for each operator, joined by embedded logs; kept running and stopped gently.
+
+Everything lives in one folder, so that a run that was killed goes on from there: checkpoints, the logs between
+operators, the orders for the number of tasks, and the results.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mead.execute.shares import ShareManager
+from mead.knowledge.pipeline import Pipeline
+from mead.spark.inputs import Input, LogInput, check_stamped
+from mead.spark.log_sink import into_log
+from mead.spark.operators import OperatorError, Work
+from mead.spark.probe import probed
+from mead.spark.tasks import PAUSED, order_tasks
+from mead.spark.workers import own_workers
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+STREAMS, CHECKPOINTS, TASKS, RESULTS = "streams", "checkpoints", "tasks", "results"
+WARM_UP = "warm-up"
+WARM_BATCHES = 10
+"""After so many micro-batches of every operator its speed is more or less that of every day."""
+
+LANDING_S = 10
+"""Results become Parquet files at this interval; at that of micro-batches there would be thousands of them."""
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
+"""Before a query that has failed is started again: the first time, and at most if it fails again and again."""
+
+CALM_S = 60.0
+"""A query that has run so long has recovered."""
+
+
+@dataclass
+class Query:
+    """One query, and how often it had to be started."""
+
+    running: StreamingQuery
+    started_s: float
+    failures: int = 0
+    waits_until_s: float | None = None
+    """While it is down: when it is started again."""
+
+
+@dataclass
+class RunningPipeline:
+    """Starts, watches and stops the queries. One thread at a time may call it."""
+
+    spark: SparkSession
+    pipeline: Pipeline
+    source: Input
+    work: Mapping[str, Work]
+    folder: Path
+    shares: ShareManager
+    inputs: dict[str, Input] = field(default_factory=dict)
+    queries: dict[str, Query] = field(default_factory=dict)
+    restarts: list[str] = field(default_factory=list)
+    """What failed and was started again, with the reason, oldest first."""
+    _schemas: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.pipeline.returns:
+            edge = self.pipeline.returns[0]
+            raise OperatorError(f"{self.pipeline.name}: Spark runs no loops, and {edge.source} leads to {edge.target}")
+        for operator in self.pipeline.operators:
+            sources = self.predecessors(operator.name)
+            if len(sources) > 1:
+                raise OperatorError(
+                    f"operator {operator.name}: it has {len(sources)} predecessors ({', '.join(sources)}), and a query has one"
+                )
+
+    @property
+    def sinks(self) -> tuple[str, ...]:
+        """Operators whose output leaves the pipeline."""
+        inner = {edge.source for edge in self.pipeline.edges}
+        return tuple(o.name for o in self.pipeline.operators if o.name not in inner)
+
+    def predecessors(self, operator: str) -> list[str]:
+        """Whose output it reads."""
+        return [edge.source for edge in self.pipeline.edges if edge.target == operator]
+
+    def start(self) -> None:
+        """All queries, in the order of the flow: the schema of one is known when its predecessor has been built.
+
+        A source that can warm up does so until ``begin``.
+        """
+        for kind in (STREAMS, CHECKPOINTS, TASKS, RESULTS):
+            (self.folder / kind).mkdir(parents=True, exist_ok=True)
+        (self.folder / WARM_UP).touch()
+        for operator in self.pipeline.order:
+            self.order_tasks(operator, self.pipeline.most[operator].replicas)
+            self.queries[operator] = Query(self._started(operator), time.monotonic())
+        for operator in self.sinks:
+            order_tasks(self._tasks(f"{operator}.{RESULTS}"), 1)
+            self.queries[f"{operator}.{RESULTS}"] = Query(self._landing(operator), time.monotonic())
+
+    def begin(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
+        """Wait until every operator is warm, but no longer than the limit; then let the stream take its course."""
+        until_s = time.monotonic() + limit_s
+        for operator in self.pipeline.order:
+            query = self.queries[operator].running
+            while (done := _batches(query)) < WARM_BATCHES and time.monotonic() < until_s and query.isActive:
+                waiting(f"{operator} warms up, {done} of {WARM_BATCHES} micro-batches")
+                time.sleep(0.1)
+        (self.folder / WARM_UP).unlink(missing_ok=True)
+
+    def order_tasks(self, operator: str, tasks: int) -> None:
+        """So many from its next micro-batch on."""
+        order_tasks(self._tasks(operator), tasks)
+
+    def revive(self) -> str:
+        """Start what has failed, after a pause. What is down is said in one line; empty if nothing is."""
+        now_s = time.monotonic()
+        down = []
+        for name, query in self.queries.items():
+            if query.running.isActive:
+                if query.failures and now_s > query.started_s + CALM_S:
+                    query.failures = 0
+                continue
+            if query.waits_until_s is None:
+                query.failures += 1
+                pause_s = min(FIRST_PAUSE_S * 2 ** (query.failures - 1), LONGEST_PAUSE_S)
+                query.waits_until_s = now_s + pause_s
+                self.restarts.append(f"{name} failed and is started again: {_reason(query.running)}")
+            if now_s >= query.waits_until_s:
+                query.waits_until_s, query.started_s = None, now_s
+                query.running = self._started(name) if name in self.work else self._landing(name.rpartition(".")[0])
+            else:
+                down.append(name)
+        return f"{' and '.join(down)} is down and will be started again" if down else ""
+
+    def drain(self, limit_s: float) -> bool:
+        """Let no more in at the source, and wait until everything has gone through. False if it takes longer."""
+        until_s = time.monotonic() + limit_s
+        for name in [*self.pipeline.order, *(f"{operator}.{RESULTS}" for operator in self.sinks)]:
+            query = self.queries[name]
+            if name in self.pipeline.order and not self.predecessors(name):
+                self._pause(name)
+            while not self._idle(name, query):
+                if time.monotonic() > until_s or not query.running.isActive:
+                    return False
+                time.sleep(0.02)
+        return True
+
+    def stop(self, limit_s: float = 10.0) -> None:
+        """Between micro-batches where that is possible within the limit: one that is stopped at work leaves noise."""
+        for name in self.queries:
+            self._pause(name)
+        until_s = time.monotonic() + limit_s
+        for query in self.queries.values():
+            while query.running.isActive and query.running.status["isTriggerActive"] and time.monotonic() < until_s:
+                time.sleep(0.01)
+            with contextlib.suppress(Exception):  # it has failed in the meantime, or does not end in time
+                query.running.stop()
+
+    def _pause(self, name: str) -> None:
+        order_tasks(self._tasks(name), PAUSED)
+
+    def _idle(self, name: str, query: Query) -> bool:
+        """Nothing runs and nothing waits."""
+        if query.running.status["isTriggerActive"]:
+            return False
+        source, progress = self.inputs[name], query.running.lastProgress
+        if not isinstance(source, LogInput):
+            return True
+        done = json.loads(progress.sources[0].endOffset)["rows"] if progress else 0
+        return bool(done >= (source.arrived(None) or 0))
+
+    def _started(self, operator: str) -> StreamingQuery:
+        with own_workers(self.spark, operator, self.shares.group(operator)):
+            stream = self._input(operator).load(self.spark, operator, self._tasks(operator))
+            check_stamped(stream, operator)
+            probe = probed(stream, every_stamp=not self.predecessors(operator))
+            output = self.work[operator].output(probe, operator)
+            if operator not in self.sinks:
+                check_stamped(output, f"{operator}, whose output others read")
+            self._schemas[operator] = _ddl(output)
+            return (
+                into_log(output, self.folder / STREAMS / operator)
+                .queryName(operator)
+                .option("checkpointLocation", str(self.folder / CHECKPOINTS / operator))
+                .start()
+            )
+
+    def _landing(self, operator: str) -> StreamingQuery:
+        """A query that moves results from the log of an operator into Parquet files."""
+        name = f"{operator}.{RESULTS}"
+        self.inputs[name] = LogInput(self.folder / STREAMS / operator, RESULTS, self._schemas[operator])
+        stream = self.inputs[name].load(self.spark, name, self._tasks(name))
+        return (
+            stream.writeStream.format("parquet")
+            .queryName(name)
+            .option("path", str(self.folder / RESULTS / operator))
+            .option("checkpointLocation", str(self.folder / CHECKPOINTS / name))
+            .trigger(processingTime=f"{LANDING_S} seconds")
+            .start()
+        )
+
+    def _input(self, operator: str) -> Input:
+        before = self.predecessors(operator)
+        if operator not in self.inputs:
+            self.inputs[operator] = (
+                LogInput(self.folder / STREAMS / before[0], operator, self._schemas[before[0]])
+                if before
+                else self.source
+            )
+        return self.inputs[operator]
+
+    def _tasks(self, name: str) -> Path:
+        return self.folder / TASKS / name
+
+
+def _ddl(stream: DataFrame) -> str:
+    return ", ".join(f"`{name}` {kind}" for name, kind in stream.dtypes)
+
+
+def _batches(query: StreamingQuery) -> int:
+    progress = query.lastProgress
+    return progress.batchId + 1 if progress else 0
+
+
+def _reason(query: StreamingQuery) -> str:
+    error = query.exception()
+    return " ".join(str(error).split())[:300] if error else "it was stopped from outside"

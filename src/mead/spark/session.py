@@ -1,0 +1,52 @@
+"""A Spark session as pipelines need it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mead.spark.fast_profile import FastProfile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*,4]"
+"""All cores of this machine. A task is tried four times: without that, local mode gives up when a worker is killed."""
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # State has as many partitions as there were when a query first started. Small queries are fastest with one.
+    "spark.sql.shuffle.partitions": "1",
+    # Workers of an operator that has nothing to do for a while stay: a new one takes part of a second to be warm.
+    "spark.python.worker.idleTimeoutSeconds": "0",
+    "spark.sql.streaming.stopTimeout": "10s",
+}
+
+
+def started(
+    name: str, *, master: str | None = None, modules: Path | None = None, profile: FastProfile | None = None
+) -> SparkSession:
+    """A session of that name. ``modules`` is a folder from which workers may import.
+
+    Without a master, the one that ``spark-submit`` has set is used, or else this machine.
+    """
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - takes a second, and not every command needs it
+
+    if modules is not None:
+        known = os.environ.get("PYTHONPATH", "")
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(modules.resolve()), known]))
+    builder = SparkSession.builder.appName(name).config(map=dict(SETTINGS))
+    if master is not None or "spark.master" not in _submitted():
+        builder = builder.master(master or LOCAL)
+    return (profile or FastProfile()).start(builder)
+
+
+def _submitted() -> dict[str, str]:
+    """What ``spark-submit`` has set."""
+    from pyspark import SparkConf  # noqa: PLC0415 - as above
+
+    # Loading defaults needs a running Java machine, which there is only under spark-submit.
+    return dict(SparkConf().getAll()) if "PYSPARK_GATEWAY_PORT" in os.environ else {}
