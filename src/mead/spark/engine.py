@@ -41,8 +41,8 @@ class OperatorState:
     usage: CpuUsage = NO_USAGE
     heard_s: float = 0.0
     """When it last completed something, or had nothing to complete."""
-    new: list[Progress] = field(default_factory=list)
-    """Micro-batches since the last observation."""
+    new: list[tuple[Progress, int]] = field(default_factory=list)
+    """Micro-batches since the last observation, and how many tuples each had."""
 
 
 @dataclass
@@ -111,9 +111,9 @@ class SparkEngine:
             state = self.states[progress.query]
             state.last, state.heard_s = progress, time_s
             state.completed = self.running.inputs[progress.query].completed(progress)
-            state.new.append(progress)
-            stamps = Stamps.parsed(progress.observed)
-            if stamps is None:
+            stamps = self.running.stamps(progress)
+            state.new.append((progress, stamps.rows))
+            if not stamps.rows:
                 continue
             if stamps.at_ranks_us[-1] > progress.done_us + STAMP_ERROR_US:
                 fault = f"tuples of {progress.query} are said to have arrived in the future"
@@ -146,8 +146,8 @@ class SparkEngine:
         """Counts of tuples only grow, whatever a source says of itself."""
         arrived_now = self.running.inputs[name].arrived(state.last)
         arrived = max(state.completed if arrived_now is None else arrived_now, state.completed, state.arrived)
-        completed = sum(progress.rows for progress in state.new)
-        batches = [progress.took_s for progress in state.new if progress.rows]
+        completed = sum(rows for _, rows in state.new)
+        batches = [progress.took_s for progress, rows in state.new if rows]
         usage = self.running.shares.usage(name)
         # Where nothing is measured, time at work stands for CPU time. An estimator tells overhead from demand.
         busy_s = sum(batches) if usage is None else usage.since(state.usage).cpu_s

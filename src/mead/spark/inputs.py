@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader
+from pyspark.sql.types import StructType
+
 from mead.spark.log import StreamLog
+from mead.spark.log_source import LogDataSource
+from mead.spark.operators import OperatorError
 from mead.spark.probe import STAMP
 from mead.spark.progress import Progress
-from mead.spark.trace_source import times_us
+from mead.spark.trace_source import TraceDataSource, times_us
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.datasource import DataSource
 
 
 class Input(Protocol):
@@ -28,6 +32,9 @@ class Input(Protocol):
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it. The file ``tasks`` says how many tasks are to read it; 0 lets nothing more in."""
+
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """What reads it inside a worker, and the columns that it reads; None if only Spark can."""
 
     def completed(self, progress: Progress) -> int:
         """Rows that are done after this micro-batch, since the beginning of the stream."""
@@ -51,14 +58,22 @@ class TraceInput:
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it."""
-        from mead.spark.trace_source import TraceDataSource  # noqa: PLC0415 - loads PySpark
+        return _opened(spark, operator, TraceDataSource, self._options(tasks))
 
-        options: dict[str, object] = {"path": self.path, "speed": self.speed, "tasks": tasks}
-        if self.warm_up:
-            options["warm_up"] = self.warm_up
-        if self.payload and self.payload_schema:
-            options |= {"payload": self.payload, "payload_schema": self.payload_schema}
-        return _opened(spark, operator, TraceDataSource, options)
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """Reads it inside a worker."""
+        return _reader(TraceDataSource, self._options(tasks))
+
+    def _options(self, tasks: Path) -> dict[str, str]:
+        given = {
+            "path": self.path,
+            "speed": self.speed,
+            "tasks": tasks,
+            "warm_up": self.warm_up,
+            "payload": self.payload,
+            "payload_schema": self.payload_schema,
+        }
+        return {option: str(value) for option, value in given.items() if value is not None}
 
     def completed(self, progress: Progress) -> int:
         """By offset."""
@@ -87,11 +102,15 @@ class LogInput:
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it. Rows are kept for this consumer from now on, even before its query starts."""
-        from mead.spark.log_source import LogDataSource  # noqa: PLC0415 - loads PySpark
+        return _opened(spark, operator, LogDataSource, self._options(tasks))
 
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """Reads it inside a worker. Rows are kept as above."""
+        return _reader(LogDataSource, self._options(tasks))
+
+    def _options(self, tasks: Path) -> dict[str, str]:
         self._log.register(self.consumer)
-        options = {"path": self.folder, "schema": self.schema, "consumer": self.consumer, "tasks": tasks}
-        return _opened(spark, operator, LogDataSource, options)
+        return {"path": str(self.folder), "schema": self.schema, "consumer": self.consumer, "tasks": str(tasks)}
 
     def completed(self, progress: Progress) -> int:
         """By offset."""
@@ -114,9 +133,15 @@ class RabbitMQInput:
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it."""
-        from mead.spark.rabbitmq_source import RabbitDataSource  # noqa: PLC0415 - loads PySpark and pika
+        from mead.spark.rabbitmq_source import RabbitDataSource  # noqa: PLC0415 - pika is an extra
 
-        return _opened(spark, operator, RabbitDataSource, {**self.options, "tasks": tasks})
+        return _opened(spark, operator, RabbitDataSource, {**self.options, "tasks": str(tasks)})
+
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """Reads it inside a worker."""
+        from mead.spark.rabbitmq_source import RabbitDataSource  # noqa: PLC0415 - as above
+
+        return _reader(RabbitDataSource, {**self.options, "tasks": str(tasks)})
 
     def completed(self, progress: Progress) -> int:
         """By offset, which is the broker's."""
@@ -151,6 +176,10 @@ class ForeignInput:
         del operator
         return self.open(spark, tasks)
 
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """Only Spark can."""
+        del tasks
+
     def completed(self, progress: Progress) -> int:
         """Added up, for its offsets need not be numbers of rows."""
         self._completed += progress.rows
@@ -173,24 +202,23 @@ def offset_sum(offset: Mapping[str, Any]) -> int:
     return sum(offset_sum(value) if isinstance(value, dict) else int(value) for value in offset.values())
 
 
-def check_stamped(stream: DataFrame, operator: str) -> None:
-    """Refuse rows without stamps: their response times could not be known."""
-    types = dict(stream.dtypes)
+def check_stamped(types: Mapping[str, str], operator: str) -> None:
+    """Refuse rows without stamps: their response times could not be known. ``types`` are by column."""
     if types.get(STAMP) != "bigint":
         had = f"is {types[STAMP]}" if STAMP in types else f"is not among {', '.join(types)}"
-        raise ValueError(
+        raise OperatorError(
             f"operator {operator}: its rows need a column {STAMP} (bigint, microseconds since 1970), which {had}"
         )
 
 
-def _opened(
-    spark: SparkSession, operator: str, source: type[DataSource], options: Mapping[str, object]
-) -> DataFrame:
-    name = registered(spark, operator, source)
-    stream = spark.readStream.format(name)
-    for option, value in options.items():
-        stream = stream.option(option, str(value))
-    return stream.load()
+def _opened(spark: SparkSession, operator: str, source: type[DataSource], options: Mapping[str, str]) -> DataFrame:
+    return spark.readStream.format(registered(spark, operator, source)).options(**dict(options)).load()
+
+
+def _reader(source: type[DataSource], options: Mapping[str, str]) -> tuple[DataSourceStreamReader, str]:
+    opened = source(dict(options))
+    columns = str(opened.schema())
+    return opened.streamReader(StructType.fromDDL(columns)), columns
 
 
 def registered(spark: SparkSession, operator: str, source: type[DataSource]) -> str:

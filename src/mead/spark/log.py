@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 from zlib import crc32
 
@@ -65,11 +66,14 @@ class StreamLog:
     """The log in a folder. It is made by the first who writes."""
 
     folder: Path
+    keep_notes: bool = False
+    """Whether somebody wants to know what tasks have noted beside their files."""
     _entries: list[Entry] = field(default_factory=list, repr=False)
     _last: int = field(default=-1, repr=False)
     """The last batch; batches come in the order of their numbers."""
     _read: int = field(default=0, repr=False)
     """Bytes of the index that are known."""
+    _notes: dict[int, list[Any]] = field(default_factory=dict, repr=False)
 
     @property
     def end(self) -> int:
@@ -82,24 +86,33 @@ class StreamLog:
         """The offset of the first row that is still kept."""
         return number_in(self.folder / START, missing=0)
 
+    def notes(self, batch: int) -> list[Any]:
+        """What the tasks of a batch have noted, once; earlier batches are forgotten with it."""
+        self._catch_up()
+        self._notes = {number: notes for number, notes in self._notes.items() if number >= batch}
+        return self._notes.pop(batch, [])
+
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Written:
-        """Put rows into a new file. They are not part of the log before ``commit``."""
+        """Put rows into a new file. They are not part of the log before ``commit``. Without rows there is no file."""
         (self.folder / DATA).mkdir(parents=True, exist_ok=True)
         name, rows = f"{uuid4().hex}.arrow", 0
         with pa.OSFile(str(self.folder / DATA / name), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)
                 rows += batch.num_rows
+        if not rows:
+            (self.folder / DATA / name).unlink()
         return Written(name, rows)
 
     def commit(self, batch: int, written: Sequence[Written]) -> None:
         """Make files part of the log, all or none. A batch that is in it already changes nothing."""
         with self._locked() as index:
+            written = [one for one in written if one.rows]
             if batch > self._last:
                 self._check_there(written)
                 if os.fstat(index).st_size > self._read:  # a line that was cut off by a crash
                     os.ftruncate(index, self._read)
-                os.write(index, _line(batch, [(w.file, w.rows) for w in written if w.rows]))
+                os.write(index, _line(batch, [(w.file, w.rows, None) for w in written]))
         self.abort(written)
 
     def repair(self) -> int:
@@ -181,9 +194,12 @@ class StreamLog:
             self._read += len(line)
             batch, files = content
             self._last = batch
-            for file, rows in files:
-                last = self._entries[-1] if self._entries else Entry(-1, "", 0, 0)
-                self._entries.append(Entry(batch, file, last.first + last.rows, rows))
+            if self.keep_notes:
+                self._notes[batch] = [note for _, _, note in files if note is not None]
+            for file, rows, _ in files:
+                if rows:
+                    last = self._entries[-1] if self._entries else Entry(-1, "", 0, 0)
+                    self._entries.append(Entry(batch, file, last.first + last.rows, rows))
 
     def _check_there(self, written: Sequence[Written]) -> None:
         gone = [one.file for one in written if not (self.folder / DATA / one.file).exists()]
@@ -204,15 +220,15 @@ class StreamLog:
             self._catch_up()
 
 
-def _line(batch: int, files: list[tuple[str, int]]) -> bytes:
+def _line(batch: int, files: list[tuple[str, int, Any]]) -> bytes:
     content = json.dumps([batch, files], separators=(",", ":")).encode()
     return b"%08x %s\n" % (crc32(content), content)
 
 
-def _content(line: bytes) -> tuple[int, list[tuple[str, int]]] | None:
+def _content(line: bytes) -> tuple[int, list[tuple[str, int, Any]]] | None:
     """What a line says, or None if it is not whole."""
     checksum, _, content = line.rstrip(b"\n").partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % crc32(content):
         return None
     batch, files = json.loads(content)
-    return batch, [(file, rows) for file, rows in files]
+    return batch, [(file, rows, note) for file, rows, note in files]

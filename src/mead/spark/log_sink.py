@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mead.spark.java_code import instance
-from mead.spark.log import StreamLog
+from mead.spark.log import INDEX, StreamLog
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+WRITTEN = "file string, rows bigint, note string"
+"""What a task says of what it has written; a note is JSON."""
 
 COMMITTER = "mead.LogCommitter"
 
@@ -56,7 +59,7 @@ public class LogCommitter implements VoidFunction2 {
         for (int i = 0; i < rows.size(); i++) {
             Row row = (Row) rows.get(i);
             content.append(i > 0 ? "," : "").append("[\\"").append(row.getString(0)).append("\\",");
-            content.append(row.getLong(1)).append("]");
+            content.append(row.getLong(1)).append(",").append(row.getString(2)).append("]");
         }
         byte[] bytes = content.append("]]").toString().getBytes(StandardCharsets.UTF_8);
         CRC32 checksum = new CRC32();
@@ -86,13 +89,15 @@ def into_log(output: DataFrame, folder: Path) -> DataStreamWriter:
 
     def written(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         file = log.write(batches, schema)
-        if file.rows:
-            yield pa.record_batch({"file": [file.file], "rows": [file.rows]})
-        else:
-            log.abort([file])
+        yield pa.record_batch({"file": [file.file], "rows": [file.rows], "note": ["null"]})
 
-    committer = instance(output.sparkSession.sparkContext, COMMITTER_SOURCE, COMMITTER)
-    committer.into(str(folder / "index"), log.repair())
-    writer = output.mapInArrow(written, "file string, rows bigint").writeStream
+    return committed(output.mapInArrow(written, WRITTEN), folder)
+
+
+def committed(files: DataFrame, folder: Path) -> DataStreamWriter:
+    """The same for a stream whose rows are `WRITTEN` files."""
+    committer = instance(files.sparkSession.sparkContext, COMMITTER_SOURCE, COMMITTER)
+    committer.into(str(folder / INDEX), StreamLog(folder).repair())
+    writer = files.writeStream
     writer._jwrite.foreachBatch(committer)  # noqa: SLF001 - the Python interface takes functions in Python only
     return writer

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,29 +37,33 @@ class OnBatches:
     """Of what it returns (DDL)."""
 
     def output(self, stream: DataFrame, operator: str) -> DataFrame:
-        """Checked here with a batch of no rows, for Spark would notice only when the first tuple has come."""
-        from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - loads PySpark
-
+        """For an input that only Spark can read."""
         function = self.function
 
         def over_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from map(function, batches)
 
-        result = stream.mapInArrow(over_batches, self.schema)
-        nothing = pa.RecordBatch.from_pylist([], schema=to_arrow_schema(stream.schema))
+        self.check(to_arrow_schema(stream.schema), operator)
+        return stream.mapInArrow(over_batches, self.schema)
+
+    def check(self, columns: pa.Schema, operator: str) -> pa.Schema:
+        """What comes of a batch of no rows with these columns, which must be what was declared.
+
+        Otherwise a mistake would be noticed only when the first tuple has come.
+        """
+        expected = to_arrow_schema(StructType.fromDDL(self.schema))
         try:
-            made = function(nothing)
+            made = self.function(pa.RecordBatch.from_pylist([], schema=columns))
         except Exception as error:
             raise OperatorError(
                 f"operator {operator}: its function fails on a batch without rows: {type(error).__name__}: {error}"
             ) from error
-        expected = to_arrow_schema(result.schema)
         if not isinstance(made, pa.RecordBatch) or not made.schema.equals(expected):
             got = made.schema if isinstance(made, pa.RecordBatch) else type(made).__name__
             raise OperatorError(
                 f"operator {operator}: its function returns {_columns(got)}, and not {_columns(expected)} as declared"
             )
-        return result
+        return expected
 
 
 @dataclass(frozen=True)
@@ -67,8 +74,6 @@ class OnStream:
 
     def output(self, stream: DataFrame, operator: str) -> DataFrame:
         """Its Python functions run in the operator's workers, if it is called where these belong to the operator."""
-        from pyspark.errors import AnalysisException  # noqa: PLC0415 - loads PySpark
-
         try:
             result = self.transform(stream)
         except AnalysisException as error:

@@ -6,8 +6,9 @@ same moment, so that the distribution of their arrivals is that of their respons
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 OBSERVATION = "mead"
 STAMP = "arrival_us"
-RANKS = np.linspace(0.0, 1.0, 33)
+RANKS = np.linspace(0.0, 1.0, 17)
 """At so many ranks the stamps of a micro-batch are asked for; in between they are taken to be spread evenly."""
 
 MOST_STAMPS = 20_000
@@ -28,7 +29,7 @@ MOST_STAMPS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Stamps:
-    """When the rows of one micro-batch arrived at the source of the pipeline."""
+    """When rows of one micro-batch arrived at the source of the pipeline."""
 
     rows: int
     mean_us: float
@@ -37,17 +38,73 @@ class Stamps:
     """Every one, in order; None where that was not asked for, or they were too many."""
 
     @classmethod
-    def parsed(cls, observed: Mapping[str, Any]) -> Stamps | None:
-        """From the progress of a query. None if there were no rows."""
+    def of(cls, stamps_us: IntArray) -> Stamps:
+        """Of some rows."""
+        if stamps_us.size == 0:
+            return cls(0, 0.0, np.zeros(RANKS.size), stamps_us)
+        stamps_us = np.sort(stamps_us)
+        at_ranks_us = stamps_us[np.round(RANKS * (stamps_us.size - 1)).astype(np.int64)]
+        mean_us = float(stamps_us[0]) + float((stamps_us - stamps_us[0]).mean())
+        all_us = stamps_us if stamps_us.size <= MOST_STAMPS else None
+        return cls(stamps_us.size, mean_us, at_ranks_us.astype(float), all_us)
+
+    @classmethod
+    def observed(cls, observed: Mapping[str, Any]) -> Stamps:
+        """From the progress of a query whose rows were `probed`."""
         values = observed.get(OBSERVATION)
         if not values or not values["rows"]:
-            return None
+            return cls.of(np.empty(0, dtype=np.int64))
         every = values.get("all_us")
         return cls(
             values["rows"],
             values["mean_us"],
             np.asarray(values["at_ranks_us"], dtype=float),
             None if every is None else np.sort(np.asarray(every, dtype=np.int64)),
+        )
+
+    def note(self, file: str | None) -> dict[str, Any]:
+        """As a task writes it beside its result; ``file`` holds all stamps."""
+        first_us = int(self.at_ranks_us[0])
+        return {
+            "rows": self.rows,
+            "first_us": first_us,
+            "mean_us": round(self.mean_us - first_us, 3),
+            "at_ranks_us": (self.at_ranks_us - first_us).astype(np.int64).tolist(),
+            "file": file,
+        }
+
+    @classmethod
+    def noted(cls, note: Mapping[str, Any], folder: Path) -> Stamps:
+        """From such a note. The file with all stamps is read, and removed."""
+        all_us = None
+        if note["file"] is not None and (path := folder / note["file"]).exists():
+            all_us = np.fromfile(path, dtype=np.int64)
+            path.unlink()
+        return cls(
+            note["rows"], note["first_us"] + note["mean_us"], note["first_us"] + np.array(note["at_ranks_us"]), all_us
+        )
+
+    @classmethod
+    def merged(cls, parts: Sequence[Stamps]) -> Stamps:
+        """Of all tasks of a micro-batch together."""
+        parts = [part for part in parts if part.rows]
+        if len(parts) <= 1:
+            return parts[0] if parts else cls.of(np.empty(0, dtype=np.int64))
+        rows = sum(part.rows for part in parts)
+        # Every part stands for as many rows as it has, spread evenly between its ranks.
+        values_us = np.concatenate([(part.at_ranks_us[1:] + part.at_ranks_us[:-1]) / 2 for part in parts])
+        weights = np.concatenate([np.full(RANKS.size - 1, part.rows / (RANKS.size - 1)) for part in parts])
+        order = np.argsort(values_us)
+        middle = (np.cumsum(weights[order]) - weights[order] / 2) / rows
+        at_ranks_us = np.interp(RANKS, middle, values_us[order])
+        at_ranks_us[0] = min(part.at_ranks_us[0] for part in parts)
+        at_ranks_us[-1] = max(part.at_ranks_us[-1] for part in parts)
+        every = [part.all_us for part in parts if part.all_us is not None]
+        return cls(
+            rows,
+            sum(part.rows * part.mean_us for part in parts) / rows,
+            at_ranks_us,
+            np.sort(np.concatenate(every)) if len(every) == len(parts) else None,
         )
 
 

@@ -14,20 +14,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
 from mead.execute.shares import ShareManager
 from mead.knowledge.pipeline import Pipeline
 from mead.spark.inputs import Input, LogInput, check_stamped
-from mead.spark.log_sink import into_log
-from mead.spark.operators import OperatorError, Work
-from mead.spark.probe import probed
+from mead.spark.in_place import InPlace
+from mead.spark.in_place import source as in_place
+from mead.spark.log import StreamLog
+from mead.spark.log_sink import committed, into_log
+from mead.spark.operators import OnBatches, OperatorError, Work
+from mead.spark.probe import Stamps, probed
+from mead.spark.progress import Progress
 from mead.spark.tasks import PAUSED, order_tasks
 from mead.spark.workers import own_workers
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-STREAMS, CHECKPOINTS, TASKS, RESULTS = "streams", "checkpoints", "tasks", "results"
+STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS = "streams", "checkpoints", "tasks", "stamps", "results"
 WARM_UP = "warm-up"
 WARM_BATCHES = 10
 """After so many micro-batches of every operator its speed is more or less that of every day."""
@@ -68,6 +75,7 @@ class RunningPipeline:
     restarts: list[str] = field(default_factory=list)
     """What failed and was started again, with the reason, oldest first."""
     _schemas: dict[str, str] = field(default_factory=dict)
+    _logs: dict[str, StreamLog] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.pipeline.returns:
@@ -95,15 +103,23 @@ class RunningPipeline:
 
         A source that can warm up does so until ``begin``.
         """
-        for kind in (STREAMS, CHECKPOINTS, TASKS, RESULTS):
+        for kind in (STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS):
             (self.folder / kind).mkdir(parents=True, exist_ok=True)
         (self.folder / WARM_UP).touch()
         for operator in self.pipeline.order:
             self.order_tasks(operator, self.pipeline.most[operator].replicas)
+            self._logs[operator] = StreamLog(self.folder / STREAMS / operator, keep_notes=True)
             self.queries[operator] = Query(self._started(operator), time.monotonic())
         for operator in self.sinks:
             order_tasks(self._tasks(f"{operator}.{RESULTS}"), 1)
             self.queries[f"{operator}.{RESULTS}"] = Query(self._landing(operator), time.monotonic())
+
+    def stamps(self, progress: Progress) -> Stamps:
+        """Of the rows of a micro-batch: noted by its tasks beside their files, or aggregated by Spark on the way."""
+        if progress.observed:
+            return Stamps.observed(progress.observed)
+        notes = self._logs[progress.query].notes(progress.batch)
+        return Stamps.merged([Stamps.noted(note, self.folder / STAMPS) for note in notes])
 
     def begin(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
         """Wait until every operator is warm, but no longer than the limit; then let the stream take its course."""
@@ -178,20 +194,28 @@ class RunningPipeline:
         return bool(done >= (source.arrived(None) or 0))
 
     def _started(self, operator: str) -> StreamingQuery:
+        """Its query. A function works in place, if its input can be read there."""
+        work, source, first = self.work[operator], self._input(operator), not self.predecessors(operator)
+        folder, tasks = self.folder / STREAMS / operator, self._tasks(operator)
         with own_workers(self.spark, operator, self.shares.group(operator)):
-            stream = self._input(operator).load(self.spark, operator, self._tasks(operator))
-            check_stamped(stream, operator)
-            probe = probed(stream, every_stamp=not self.predecessors(operator))
-            output = self.work[operator].output(probe, operator)
+            reader = source.reader(tasks) if isinstance(work, OnBatches) else None
+            if reader is not None and isinstance(work, OnBatches):
+                schema = work.check(to_arrow_schema(StructType.fromDDL(reader[1])), operator)
+                self._schemas[operator] = work.schema
+                stamps = self.folder / STAMPS if first else None
+                name = f"mead-operator-{operator}"
+                self.spark.dataSource.register(in_place(name, InPlace(reader[0], work.function, folder, schema, stamps)))
+                writer = committed(self.spark.readStream.format(name).load(), folder)
+            else:
+                stream = source.load(self.spark, operator, tasks)
+                check_stamped(dict(stream.dtypes), operator)
+                output = work.output(probed(stream, every_stamp=first), operator)
+                self._schemas[operator] = ", ".join(f"`{name}` {kind}" for name, kind in output.dtypes)
+                writer = into_log(output, folder)
             if operator not in self.sinks:
-                check_stamped(output, f"{operator}, whose output others read")
-            self._schemas[operator] = _ddl(output)
-            return (
-                into_log(output, self.folder / STREAMS / operator)
-                .queryName(operator)
-                .option("checkpointLocation", str(self.folder / CHECKPOINTS / operator))
-                .start()
-            )
+                check_stamped(_columns(self._schemas[operator]), f"{operator}, whose output others read")
+            checkpoint = str(self.folder / CHECKPOINTS / operator)
+            return writer.queryName(operator).option("checkpointLocation", checkpoint).start()
 
     def _landing(self, operator: str) -> StreamingQuery:
         """A query that moves results from the log of an operator into Parquet files."""
@@ -221,8 +245,8 @@ class RunningPipeline:
         return self.folder / TASKS / name
 
 
-def _ddl(stream: DataFrame) -> str:
-    return ", ".join(f"`{name}` {kind}" for name, kind in stream.dtypes)
+def _columns(schema: str) -> dict[str, str]:
+    return {column.name: column.dataType.simpleString() for column in StructType.fromDDL(schema)}
 
 
 def _batches(query: StreamingQuery) -> int:

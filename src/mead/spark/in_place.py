@@ -1,0 +1,116 @@
+"""An operator that works where its rows are: one Python worker reads, works and writes, and Spark sees only names.
+
+To Spark it is a source whose tasks each return one row: the file that was written. Rows that travel through Spark pass
+from one Python worker to Java and on to the next two or three times in a micro-batch; here they do not leave the worker.
+Spark still decides what a micro-batch is, runs its tasks, repeats those that fail, and keeps the offsets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from mead.spark.log import StreamLog
+from mead.spark.log_sink import WRITTEN
+from mead.spark.probe import STAMP, Stamps
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+MOST_ROWS = 10_000
+"""In one Arrow batch, whatever the size of the micro-batch."""
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """What such an operator does."""
+
+    reader: DataSourceStreamReader
+    """Of its input."""
+    function: Callable[[pa.RecordBatch], pa.RecordBatch]
+    output: Path
+    """The folder of the log that it writes."""
+    schema: pa.Schema
+    """Of what it writes."""
+    stamps: Path | None
+    """A folder for the stamps of all its rows, if somebody wants them."""
+
+
+def source(name: str, operator: InPlace) -> type[DataSource]:
+    """A source of that name, for Spark to read."""
+
+    class OperatorDataSource(DataSource):
+        """The operator travels with the class: options are only text."""
+
+        @classmethod
+        def name(cls) -> str:
+            return name
+
+        def schema(self) -> str:
+            return WRITTEN
+
+        def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
+            del schema
+            return InPlaceReader(operator)
+
+    return OperatorDataSource
+
+
+class InPlaceReader(DataSourceStreamReader):
+    """Offsets and partitions are those of the input."""
+
+    def __init__(self, operator: InPlace) -> None:
+        self.operator = operator
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Of the input."""
+        return self.operator.reader.initialOffset()
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802
+        """Of the input."""
+        return self.operator.reader.latestOffset(start, limit)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Of the input."""
+        return self.operator.reader.partitions(start, end)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """To the input."""
+        self.operator.reader.commit(end)
+
+    def stop(self) -> None:
+        """Likewise."""
+        self.operator.reader.stop()
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """In a task: all of the work."""
+        operator, arrivals_us = self.operator, []
+
+        def worked() -> Iterator[pa.RecordBatch]:
+            for rows in operator.reader.read(partition):
+                for first in range(0, rows.num_rows, MOST_ROWS):
+                    some = rows.slice(first, MOST_ROWS)
+                    arrivals_us.append(some.column(STAMP).to_numpy(zero_copy_only=False))
+                    yield operator.function(some)
+
+        written = StreamLog(operator.output).write(worked(), operator.schema)
+        stamps = Stamps.of(np.concatenate(arrivals_us or [np.empty(0, dtype=np.int64)]))
+        note = stamps.note(_kept(stamps, operator.stamps))
+        yield pa.record_batch({"file": [written.file], "rows": [written.rows], "note": [json.dumps(note)]})
+
+
+def _kept(stamps: Stamps, folder: Path | None) -> str | None:
+    """The name of a file with all stamps."""
+    if folder is None or stamps.all_us is None:
+        return None
+    name = uuid4().hex
+    stamps.all_us.tofile(folder / name)
+    return name
