@@ -102,7 +102,8 @@ class OperatorKeys(Keys):
         default=None, description="what it does on Spark with every Arrow batch, module:name; default nothing"
     )
     transform: Function | None = Field(
-        default=None, description="in place of function: what it does with the whole stream, module:name; default nothing"
+        default=None,
+        description="in place of function: what it does with the whole stream, module:name; default nothing",
     )
     options: dict[str, Any] | None = Field(
         default=None, description="arguments of function or transform, which then make what is called; default none"

@@ -87,7 +87,9 @@ def _trace(keys: SourceKeys, beside: Path, duration_s: float | None) -> Trace:
     options = dict(generate.options)
     if not {"duration_s", "count"} & options.keys():
         if duration_s is None:
-            raise ConfigError("give duration_s or count, for the run has no end either", ("source", "generate", "options"))
+            raise ConfigError(
+                "give duration_s or count, for the run has no end either", ("source", "generate", "options")
+            )
         options["duration_s"] = duration_s * generate.speed
     try:
         return KINDS[generate.kind].build(**options).generate(np.random.default_rng(generate.seed))

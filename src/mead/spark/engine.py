@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import process_time, time_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mead.execute.shares import CpuUsage
 from mead.knowledge.allocation import Allocation
@@ -164,7 +164,8 @@ class SparkEngine:
             if state.arrived == state.completed:
                 state.heard_s = time_s
             elif time_s - state.heard_s > SILENT_S:
-                return f"{name} has completed nothing for {time_s - state.heard_s:.0f} s, with {state.arrived - state.completed} tuples waiting"
+                waiting = state.arrived - state.completed
+                return f"{name} has completed nothing for {time_s - state.heard_s:.0f} s, with {waiting} tuples waiting"
         return ""
 
     def _cpu_now(self) -> EngineCpu:
@@ -174,7 +175,8 @@ class SparkEngine:
 
 def java_pid(spark: SparkSession) -> int:
     """The process in which Spark's driver runs, and in local mode its tasks too."""
-    return int(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())  # noqa: SLF001 - Java alone knows
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Java alone knows
+    return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
 def _not_negative(values: FloatArray) -> FloatArray:

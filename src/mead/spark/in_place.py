@@ -96,6 +96,8 @@ class InPlaceReader(DataSourceStreamReader):
 
         def worked() -> Iterator[pa.RecordBatch]:
             for rows in operator.reader.read(partition):
+                if not isinstance(rows, pa.RecordBatch):
+                    raise TypeError(f"{type(operator.reader).__name__} does not read Arrow batches")
                 for first in range(0, rows.num_rows, MOST_ROWS):
                     some = rows.slice(first, MOST_ROWS)
                     arrivals_us.append(some.column(STAMP).to_numpy(zero_copy_only=False))

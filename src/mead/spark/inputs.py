@@ -12,13 +12,11 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader
-from pyspark.sql.types import StructType
 
 from mead.spark.log import StreamLog
 from mead.spark.log_source import LogDataSource
-from mead.spark.operators import OperatorError
+from mead.spark.operators import OperatorError, struct
 from mead.spark.probe import STAMP
 from mead.spark.progress import Progress
 from mead.spark.trace_source import TraceDataSource, times_us
@@ -179,6 +177,7 @@ class ForeignInput:
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
         """Only Spark can."""
         del tasks
+        return None
 
     def completed(self, progress: Progress) -> int:
         """Added up, for its offsets need not be numbers of rows."""
@@ -218,7 +217,7 @@ def _opened(spark: SparkSession, operator: str, source: type[DataSource], option
 def _reader(source: type[DataSource], options: Mapping[str, str]) -> tuple[DataSourceStreamReader, str]:
     opened = source(dict(options))
     columns = str(opened.schema())
-    return opened.streamReader(StructType.fromDDL(columns)), columns
+    return opened.streamReader(struct(columns)), columns
 
 
 def registered(spark: SparkSession, operator: str, source: type[DataSource]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
-_CLASSES: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+_LOADERS: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 """By Java machine and name. Python's bridge to Java takes classes of the same name for the same class."""
 
 
@@ -17,13 +17,18 @@ def class_loader(jvm: Any, source: str, parent: Any) -> Any:
     return compiler.getClassLoader()
 
 
+def loader(context: Any, source: str, name: str) -> Any:
+    """Knows the class of that name, compiled once for a Spark context, and all that Spark knows."""
+    jvm, loaders = context._jvm, _LOADERS.setdefault(context._gateway, {})  # noqa: SLF001 - the only way to Java
+    if name not in loaders:
+        loaders[name] = class_loader(jvm, source, jvm.org.apache.spark.util.Utils.getSparkClassLoader())
+    return loaders[name]
+
+
 def instance(context: Any, source: str, name: str) -> Any:
-    """A new object of that class, for a Spark context. It is compiled once."""
-    jvm, classes = context._jvm, _CLASSES.setdefault(context._gateway, {})  # noqa: SLF001 - the only way to Java
-    if name not in classes:
-        loader = class_loader(jvm, source, jvm.java.lang.Thread.currentThread().getContextClassLoader())
-        classes[name] = loader.loadClass(name)
+    """A new object of that class."""
+    jvm = context._jvm  # noqa: SLF001 - as above
     arrays = jvm.java.lang.reflect.Array
     no_types = arrays.newInstance(jvm.java.lang.Class.forName("java.lang.Class"), 0)
     no_values = arrays.newInstance(jvm.java.lang.Class.forName("java.lang.Object"), 0)
-    return classes[name].getDeclaredConstructor(no_types).newInstance(no_values)
+    return loader(context, source, name).loadClass(name).getDeclaredConstructor(no_types).newInstance(no_values)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from mead.spark.java_code import instance
+from mead.spark.java_code import loader
 from mead.spark.log import INDEX, StreamLog
 
 if TYPE_CHECKING:
@@ -24,61 +24,94 @@ if TYPE_CHECKING:
 WRITTEN = "file string, rows bigint, note string"
 """What a task says of what it has written; a note is JSON."""
 
-COMMITTER = "mead.LogCommitter"
+SINK = "mead.LogSink"
 
-COMMITTER_SOURCE = """
+SINK_SOURCE = """
 package mead;
 
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.OpenOption;
 import java.nio.file.Paths;
 import java.nio.file.StandardOpenOption;
-import java.util.List;
 import java.util.zip.CRC32;
-import org.apache.spark.api.java.function.VoidFunction2;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SQLContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.execution.streaming.Sink;
+import org.apache.spark.sql.sources.StreamSinkProvider;
+import org.apache.spark.sql.streaming.OutputMode;
 
-public class LogCommitter implements VoidFunction2 {
-    private String index;
-    private long last;
-
-    public void into(String index, int last) {
-        this.index = index;
-        this.last = last;
+public class LogSink implements StreamSinkProvider {
+    public Sink createSink(
+        SQLContext context,
+        scala.collection.immutable.Map options,
+        scala.collection.immutable.Seq columns,
+        OutputMode mode
+    ) {
+        return new Index((String) options.apply("index"), Long.parseLong((String) options.apply("last")));
     }
 
-    public void call(Object files, Object number) throws Exception {
-        long batch = ((Long) number).longValue();
-        List rows = ((Dataset) files).collectAsList();
-        if (batch <= last) {
-            return;
+    public static class Index implements Sink {
+        private final String index;
+        private long last;
+
+        Index(String index, long last) {
+            this.index = index;
+            this.last = last;
         }
-        StringBuilder content = new StringBuilder("[").append(batch).append(",[");
-        for (int i = 0; i < rows.size(); i++) {
-            Row row = (Row) rows.get(i);
-            content.append(i > 0 ? "," : "").append("[\\"").append(row.getString(0)).append("\\",");
-            content.append(row.getLong(1)).append(",").append(row.getString(2)).append("]");
+
+        public String name() {
+            return "mead-log";
         }
-        byte[] bytes = content.append("]]").toString().getBytes(StandardCharsets.UTF_8);
-        CRC32 checksum = new CRC32();
-        checksum.update(bytes);
-        String line = String.format("%08x ", new Object[]{Long.valueOf(checksum.getValue())});
-        ByteBuffer whole = ByteBuffer.wrap((line + new String(bytes, StandardCharsets.UTF_8) + "\\n").getBytes(StandardCharsets.UTF_8));
-        FileChannel log = FileChannel.open(Paths.get(index, new String[0]), new StandardOpenOption[]{StandardOpenOption.APPEND});
-        try {
-            while (whole.hasRemaining()) {
-                log.write(whole);
+
+        public org.apache.spark.sql.types.StructType schema() {
+            return new org.apache.spark.sql.types.StructType();
+        }
+
+        public java.util.Set capabilities() {
+            return java.util.Collections.emptySet();
+        }
+
+        public void addBatch(long batch, org.apache.spark.sql.Dataset files) {
+            InternalRow[] rows = ((Dataset) files).queryExecution().executedPlan().executeCollect();
+            if (batch <= last) {
+                return;
             }
-        } finally {
-            log.close();
+            StringBuilder content = new StringBuilder("[").append(batch).append(",[");
+            for (int i = 0; i < rows.length; i++) {
+                content.append(i > 0 ? ",[" : "[").append('"').append(rows[i].getUTF8String(0)).append('"');
+                content.append(",").append(rows[i].getLong(1)).append(",").append(rows[i].getUTF8String(2)).append("]");
+            }
+            String text = content.append("]]").toString();
+            CRC32 checksum = new CRC32();
+            checksum.update(text.getBytes(StandardCharsets.UTF_8));
+            String number = Long.toHexString(checksum.getValue());
+            append("00000000".substring(number.length()) + number + " " + text + "\\n");
+            last = batch;
         }
-        last = batch;
+
+        private void append(String line) {
+            ByteBuffer bytes = ByteBuffer.wrap(line.getBytes(StandardCharsets.UTF_8));
+            OpenOption[] options = {StandardOpenOption.APPEND};
+            try {
+                FileChannel log = FileChannel.open(Paths.get(index, new String[0]), options);
+                try {
+                    while (bytes.hasRemaining()) {
+                        log.write(bytes);
+                    }
+                } finally {
+                    log.close();
+                }
+            } catch (java.io.IOException error) {
+                throw new java.io.UncheckedIOException(index, error);
+            }
+        }
     }
 }
 """
-"""The same lines as `log` writes. A batch that comes again after a restart is worked on again, and not committed."""
+"""Writes the same lines as `log`. A batch that comes again after a restart is worked on again, and not committed."""
 
 
 def into_log(output: DataFrame, folder: Path) -> DataStreamWriter:
@@ -95,9 +128,9 @@ def into_log(output: DataFrame, folder: Path) -> DataStreamWriter:
 
 
 def committed(files: DataFrame, folder: Path) -> DataStreamWriter:
-    """The same for a stream whose rows are `WRITTEN` files."""
-    committer = instance(files.sparkSession.sparkContext, COMMITTER_SOURCE, COMMITTER)
-    committer.into(str(folder / INDEX), StreamLog(folder).repair())
-    writer = files.writeStream
-    writer._jwrite.foreachBatch(committer)  # noqa: SLF001 - the Python interface takes functions in Python only
-    return writer
+    """The same for a stream whose rows are `WRITTEN` files. Start it in the thread that has called this."""
+    context, last = files.sparkSession.sparkContext, StreamLog(folder).repair()
+    # Spark finds a sink by the name of its class, among those that the thread knows that starts the query.
+    jvm: Any = context._jvm  # noqa: SLF001 - the only way to Java
+    jvm.java.lang.Thread.currentThread().setContextClassLoader(loader(context, SINK_SOURCE, SINK))
+    return files.writeStream.format(SINK).option("index", str(folder / INDEX)).option("last", str(last))

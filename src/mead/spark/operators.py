@@ -51,7 +51,7 @@ class OnBatches:
 
         Otherwise a mistake would be noticed only when the first tuple has come.
         """
-        expected = to_arrow_schema(StructType.fromDDL(self.schema))
+        expected = arrow_schema(self.schema)
         try:
             made = self.function(pa.RecordBatch.from_pylist([], schema=columns))
         except Exception as error:
@@ -81,6 +81,19 @@ class OnStream:
         if not getattr(result, "isStreaming", False):
             raise OperatorError(f"operator {operator}: its transformation does not return a stream")
         return result
+
+
+def arrow_schema(columns: str) -> pa.Schema:
+    """Of columns and their types, as Spark writes them (DDL)."""
+    return to_arrow_schema(struct(columns))
+
+
+def struct(columns: str) -> StructType:
+    """The same as a type of Spark's."""
+    parsed = StructType.fromDDL(columns)
+    if not isinstance(parsed, StructType):
+        raise OperatorError(f"columns must be named and have types, such as `id bigint, line string`; got {columns!r}")
+    return parsed
 
 
 def _columns(schema: pa.Schema | str) -> str:

@@ -14,17 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
-
 from mead.execute.shares import ShareManager
 from mead.knowledge.pipeline import Pipeline
-from mead.spark.inputs import Input, LogInput, check_stamped
 from mead.spark.in_place import InPlace
 from mead.spark.in_place import source as in_place
+from mead.spark.inputs import Input, LogInput, check_stamped
 from mead.spark.log import StreamLog
 from mead.spark.log_sink import committed, into_log
-from mead.spark.operators import OnBatches, OperatorError, Work
+from mead.spark.operators import OnBatches, OperatorError, Work, arrow_schema, struct
 from mead.spark.probe import Stamps, probed
 from mead.spark.progress import Progress
 from mead.spark.tasks import PAUSED, order_tasks
@@ -85,7 +82,7 @@ class RunningPipeline:
             sources = self.predecessors(operator.name)
             if len(sources) > 1:
                 raise OperatorError(
-                    f"operator {operator.name}: it has {len(sources)} predecessors ({', '.join(sources)}), and a query has one"
+                    f"operator {operator.name}: it reads from {' and '.join(sources)}, and a query has one source"
                 )
 
     @property
@@ -200,11 +197,13 @@ class RunningPipeline:
         with own_workers(self.spark, operator, self.shares.group(operator)):
             reader = source.reader(tasks) if isinstance(work, OnBatches) else None
             if reader is not None and isinstance(work, OnBatches):
-                schema = work.check(to_arrow_schema(StructType.fromDDL(reader[1])), operator)
+                schema = work.check(arrow_schema(reader[1]), operator)
                 self._schemas[operator] = work.schema
                 stamps = self.folder / STAMPS if first else None
                 name = f"mead-operator-{operator}"
-                self.spark.dataSource.register(in_place(name, InPlace(reader[0], work.function, folder, schema, stamps)))
+                self.spark.dataSource.register(
+                    in_place(name, InPlace(reader[0], work.function, folder, schema, stamps))
+                )
                 writer = committed(self.spark.readStream.format(name).load(), folder)
             else:
                 stream = source.load(self.spark, operator, tasks)
@@ -246,7 +245,7 @@ class RunningPipeline:
 
 
 def _columns(schema: str) -> dict[str, str]:
-    return {column.name: column.dataType.simpleString() for column in StructType.fromDDL(schema)}
+    return {column.name: column.dataType.simpleString() for column in struct(schema)}
 
 
 def _batches(query: StreamingQuery) -> int:

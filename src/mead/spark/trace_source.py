@@ -37,9 +37,9 @@ class TraceDataSource(DataSource):
     """Arrivals by the wall clock.
 
     Options: ``path``, time stamps in microseconds (.npy); ``speed``, how many seconds of the trace pass in one (default
-    1); ``tasks``, a file with the number of tasks; ``warm_up``, a file that is there as long as the stream is to warm up
-    (default none); ``payload``, ``module:function`` that makes a record batch
-    from numbers of tuples, and ``payload_schema`` (DDL), its columns.
+    1); ``tasks``, a file with the number of tasks; ``warm_up``, a file that is there as long as the stream is to warm
+    up (default none); ``payload``, ``module:function`` that makes a record batch from numbers of tuples, and
+    ``payload_schema`` (DDL), its columns.
     """
 
     @classmethod
@@ -111,7 +111,7 @@ class TraceReader(DataSourceStreamReader):
     def _start_us(self, count: int) -> int:
         """When a stream must have begun whose arrival of that number is now."""
         times = times_us(self.path)
-        return self.now_us() - round(times[min(count, times.size - 1)] / self.speed)
+        return self.now_us() - int(times[min(count, times.size - 1)] / self.speed)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """As many as there are to be tasks, each with as many arrivals."""

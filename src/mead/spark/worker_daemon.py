@@ -54,8 +54,8 @@ def main() -> None:
     preload()
     from pyspark import daemon  # noqa: PLC0415 - so that the join comes before anything is loaded
 
-    daemon.worker = _without_noise(daemon.worker)  # type: ignore[attr-defined]
-    daemon.manager()  # type: ignore[no-untyped-call]
+    daemon.worker = _without_noise(daemon.worker)
+    daemon.manager()
 
 
 def _without_noise(worker: Callable[..., int]) -> Callable[..., int]:
