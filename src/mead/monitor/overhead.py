@@ -1,7 +1,7 @@
 """What a micro-batch costs whatever its size, learned while the pipeline runs.
 
-A micro-batch of n tuples takes ``overhead + n demand / cores``. The demand is learned from CPU time; what is left of the
-time that micro-batches took is their overhead. It is mostly the engine's, and grows when the machine is busy.
+A micro-batch of n tuples takes ``overhead + n demand / cores``. The demand is learned from CPU time; what is left of
+the time that micro-batches took is their overhead. It is mostly the engine's, and grows when the machine is busy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class OverheadEstimator:
     _seen_s: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT), repr=False)
 
     def add(self, batches: int, serving_s: float, work_s: float) -> None:
-        """One interval: how many micro-batches ended, how long they took, and how long their tuples alone would have."""
+        """One interval: how many micro-batches ended, how long they took, and their tuples alone would have taken."""
         if batches > 0:
             self._seen_s.append(max(serving_s - work_s, 0.0) / batches)
 

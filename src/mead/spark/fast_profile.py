@@ -5,7 +5,8 @@
 'true'
 
 Useful to any PySpark streaming application on one machine: this module needs nothing else of the package but the
-worker daemon, which it names, and a few lines around Spark's compiler. What each part brings: docs/how-to/speed-up-micro-batches.md.
+worker daemon, which it names, and a few lines around Spark's compiler. What each part brings:
+docs/how-to/speed-up-micro-batches.md.
 """
 
 from __future__ import annotations

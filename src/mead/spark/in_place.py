@@ -1,7 +1,7 @@
 """An operator that works where its rows are: one Python worker reads, works and writes, and Spark sees only names.
 
 To Spark it is a source whose tasks each return one row: the file that was written. Rows that travel through Spark pass
-from one Python worker to Java and on to the next two or three times in a micro-batch; here they do not leave the worker.
+from one Python worker to Java and on to the next, two or three times in a micro-batch; here they stay in the worker.
 Spark still decides what a micro-batch is, runs its tasks, repeats those that fail, and keeps the offsets.
 """
 
