@@ -5,10 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from statistics import median
 
 from mead.execute.detect import Opener
+from mead.execute.shares import ShareManager
 
 SPIN = (
     "import sys; from mead.execute.join import join_group; join_group(sys.argv[1]); print(flush=True)\nwhile True: pass"
@@ -17,6 +20,12 @@ SPIN = (
 SHARE = 0.2
 FREE_S = 0.2
 HELD_S = 0.6
+CHANGES = 5
+LOOK_S = 0.005
+RAISED = 0.5
+"""A process that gets so many cores has got its new share: more than twice the old one."""
+
+PATIENCE_S = 1.0
 TOLERANCE = 1.3
 """The unused time of one period may be used in the next, and periods do not begin when the clock is read."""
 
@@ -37,25 +46,48 @@ class ShareProbe:
 
 def probe_share(manager: Opener, share: float = SHARE) -> ShareProbe:
     """Try it; takes less than two seconds."""
-    with (
-        closing(manager(["probe"])) as shares,
-        subprocess.Popen(  # noqa: S603 - the program is the text above
-            [sys.executable, "-c", SPIN, shares.group("probe")], stdout=subprocess.PIPE
-        ) as child,
-    ):
+    with closing(manager(["probe"])) as shares, _spinning(shares):
+        free = _cores(shares, FREE_S)
+        shares.set_share("probe", share)
+        _cores(shares, HELD_S / 4)  # what it saved up before the limit
+        return ShareProbe(free, _cores(shares, HELD_S), share)
 
-        def cores(seconds: float) -> float:
-            before, began = shares.usage("probe"), time.perf_counter()
-            time.sleep(seconds)
-            after, passed_s = shares.usage("probe"), time.perf_counter() - began
-            return after.since(before).cpu_s / passed_s if after and before else 0.0
 
+def actuation_delay_s(manager: Opener, changes: int = CHANGES) -> float:
+    """From a change of share to the moment at which it shows, for a process that could use more; the median of some.
+
+    It shows when the process gets more than it could have had before. Where the machine is busy it takes longer, for a
+    share is what one may have, and no promise.
+    """
+    delays_s = []
+    with closing(manager(["probe"])) as shares, _spinning(shares):
+        for _ in range(changes):
+            shares.set_share("probe", SHARE)
+            _cores(shares, HELD_S / 4)
+            began_s = time.perf_counter()
+            shares.set_share("probe", 1.0)
+            while _cores(shares, LOOK_S) < RAISED and time.perf_counter() < began_s + PATIENCE_S:
+                continue
+            delays_s.append(time.perf_counter() - began_s)
+    return median(delays_s)
+
+
+@contextmanager
+def _spinning(shares: ShareManager) -> Iterator[None]:
+    """A process that uses all it gets."""
+    with subprocess.Popen(  # noqa: S603 - the program is the text above
+        [sys.executable, "-c", SPIN, shares.group("probe")], stdout=subprocess.PIPE
+    ) as child:
         try:
             if child.stdout:
                 child.stdout.readline()  # it has joined
-            free = cores(FREE_S)
-            shares.set_share("probe", share)
-            cores(HELD_S / 4)  # what it saved up before the limit
-            return ShareProbe(free, cores(HELD_S), share)
+            yield
         finally:
             child.kill()
+
+
+def _cores(shares: ShareManager, seconds: float) -> float:
+    before, began = shares.usage("probe"), time.perf_counter()
+    time.sleep(seconds)
+    after, passed_s = shares.usage("probe"), time.perf_counter() - began
+    return after.since(before).cpu_s / passed_s if after and before else 0.0

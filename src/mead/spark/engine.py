@@ -66,6 +66,10 @@ class SparkEngine:
         self.paths = monitors(self.pipeline.paths, self.pipeline.requirements)
         self.allocation = self.pipeline.most
         self.observed_s = 0.0
+        self._started = {name: self._usage(name) for name in self.states}
+        for name, state in self.states.items():
+            state.usage = self._started[name]
+            state.arrived = state.completed = self._done(name)
         self._java = java_pid(running.spark)
         self._cpu_start = self._cpu_now()
 
@@ -97,6 +101,10 @@ class SparkEngine:
         """What is spent outside the operators."""
         now, start = self._cpu_now(), self._cpu_start
         return EngineCpu(now.java_s - start.java_s, now.driver_s - start.driver_s)
+
+    def cpu_s(self, operator: str) -> float:
+        """CPU seconds of its workers since the start; 0 where nothing is measured."""
+        return self._usage(operator).since(self._started[operator]).cpu_s
 
     def close(self) -> None:
         """Listen no more."""
@@ -158,6 +166,14 @@ class SparkEngine:
         if not self.running.predecessors(name) and reading.backlog == 0:
             self.arrivals.known_until(time_ns() // 1000)  # an idle source has no micro-batches that could tell
         return reading
+
+    def _usage(self, operator: str) -> CpuUsage:
+        return self.running.shares.usage(operator) or NO_USAGE
+
+    def _done(self, operator: str) -> int:
+        """Rows that were completed before anybody looked: of the warm-up, or of a run that goes on."""
+        last = self.running.queries[operator].running.lastProgress
+        return 0 if last is None else self.running.inputs[operator].completed(Progress.parsed(last.json))
 
     def _silent(self, time_s: float) -> str:
         for name, state in self.states.items():

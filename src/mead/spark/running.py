@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS = "streams", "checkpoints", "tasks", "stamps", "results"
 WARM_UP = "warm-up"
-WARM_BATCHES = 10
+WARM_BATCHES = 40
 """After so many micro-batches of every operator its speed is more or less that of every day."""
 
 LANDING_S = 10
@@ -79,6 +79,8 @@ class RunningPipeline:
             edge = self.pipeline.returns[0]
             raise OperatorError(f"{self.pipeline.name}: Spark runs no loops, and {edge.source} leads to {edge.target}")
         for operator in self.pipeline.operators:
+            if operator.batches and operator.batches.max_tuples:
+                raise OperatorError(f"operator {operator.name}: on Spark a micro-batch takes all that waits, not max_tuples")
             sources = self.predecessors(operator.name)
             if len(sources) > 1:
                 raise OperatorError(
@@ -213,6 +215,9 @@ class RunningPipeline:
                 writer = into_log(output, folder)
             if operator not in self.sinks:
                 check_stamped(_columns(self._schemas[operator]), f"{operator}, whose output others read")
+            batches = self.pipeline.operator(operator).batches
+            if batches and batches.trigger_s:
+                writer = writer.trigger(processingTime=f"{round(1000 * batches.trigger_s)} milliseconds")
             checkpoint = str(self.folder / CHECKPOINTS / operator)
             return writer.queryName(operator).option("checkpointLocation", checkpoint).start()
 

@@ -27,7 +27,7 @@ from mead.spark.tasks import ordered_tasks, paused, spans
 
 FORMAT = "mead-trace"
 
-WARM_UP_PAUSE_US = 200_000
+WARM_UP_PAUSE_US = 20_000
 
 STAMPED = "id bigint, arrival_us bigint"
 """Every row has a number and the time of its arrival, in microseconds since 1970."""

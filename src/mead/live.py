@@ -1,0 +1,217 @@
+"""One run on Spark: queries, controller and monitor started together, watched, and ended together.
+
+The controller runs in a thread of its own. This thread looks after it and after the queries: what ends before its time
+is started again, and what is in force stays in force meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import inf
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+from mead.clock import WallClock
+from mead.execute.shares import ShareManager
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.round import Round
+from mead.loop import ControlLoop, Mode
+from mead.monitor.sketch import ResponseSketch
+from mead.plan.policy import Policy
+from mead.spark.engine import EngineCpu, SparkEngine
+from mead.spark.inputs import Input
+from mead.spark.operators import Work
+from mead.spark.running import RunningPipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WARM_UP_LIMIT_S = 180.0
+DRAIN_LIMIT_S = 60.0
+WATCH_S = 0.25
+"""So often queries and controller are looked at."""
+
+
+class Stopped(Exception):  # noqa: N818 - no error
+    """The run is over; the controller has nothing more to wait for."""
+
+
+class RunClock(WallClock):
+    """Real time until the run is stopped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stopped = Event()
+
+    def stop(self) -> None:
+        """Whoever waits, or will wait, is told."""
+        self._stopped.set()
+
+    def wait_until(self, time_s: float) -> None:
+        """Sleep until then. Raises Stopped if the run ends before."""
+        if self._stopped.wait(max(0.0, time_s - self.now_s())):
+            raise Stopped
+
+
+@dataclass(frozen=True, eq=False)
+class LiveResult:
+    """What happened, without warm-up and draining."""
+
+    pipeline: Pipeline
+    policy: str
+    mode: Mode
+    duration_s: float
+    rounds: Sequence[Round] = field(repr=False)
+    responses: Mapping[str, ResponseSketch] = field(repr=False)
+    """By path."""
+    start: Allocation
+    cpu: EngineCpu
+    """Spark itself, and the driver's Python process: controller, monitor and display."""
+    loop_s: float
+    """CPU seconds of the control loop alone, all its phases."""
+    operator_cpu_s: Mapping[str, float]
+    demands_s: Mapping[str, float]
+    """As learned."""
+    overheads_s: Mapping[str, float]
+    tuples: int
+    """That arrived at the source."""
+    restarts: Sequence[str]
+    drained: bool
+    """Whether everything that had arrived went through before the end."""
+
+    @property
+    def timeline(self) -> list[tuple[float, Allocation]]:
+        """When which allocation came into force."""
+        changes = [(0.0, self.start)]
+        for this in self.rounds:
+            if this.in_force is not None and this.in_force != changes[-1][1]:
+                changes.append((this.time_s, this.in_force))
+        return changes
+
+    @property
+    def cores(self) -> dict[str, float]:
+        """By operator, the time average of what it was given."""
+        ends_s = [time_s for time_s, _ in self.timeline[1:]] + [self.duration_s]
+        spans = [(end_s - start_s, held) for (start_s, held), end_s in zip(self.timeline, ends_s, strict=True)]
+        return {
+            operator.name: sum(length_s * held[operator.name].cores for length_s, held in spans) / self.duration_s
+            for operator in self.pipeline.operators
+        }
+
+    @property
+    def mean_cores(self) -> float:
+        """Per operator: the MEAD paper's CPU percentage, divided by 100."""
+        return sum(self.cores.values()) / len(self.cores)
+
+    @property
+    def changes(self) -> int:
+        """How often another allocation came into force."""
+        return sum(a != b for (_, a), (_, b) in pairwise(self.timeline))
+
+
+def run_live(
+    spark: SparkSession,
+    knowledge: Knowledge,
+    source: Input,
+    work: Mapping[str, Work],
+    folder: Path,
+    shares: ShareManager,
+    policy: Policy[Any],
+    *,
+    duration_s: float = inf,
+    mode: Mode = Mode.ACT,
+    kept_iats: int,
+    on_round: Callable[[Round, SparkEngine], None] = lambda *_: None,
+    on_wait: Callable[[str], None] = lambda _: None,
+) -> LiveResult:
+    """Run a pipeline under a policy until the time is over, or somebody interrupts it.
+
+    ``on_round`` is called in this thread, so that what it takes does not slow the controller down.
+    """
+    running = RunningPipeline(spark, knowledge.pipeline, source, work, folder, shares)
+    try:
+        on_wait("starting the queries")
+        running.start()
+        running.begin(WARM_UP_LIMIT_S, on_wait)
+        engine, clock = SparkEngine(running, kept_iats), RunClock()
+        rounds: list[Round] = []
+        made: SimpleQueue[Round] = SimpleQueue()
+        loop = ControlLoop(engine, policy, knowledge, clock, mode=mode, record=made.put, cpu_s=time.thread_time)
+        start = loop.allocation
+        try:
+            _watched(loop, clock, running, duration_s, _take(made, rounds, lambda this: on_round(this, engine)))
+        except KeyboardInterrupt:
+            on_wait("interrupted: ending in good order")
+        ended_s = min(clock.now_s(), duration_s)
+        clock.stop()
+        cpu, tuples = engine.cpu, engine.states[knowledge.pipeline.order[0]].arrived
+        on_wait("letting what has arrived go through")
+        drained = running.drain(DRAIN_LIMIT_S)
+        engine.observe(clock.now_s())
+        engine.close()
+        return LiveResult(
+            pipeline=knowledge.pipeline,
+            policy=policy.name,
+            mode=mode,
+            duration_s=ended_s,
+            rounds=rounds,
+            responses={path: monitor.whole for path, monitor in engine.paths.items()},
+            start=start,
+            cpu=cpu,
+            loop_s=sum(seconds for this in rounds for seconds in this.phase_s.values()),
+            operator_cpu_s={name: engine.cpu_s(name) for name in engine.states},
+            demands_s={name: one.demand_s for name, one in loop.demands.items()},
+            overheads_s={name: one.overhead_s for name, one in loop.overheads.items()},
+            tuples=tuples,
+            restarts=tuple(running.restarts),
+            drained=drained,
+        )
+    finally:
+        running.stop()
+
+
+def _watched(
+    loop: ControlLoop, clock: RunClock, running: RunningPipeline, duration_s: float, take: Callable[[], None]
+) -> None:
+    """Until the time is over, keep controller and queries alive."""
+
+    def control() -> None:
+        try:
+            loop.run(duration_s)
+        except Stopped:
+            return
+
+    controller = Thread(target=control, name="mead-controller", daemon=True)
+    controller.start()
+    while clock.now_s() < duration_s:
+        time.sleep(WATCH_S)
+        take()
+        running.revive()
+        if not controller.is_alive() and clock.now_s() < duration_s - loop.policy.interval_s:
+            running.restarts.append("the controller ended before its time and is started again")
+            controller = Thread(target=control, name="mead-controller", daemon=True)
+            controller.start()
+    controller.join(WATCH_S)
+    take()
+
+
+def _take(made: SimpleQueue[Round], rounds: list[Round], show: Callable[[Round], None]) -> Callable[[], None]:
+    """Fetch the rounds that the controller has put down."""
+
+    def take() -> None:
+        while True:
+            try:
+                this = made.get_nowait()
+            except Empty:
+                return
+            rounds.append(this)
+            show(this)
+
+    return take
