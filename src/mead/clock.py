@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from threading import Event
 from typing import Protocol
 
 
@@ -50,3 +51,24 @@ class WallClock:
     def wait_until(self, time_s: float) -> None:
         """Sleep until then."""
         time.sleep(max(0.0, time_s - self.now_s()))
+
+
+class Stopped(Exception):  # noqa: N818 - no error
+    """The run is over; the controller has nothing more to wait for."""
+
+
+class RunClock(WallClock):
+    """Real time until the run is stopped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stopped = Event()
+
+    def stop(self) -> None:
+        """Whoever waits, or will wait, is told."""
+        self._stopped.set()
+
+    def wait_until(self, time_s: float) -> None:
+        """Sleep until then. Raises Stopped if the run ends before."""
+        if self._stopped.wait(max(0.0, time_s - self.now_s())):
+            raise Stopped

@@ -13,10 +13,10 @@ from itertools import pairwise
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Event, Thread
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from mead.clock import WallClock
+from mead.clock import RunClock, Stopped
 from mead.execute.shares import ShareManager
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
@@ -37,27 +37,6 @@ WARM_UP_LIMIT_S = 180.0
 DRAIN_LIMIT_S = 60.0
 WATCH_S = 0.25
 """So often queries and controller are looked at."""
-
-
-class Stopped(Exception):  # noqa: N818 - no error
-    """The run is over; the controller has nothing more to wait for."""
-
-
-class RunClock(WallClock):
-    """Real time until the run is stopped."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._stopped = Event()
-
-    def stop(self) -> None:
-        """Whoever waits, or will wait, is told."""
-        self._stopped.set()
-
-    def wait_until(self, time_s: float) -> None:
-        """Sleep until then. Raises Stopped if the run ends before."""
-        if self._stopped.wait(max(0.0, time_s - self.now_s())):
-            raise Stopped
 
 
 @dataclass(frozen=True, eq=False)
