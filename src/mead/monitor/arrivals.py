@@ -50,8 +50,6 @@ class Arrivals:
             self._stamps_us[:keep] = self._stamps_us[self._size - keep : self._size].copy()
             self._size = keep
         stamps_us = stamps_us[-self._kept :]
-        if self._size + stamps_us.size > self._stamps_us.size:  # what overlapped was nearly all there is
-            self._size = 0
         self._stamps_us[self._size : self._size + stamps_us.size] = stamps_us
         self._size += stamps_us.size
 
@@ -59,10 +57,14 @@ class Arrivals:
         """Arrivals of which only stamps at some ranks are known: they are counted, but bring no inter-arrival times."""
         if self._first_us is None:
             self._first_us = int(at_ranks_us[0])
-        shares = np.linspace(0.0, 1.0, at_ranks_us.size)
-        edges_us = np.arange(at_ranks_us[0], at_ranks_us[-1] + BIN_US, BIN_US)
-        below = np.interp(edges_us, at_ranks_us, shares)
-        self._count(edges_us[:-1].astype(np.int64), rows * np.diff(below))
+        bins = np.arange(
+            (at_ranks_us[0] - self._first_us) // BIN_US,
+            (at_ranks_us[-1] - self._first_us) // BIN_US + 1,
+            dtype=np.int64,
+        )
+        starts_us = self._first_us + BIN_US * bins
+        below = np.interp(starts_us[1:], at_ranks_us, np.linspace(0.0, 1.0, at_ranks_us.size))
+        self._count(starts_us, rows * np.diff(below, prepend=0.0, append=1.0))
 
     def known_until(self, time_us: int) -> None:
         """Nothing that arrived before will still be added; only bins that are over count."""
@@ -83,9 +85,9 @@ class Arrivals:
 
     def _count(self, stamps_us: IntArray, weights: FloatArray | float) -> None:
         assert self._first_us is not None  # noqa: S101 - a fact, not a check
-        bins = np.maximum((stamps_us - self._first_us) // BIN_US, self._dropped_bins)
+        bins = (stamps_us - self._first_us) // BIN_US
         self._make_room(int(bins.max()) + 1)
-        np.add.at(self._bins, bins - self._dropped_bins, weights)
+        np.add.at(self._bins, np.maximum(bins - self._dropped_bins, 0), weights)
 
     def _make_room(self, bins: int) -> None:
         """Forget bins that are older than anybody asks for."""

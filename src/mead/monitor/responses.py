@@ -12,6 +12,9 @@ from mead.knowledge.requirement import Requirement
 from mead.models.arrays import FloatArray
 from mead.monitor.sketch import ResponseSketch
 
+SPREAD = 8
+"""Between two ranks of a micro-batch, response times are taken to be spread evenly: so many stand for all of them."""
+
 
 @dataclass(frozen=True, eq=False)
 class BatchResponses:
@@ -43,10 +46,11 @@ class PathMonitor:
     def add(self, batch: BatchResponses) -> None:
         """One micro-batch of the path's last operator."""
         self._new.append(batch)
-        middle_s = (batch.at_ranks_s[1:] + batch.at_ranks_s[:-1]) / 2
-        if middle_s.sum() > 0:  # the mean is known exactly: keep it
-            middle_s = middle_s * (batch.mean_s * middle_s.size / middle_s.sum())
-        self.whole.add(middle_s, batch.tuples / middle_s.size)
+        steps = batch.at_ranks_s.size - 1
+        spread_s = np.interp((np.arange(steps * SPREAD) + 0.5) / SPREAD, np.arange(steps + 1), batch.at_ranks_s)
+        if spread_s.sum() > 0:  # the mean is known exactly: keep it
+            spread_s = spread_s * (batch.mean_s * spread_s.size / spread_s.sum())
+        self.whole.add(spread_s, batch.tuples / spread_s.size)
 
     def reading(self) -> PathReading:
         """Of what came since the last."""

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mead.knowledge.observation import COUNT_BIN_S
+from mead.models.arrays import FloatArray, IntArray
+from mead.monitor.arrivals import COUNTED_BINS, Arrivals
+
+START_US = 1_700_000_000_000_000
+BIN_US = 100_000
+
+
+@st.composite
+def bunches(draw: st.DrawFn) -> list[IntArray]:
+    """Arrivals as tasks report them: each bunch in order, bunches in any order, with ties and overlaps."""
+    stamps = draw(st.lists(st.integers(0, 3_000_000), max_size=60))
+    tasks = draw(st.lists(st.integers(0, 6), min_size=len(stamps), max_size=len(stamps)))
+    parts = [[s for s, task in zip(stamps, tasks, strict=True) if task == n] for n in range(7)]
+    order = draw(st.permutations(parts))
+    return [START_US + np.array(sorted(part), dtype=np.int64) for part in order]
+
+
+def fed(parts: Sequence[IntArray], kept_iats: int = 1000) -> Arrivals:
+    arrivals = Arrivals(kept_iats)
+    for part in parts:
+        arrivals.add(part)
+    return arrivals
+
+
+def exact_counts(stamps_us: IntArray, first_us: int, until_us: int) -> FloatArray:
+    """By one histogram; what came before the first that was reported counts as come with it."""
+    bins = max(0, (until_us - first_us) // BIN_US)
+    edges = first_us + BIN_US * np.arange(bins + 1)
+    counted: FloatArray = np.histogram(np.maximum(stamps_us, first_us), edges)[0].astype(float)
+    if bins:  # the last bin of numpy has both its edges
+        counted[-1] -= np.sum(stamps_us == edges[-1])
+    return counted
+
+
+@given(bunches(), st.integers(1, 80))
+def test_iats_are_those_of_all_arrivals_in_order_however_they_were_reported(
+    parts: list[IntArray], kept_iats: int
+) -> None:
+    whole = np.sort(np.concatenate(parts))
+    exact_s = np.diff(whole)[-kept_iats:] / 1e6
+    assert np.array_equal(fed(parts, kept_iats).iats_s, exact_s)
+
+
+@given(bunches(), st.integers(0, 4_000_000))
+def test_counts_are_those_of_all_arrivals_however_they_were_reported(parts: list[IntArray], until_us: int) -> None:
+    arrivals, first = fed(parts), next((part for part in parts if part.size), None)
+    arrivals.known_until(START_US + until_us)
+    if first is None:
+        assert arrivals.counts.size == 0
+    else:
+        exact = exact_counts(np.concatenate(parts), int(first[0]), START_US + until_us)
+        assert np.array_equal(arrivals.counts, exact)
+
+
+def test_a_long_stream_keeps_the_last_iats_and_ten_minutes_of_counts() -> None:
+    rng = np.random.default_rng(1)
+    stamps_us = START_US + np.cumsum(rng.exponential(1e6 / 40, 60_000)).astype(np.int64)  # 25 minutes
+    arrivals = Arrivals(kept_iats=500)
+    for bunch in np.split(stamps_us, np.sort(rng.integers(0, stamps_us.size, 3000))):
+        arrivals.add(bunch)
+        if bunch.size:
+            arrivals.known_until(int(bunch[-1]))
+    assert np.array_equal(arrivals.iats_s, np.diff(stamps_us)[-500:] / 1e6)
+    exact = exact_counts(stamps_us, int(stamps_us[0]), int(stamps_us[-1]))[-COUNTED_BINS:]
+    assert arrivals.counts.size == 600 / COUNT_BIN_S
+    assert np.array_equal(arrivals.counts, exact)
+
+
+def test_a_source_that_is_silent_for_hours_has_counts_of_zero() -> None:
+    arrivals = fed([START_US + np.arange(10) * BIN_US])
+    arrivals.known_until(START_US + 5 * 3_600_000_000)
+    assert arrivals.counts.size == COUNTED_BINS
+    assert not arrivals.counts.any()
+    arrivals.add(np.array([START_US + 5 * 3_600_000_000 + 1]))
+    arrivals.known_until(START_US + 5 * 3_600_000_000 + BIN_US)
+    assert arrivals.counts[-1] == 1.0
+    assert arrivals.counts.sum() == 1.0
+
+
+def test_arrivals_older_than_anybody_asks_for_do_no_harm() -> None:
+    late_us = START_US + 2 * 3_600_000_000
+    arrivals = fed([np.array([START_US, late_us]), np.array([START_US + 5])], kept_iats=1)
+    arrivals.known_until(late_us + BIN_US)
+    assert arrivals.iats_s[-1] == (late_us - START_US - 5) / 1e6
+    assert arrivals.counts[-1] == 1.0
+
+
+@given(st.lists(st.integers(0, 2_000_000), min_size=50, max_size=400))
+def test_arrivals_known_at_some_ranks_only_are_all_counted_about_where_they_were(values: list[int]) -> None:
+    stamps_us = START_US + np.sort(np.array(values, dtype=np.int64))
+    ranks = np.round(np.linspace(0, 1, 17) * (stamps_us.size - 1)).astype(int)
+    arrivals = Arrivals(100)
+    arrivals.add_spread(stamps_us[ranks].astype(float), stamps_us.size)
+    arrivals.known_until(int(stamps_us[-1]) + 2 * BIN_US)
+    assert np.isclose(arrivals.counts.sum(), stamps_us.size)
+    exact = np.cumsum(exact_counts(stamps_us, int(stamps_us[0]), int(stamps_us[-1]) + 2 * BIN_US))
+    assert np.abs(np.cumsum(arrivals.counts) - exact).max() <= stamps_us.size / 16 + 2
+    assert arrivals.iats_s.size == 0
