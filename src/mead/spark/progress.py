@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -78,8 +79,17 @@ class Progress:
 
     @classmethod
     def parsed(cls, message: str) -> Progress:
-        """From Spark's own text."""
-        said = json.loads(message)
+        """From Spark's own text. Raises ValueError if it makes no sense."""
+        try:
+            progress = cls._read(json.loads(message))
+        except (AttributeError, KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"a message of a query is not understood: {message[:200]}") from error
+        if min(progress.batch, progress.rows, progress.done_us - progress.started_us, progress.took_s) < 0:
+            raise ValueError(f"{progress.query}: a message has numbers below 0: {message[:200]}")
+        return progress
+
+    @classmethod
+    def _read(cls, said: Any) -> Progress:
         durations = said["durationMs"]
         started = datetime.fromisoformat(said["timestamp"])
         before_ms = sum(durations.get(step, 0) for step in (*ENGINE_STEPS, "addBatch"))
@@ -108,7 +118,11 @@ class ProgressQueue:
 
     def fetch(self) -> list[Progress]:
         """In the order in which they came. A message that makes no sense is left out."""
-        return [Progress.parsed(message) for message in self._queue.drain().splitlines()]
+        sensible = []
+        for message in self._queue.drain().splitlines():
+            with suppress(ValueError):
+                sensible.append(Progress.parsed(message))
+        return sensible
 
     def close(self) -> None:
         """Listen no more."""
