@@ -68,6 +68,11 @@ class RunClock(WallClock):
         """Whoever waits, or will wait, is told."""
         self._stopped.set()
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the run is over."""
+        return self._stopped.is_set()
+
     def wait_until(self, time_s: float) -> None:
         """Sleep until then. Raises Stopped if the run ends before."""
         if self._stopped.wait(max(0.0, time_s - self.now_s())):

@@ -89,8 +89,11 @@ def recorded(
     options: Mapping[str, Any],
     workload: str,
     show: Callable[[Round], None],
+    *,
+    engine: str = "simulator",
+    mode: str = "act",
 ) -> Iterator[Callable[[Round], None]]:
-    """What shows every round of a simulated run and adds it to a history; without a file, it only shows."""
+    """What shows every round of a run and adds it to a history; without a file, it only shows."""
     from datetime import UTC, datetime
 
     from mead.knowledge.history.file import History
@@ -108,7 +111,9 @@ def recorded(
             options=options,
             workload=workload,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
-            batch=SHARED_COMMIT,
+            engine=engine,
+            mode=mode,
+            batch=SHARED_COMMIT if engine == "simulator" else 1,
         )
     except HistoryError as error:
         ctx.fail(str(error))

@@ -214,6 +214,14 @@ class PipelineFile:
         """What a policy may rely on."""
         return Knowledge(self.pipeline, self.keys.actuation_delay_s)
 
+    def with_options(self, operator: str, options: Mapping[str, Any]) -> PipelineFile:
+        """The same with other options of one operator's function."""
+        operators = tuple(
+            keys.model_copy(update={"options": dict(options)}) if keys.name == operator else keys
+            for keys in self.keys.operators
+        )
+        return PipelineFile(self.keys.model_copy(update={"operators": operators}))
+
     def _built(self, counts: Mapping[str, int]) -> Pipeline:
         """The pipeline of the first so many entries of every part."""
         first = {part: getattr(self.keys, part)[:count] for part, count in counts.items()}

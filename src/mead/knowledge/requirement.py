@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import inf
 
 WINDOW_S = 300.0
 """A requirement is to hold in every window of this length."""
+
+TEXT = re.compile(
+    r"\s*(?:mean|p(?P<percent>\d+(?:\.\d+)?))\s*<=?\s*(?P<bound>\d*\.?\d+(?:e[+-]?\d+)?)\s*(?P<unit>ms|s)\s*",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,19 @@ class Requirement:
             raise ValueError(f"requirement on {self.path}: the bound must be above 0 s; got {self.bound_s:g}")
         if self.percent is not None and not 0 < self.percent < 100:
             raise ValueError(f"requirement on {self.path}: a percentile lies between 0 and 100; got {self.percent:g}")
+
+    @classmethod
+    def parsed(cls, text: str, path: str) -> Requirement:
+        """From what people write.
+
+        >>> Requirement.parsed("p99.9 <= 250 ms", "parser>matcher")
+        Requirement(path='parser>matcher', bound_s=0.25, percent=99.9)
+        """
+        found = TEXT.fullmatch(text)
+        if found is None:
+            raise ValueError(f"a requirement reads like 'mean <= 0.5 s' or 'p95 <= 200 ms'; got {text!r}")
+        bound_s = float(found["bound"]) / (1000 if found["unit"].lower() == "ms" else 1)
+        return cls(path, bound_s, None if found["percent"] is None else float(found["percent"]))
 
     @property
     def statistic(self) -> str:

@@ -29,6 +29,8 @@ DEFAULT_OVERHEAD_S = 0.1
 """Of a micro-batch, before it has been learned."""
 
 ARRIVALS = "arrivals.npy"
+SPARE_S = 10.0
+"""Arrivals are generated for so much longer than the run: the first of them serve to warm up."""
 
 
 def live_pipeline(pipeline: Pipeline) -> Pipeline:
@@ -90,7 +92,7 @@ def _trace(keys: SourceKeys, beside: Path, duration_s: float | None) -> Trace:
             raise ConfigError(
                 "give duration_s or count, for the run has no end either", ("source", "generate", "options")
             )
-        options["duration_s"] = duration_s * generate.speed
+        options["duration_s"] = (duration_s + SPARE_S) * generate.speed
     try:
         return KINDS[generate.kind].build(**options).generate(np.random.default_rng(generate.seed))
     except (GeneratorError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The embedded log as a source and a sink of streaming queries."""
+"""The embedded log as a source of streaming queries. For the way into it see `log_sink`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceStreamArrowWriter,
-    DataSourceStreamReader,
-    InputPartition,
-    WriterCommitMessage,
-)
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from mead.spark.log import Piece, StreamLog, Written
+from mead.spark.log import Piece, StreamLog
 from mead.spark.tasks import ordered_tasks, paused
 
 FORMAT = "mead-log"
@@ -27,8 +20,8 @@ FORMAT = "mead-log"
 class LogDataSource(DataSource):
     """A log by its folder.
 
-    Options: ``path``, the folder; to read also ``schema`` (DDL), ``consumer``, a name under which rows are kept, and
-    ``tasks``, a file with the number of tasks.
+    Options: ``path``, the folder; ``schema`` (DDL); ``consumer``, a name under which rows are kept; ``tasks``, a file
+    with the number of tasks.
     """
 
     @classmethod
@@ -44,11 +37,6 @@ class LogDataSource(DataSource):
         """Rows from the log."""
         del schema
         return LogReader(Path(self.options["path"]), self.options["consumer"], Path(self.options["tasks"]))
-
-    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: FBT001, N802
-        """Rows into the log."""
-        del overwrite
-        return LogWriter(Path(self.options["path"]), to_arrow_schema(schema))
 
 
 @dataclass
@@ -91,34 +79,3 @@ class LogReader(DataSourceStreamReader):
     def commit(self, end: dict[str, int]) -> None:
         """What lies below has been dealt with."""
         self.log.consumed(self.consumer, end["rows"])
-
-
-@dataclass
-class Message(WriterCommitMessage):
-    """What a task has written."""
-
-    written: Written
-
-
-class LogWriter(DataSourceStreamArrowWriter):
-    """Every task writes a file; the driver adds them to the log under the number of the batch."""
-
-    def __init__(self, folder: Path, schema: pa.Schema) -> None:
-        self.log, self.arrow_schema = StreamLog(folder), schema
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Message:
-        """In a task."""
-        return Message(self.log.write(iterator, self.arrow_schema))
-
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - PySpark's name
-        """All files of a batch, at once."""
-        self.log.commit(batchId, _written(messages))
-
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """None of them."""
-        del batchId
-        self.log.abort(_written(messages))
-
-
-def _written(messages: list[WriterCommitMessage | None]) -> list[Written]:
-    return [message.written for message in messages if isinstance(message, Message)]

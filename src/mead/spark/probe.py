@@ -16,7 +16,7 @@ import numpy as np
 from mead.models.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 OBSERVATION = "mead"
 STAMP = "arrival_us"
@@ -47,6 +47,17 @@ class Stamps:
         mean_us = float(stamps_us[0]) + float((stamps_us - stamps_us[0]).mean())
         all_us = stamps_us if stamps_us.size <= MOST_STAMPS else None
         return cls(stamps_us.size, mean_us, at_ranks_us.astype(float), all_us)
+
+    @classmethod
+    def spread(cls, rows: int, first_us: float, last_us: float) -> Stamps:
+        """Of rows of which no more is known than that they came in this time: taken to be spread evenly.
+
+        >>> Stamps.spread(4, 0.0, 100.0).all_us
+        array([12, 37, 62, 87])
+        """
+        few = rows <= MOST_STAMPS
+        all_us = (first_us + (np.arange(rows) + 0.5) / rows * (last_us - first_us)).astype(np.int64) if few else None
+        return cls(rows, (first_us + last_us) / 2, first_us + RANKS * (last_us - first_us), all_us)
 
     @classmethod
     def observed(cls, observed: Mapping[str, Any]) -> Stamps:
@@ -108,7 +119,7 @@ class Stamps:
         )
 
 
-def probed(stream: DataFrame, *, every_stamp: bool, stamp: str = STAMP) -> DataFrame:
+def probed(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STAMP) -> DataFrame:
     """The same rows, with their stamps aggregated on the way. ``every_stamp`` is for where they enter the pipeline."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 - pandas and all; workers and commands load this module too
 
@@ -121,3 +132,16 @@ def probed(stream: DataFrame, *, every_stamp: bool, stamp: str = STAMP) -> DataF
         few = sql.count(sql.lit(1)) <= MOST_STAMPS
         aggregates.append(sql.when(few, sql.collect_list(stamp)).alias("all_us"))
     return stream.observe(OBSERVATION, *aggregates)
+
+
+def stamped(stream: DataFrame, column: str) -> DataFrame:
+    """The same rows, for `mead.attach`: this column (timestamp, or bigint in microseconds) says when they arrived."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415 - as above
+
+    kinds = dict(stream.dtypes)
+    if kinds.get(column) == "timestamp":
+        return probed(stream, every_stamp=True, stamp=sql.unix_micros(column))
+    if kinds.get(column) == "bigint":
+        return probed(stream, every_stamp=True, stamp=sql.col(column))
+    had = f"is {kinds[column]}" if column in kinds else f"is not among {', '.join(kinds)}"
+    raise ValueError(f"a stamp is a column of type timestamp, or bigint in microseconds; {column} {had}")

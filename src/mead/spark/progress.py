@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from mead.spark.java_code import instance
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 LISTENER = "mead.ProgressQueue"
 
@@ -63,6 +65,8 @@ class Progress:
 
     query: str
     """Its name."""
+    run: str
+    """Of the query: a new one whenever it is started."""
     batch: int
     rows: int
     started_us: int
@@ -97,6 +101,7 @@ class Progress:
         started_us = round(started.timestamp() * 1e6)
         return cls(
             query=said["name"] or "",
+            run=said["runId"],
             batch=said["batchId"],
             rows=said["numInputRows"],
             started_us=started_us,
@@ -112,8 +117,19 @@ class ProgressQueue:
     """Messages of all queries of a session since the last time that they were fetched."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._streams = spark._jsparkSession.streams()  # noqa: SLF001 - listeners in Java have no Python interface
-        self._queue = instance(spark.sparkContext, LISTENER_SOURCE, LISTENER)
+        self._listen(spark.sparkContext, spark._jsparkSession)  # noqa: SLF001 - see _listen
+
+    @classmethod
+    def around(cls, context: SparkContext, query: StreamingQuery) -> ProgressQueue:
+        """The same for the session in which a query runs, whichever that is."""
+        queue = object.__new__(cls)
+        queue._listen(context, query._jsq.sparkSession())
+        return queue
+
+    def _listen(self, context: SparkContext, session: Any) -> None:
+        """In Java, where listeners need no second process."""
+        self._streams = session.streams()
+        self._queue = instance(context, LISTENER_SOURCE, LISTENER)
         self._streams.addListener(self._queue)
 
     def fetch(self) -> list[Progress]:

@@ -80,7 +80,7 @@ class RunningPipeline:
             raise OperatorError(f"{self.pipeline.name}: Spark runs no loops, and {edge.source} leads to {edge.target}")
         for operator in self.pipeline.operators:
             if operator.batches and operator.batches.max_tuples:
-                raise OperatorError(f"operator {operator.name}: on Spark a micro-batch takes all that waits, not max_tuples")
+                raise OperatorError(f"operator {operator.name}: a micro-batch of Spark takes all that waits; no max_tuples")
             sources = self.predecessors(operator.name)
             if len(sources) > 1:
                 raise OperatorError(

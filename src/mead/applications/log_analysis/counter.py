@@ -3,7 +3,7 @@
 Every batch is counted where it is, in the operator's Python workers, so that only its counts are sent to where the
 totals are kept. Those are Spark's state: they survive a restart from the checkpoint exactly.
 
-The result is a stream of new totals to append, because sinks written in Python, and Parquet files, take nothing else:
+The result is a stream of new totals to append, because the log between operators, and Parquet files, take nothing else:
 of several rows with the same component and level the one with the highest count is the last.
 """
 

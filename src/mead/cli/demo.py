@@ -1,0 +1,62 @@
+"""``mead demo``: the main job, from bursty arrivals to a report, with nothing to prepare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mead.cli.terminal import AsJson, print_json
+
+DURATION_S = 150.0
+
+
+def demo(
+    ctx: typer.Context,
+    *,
+    duration: Annotated[float, typer.Option(min=10.0, metavar="SECONDS", help="How long arrivals come.")] = DURATION_S,
+    policy: Annotated[str, typer.Option(metavar="NAME", help="Who decides; see `mead run --help`.")] = "adaptive",
+    folder: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where everything is kept; default a new one in runs/.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Analyze log lines that come in bursts, on local Spark, auto-scaled live: a few minutes, nothing to prepare.
+
+    Three operators parse lines, count them, and search them for hundreds of patterns. The path to the matches must
+    answer within 0.75 s in the mean. Watch how the share of each operator follows the load, and what is saved.
+    """
+    from mead.applications.log_analysis.calibration import calibrate
+    from mead.cli.live import LiveOptions, new_folder, print_report, run_file, write_report
+    from mead.config.keys import ConfigError
+    from mead.config.pipeline_file import read_pipeline
+    from mead.config.policy_choice import chosen_policy
+    from mead.evaluate.full_share import full_share
+    from mead.loop import Mode
+
+    measured = calibrate()
+    shipped = Path(__file__).parents[1] / "applications" / "log_analysis" / "pipeline.yaml"
+    file = read_pipeline(shipped).with_options("matcher", {"tried": measured.tried(DEMAND_S)})
+    try:
+        options = chosen_policy(file.policy, policy, [])
+    except ConfigError as error:
+        ctx.fail(str(error))
+    folder = folder or new_folder("demo")
+    report = run_file(ctx, file, shipped.parent, LiveOptions(options, Mode.ACT, duration, folder, quiet=as_json))
+    full = full_share(report.result, folder / "arrivals.npy")
+    notes = [full.sentence(report)]
+    page = write_report(report, folder, notes)
+    if as_json:
+        print_json(report.as_json() | {"full_share": full.as_json(), "folder": str(folder), "report": str(page)})
+        return
+    print_report(report)
+    for line in notes:
+        typer.echo(line)
+    typer.echo(f"Report: {page}")
+    typer.echo(f"Results (Parquet): {folder / 'results'}")
+    typer.echo(f"Every decision: mead history {folder / 'history.sqlite'} --run -1 --changes")
+
+
+DEMAND_S = 0.0015
+"""CPU time that the matcher takes for a line on this machine: as many patterns are tried as that needs."""

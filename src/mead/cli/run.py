@@ -1,0 +1,73 @@
+"""``mead run``: a pipeline on Spark under the control loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from mead.cli.inputs import POLICY_NAMES, PipelinePath, read_pipeline_or_fail
+from mead.cli.terminal import AsJson, print_json
+
+
+def run(
+    ctx: typer.Context,
+    pipeline: PipelinePath,
+    *,
+    policy: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"{', '.join(POLICY_NAMES)}; default the one of the pipeline file."),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="An option of the policy, see below; may be repeated."),
+    ] = None,
+    mode: Annotated[
+        Literal["observe", "advise", "act"],
+        typer.Option(help="Only look, say what would be done, or do it. The first day is for observe and advise."),
+    ] = "act",
+    duration: Annotated[
+        float | None, typer.Option(min=1.0, metavar="SECONDS", help="End after this; default until Ctrl-C.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Checkpoints, streams, results, history and report; a run that was killed goes on here.",
+        ),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Where Spark runs.  [default: all cores of this machine]", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a pipeline on Spark and keep its response times within what is required.
+
+    Ctrl-C ends it in good order: what has arrived goes through, and no process and no control group stays behind.
+
+    Example: `mead run my-pipeline.yaml --mode advise --duration 600`
+    """
+    from mead.cli.live import LiveOptions, new_folder, print_report, run_file, write_report
+    from mead.config.keys import ConfigError
+    from mead.config.policy_choice import chosen_policy
+    from mead.loop import Mode
+
+    file = read_pipeline_or_fail(ctx, pipeline)
+    try:
+        options = chosen_policy(file.policy, policy, option or [])
+    except ConfigError as error:
+        ctx.fail(str(error))
+    folder = folder or new_folder(file.pipeline.name)
+    report = run_file(
+        ctx, file, pipeline.parent, LiveOptions(options, Mode(mode), duration, folder, master, quiet=as_json)
+    )
+    page = write_report(report, folder, [f"Run of {pipeline.name}, policy {options.name}, mode {mode}."])
+    if as_json:
+        print_json(report.as_json() | {"folder": str(folder), "report": str(page)})
+        return
+    print_report(report)
+    typer.echo(f"Report: {page}")
+    typer.echo(f"Results (Parquet): {folder / 'results'}")
+    typer.echo(f"Every decision: mead history {folder / 'history.sqlite'} --run -1 --changes")
