@@ -19,7 +19,7 @@ def spark() -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     builder = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master("local[2,4]")  # tasks are tried again, as in production: workers are killed here
         .appName("tests")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "1g")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mead.spark.log import LogError, StreamLog, Written
+from mead.spark.log import LogError, StreamLog, Written, _line
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -132,6 +132,47 @@ def test_offsets_go_on_after_everything_was_removed(tmp_path: Path) -> None:
     assert (log.start, log.end) == (4, 7)
     fresh = StreamLog(tmp_path)
     assert numbers(fresh, 4, 7) == [4, 5, 6]
+
+
+def noted(log: StreamLog, batch: int, notes: list[object]) -> None:
+    """A batch as the sink in Java commits it: with what its tasks have noted."""
+    files = [(written(log, range(2)).file, 2, note) for note in notes]
+    with (log.folder / "index").open("ab") as index:
+        index.write(_line(batch, files))
+
+
+def test_what_tasks_have_noted_is_told_once_to_those_who_asked_for_notes(tmp_path: Path) -> None:
+    log, deaf = StreamLog(tmp_path, keep_notes=True), StreamLog(tmp_path)
+    filled(tmp_path, [[3]])
+    for batch in (1, 2, 3):
+        noted(log, batch, [{"rows": batch}, None, {"rows": 5}])
+    assert log.notes(0) == [], "a batch without notes"
+    assert log.notes(2) == [{"rows": 2}, {"rows": 5}]
+    assert log.notes(2) == []
+    assert log.notes(1) == [], "earlier batches are forgotten with a later one"
+    assert log.notes(3) == [{"rows": 3}, {"rows": 5}]
+    assert log.notes(4) == []
+    assert deaf.notes(3) == []
+    assert deaf.end == log.end == 3 + 3 * 6
+
+
+def test_a_repair_removes_what_a_crash_has_left_and_nothing_else(tmp_path: Path) -> None:
+    filled(tmp_path, [[2], [3]])
+    crashed = StreamLog(tmp_path)
+    orphan = written(crashed, range(9))
+    with (tmp_path / "index").open("ab") as index:
+        index.write(_line(2, [(orphan.file, 9, None)])[:-5])
+    assert StreamLog(tmp_path).repair() == 1
+    log = StreamLog(tmp_path)
+    assert numbers(log, 0, log.end) == [0, 1, 2, 3, 4]
+    assert not (tmp_path / "data" / orphan.file).exists()
+    noted(log, 2, [None])
+    assert StreamLog(tmp_path).end == 7, "the next line stands on its own"
+
+
+def test_a_log_that_is_not_there_needs_no_repair(tmp_path: Path) -> None:
+    assert StreamLog(tmp_path / "new").repair() == -1
+    assert (tmp_path / "new" / "index").exists(), "the sink only appends"
 
 
 KILLED = """

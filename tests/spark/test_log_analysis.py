@@ -11,6 +11,7 @@ import pytest
 
 from mead.applications.log_analysis.counter import count
 from mead.spark.log import StreamLog
+from mead.spark.log_sink import into_log
 from mead.spark.log_source import LogDataSource
 
 if TYPE_CHECKING:
@@ -33,12 +34,11 @@ def run(spark: SparkSession, tmp_path: Path) -> Callable[[], Totals]:
     (tmp_path / "tasks").write_text("2")
     schema = "component string, level string"
     reading = {"path": f"{tmp_path}/in", "schema": schema, "consumer": "counter", "tasks": f"{tmp_path}/tasks"}
-    writing = {"path": f"{tmp_path}/out", "checkpointLocation": f"{tmp_path}/checkpoint"}
     output = StreamLog(tmp_path / "out")
 
     def once() -> Totals:
         lines = spark.readStream.format("mead-log").options(**reading).load()
-        query = count(lines).writeStream.format("mead-log").options(**writing).outputMode("append").start()
+        query = into_log(count(lines), output.folder).option("checkpointLocation", f"{tmp_path}/checkpoint").start()
         query.processAllAvailable()
         query.stop()
         batches = [batch for pieces in output.pieces(0, output.end, 1) for batch in output.read(pieces)]

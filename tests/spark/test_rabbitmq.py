@@ -15,7 +15,7 @@ import pytest
 from tests.spark.rabbitmq import why_no_broker
 
 from mead.spark.log import StreamLog
-from mead.spark.log_source import LogDataSource
+from mead.spark.log_sink import into_log
 from mead.spark.rabbitmq_broker import PrivateBroker
 from mead.spark.rabbitmq_connection import Connection, RabbitError
 from mead.spark.rabbitmq_place import KEPT, Place
@@ -52,8 +52,7 @@ def _fresh_connections() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def sources(spark: SparkSession) -> SparkSession:
-    for source in (LogDataSource, RabbitDataSource):
-        spark.dataSource.register(source)
+    spark.dataSource.register(RabbitDataSource)
     return spark
 
 
@@ -109,8 +108,8 @@ def into(rows: DataFrame, folder: Path, name: str, sink: str, options: dict[str,
     return writer.option("checkpointLocation", str(folder / f"{name}.checkpoint")).start()
 
 
-def into_log(rows: DataFrame, folder: Path) -> StreamingQuery:
-    return into(rows, folder, "log", "mead-log", {"path": str(folder / "log")})
+def logged(rows: DataFrame, folder: Path) -> StreamingQuery:
+    return into_log(rows, folder / "log").option("checkpointLocation", str(folder / "log.checkpoint")).start()
 
 
 def wait_for(log: StreamLog, rows: int, query: StreamingQuery) -> None:
@@ -129,7 +128,7 @@ def column(log: StreamLog, name: str) -> list[Any]:
 def test_every_message_reaches_the_log_once(sources: SparkSession, full: Place, folder: Path, tasks: int) -> None:
     order_tasks(folder / "tasks", tasks)
     log = StreamLog(folder / "log")
-    query = into_log(streamed(sources, full, folder, value="string"), folder)
+    query = logged(streamed(sources, full, folder, value="string"), folder)
     try:
         wait_for(log, MESSAGES, query)
     finally:
@@ -189,7 +188,7 @@ def test_a_broker_that_is_killed_in_mid_stream_costs_nothing(
     publish(place, numbered(0, FEW))
     before = all_of(place, folder)
     log = StreamLog(folder / "log")
-    query = into_log(streamed(sources, place, folder), folder)
+    query = logged(streamed(sources, place, folder), folder)
     restarted, published = Event(), [FEW]
 
     def publish_all_along() -> None:
@@ -350,7 +349,7 @@ def test_what_cannot_be_reached_is_told_in_one_line(
 def test_a_query_without_a_broker_ends_with_that_line(sources: SparkSession, folder: Path) -> None:
     from pyspark.errors import StreamingQueryException
 
-    query = into_log(streamed(sources, Place("amqp://guest:guest@127.0.0.1:9/", "none"), folder), folder)
+    query = logged(streamed(sources, Place("amqp://guest:guest@127.0.0.1:9/", "none"), folder), folder)
     with pytest.raises(StreamingQueryException, match=r"no connection to amqp://127\.0\.0\.1:9/: is RabbitMQ running"):
         query.awaitTermination(int(PATIENCE_S))
 

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 from mead.spark.log import StreamLog
+from mead.spark.log_sink import into_log
 from mead.spark.log_source import LogDataSource
-from mead.spark.tasks import order_tasks
-from mead.spark.trace_source import TraceDataSource, TraceReader
+from mead.spark.tasks import PAUSED, order_tasks
+from mead.spark.trace_source import WARM_UP_PAUSE_US, TraceDataSource, TraceReader
 from mead.workload.log_lines import log_lines
 
 if TYPE_CHECKING:
@@ -55,9 +56,8 @@ def logged(spark: SparkSession, folder: Path, schema: str) -> DataFrame:
     return spark.readStream.format("mead-log").options(**options).load()
 
 
-def into_log(rows: DataFrame, folder: Path, name: str) -> StreamingQuery:
-    writer = rows.writeStream.format("mead-log").option("path", str(folder / name))
-    return writer.option("checkpointLocation", str(folder / f"{name}.checkpoint")).start()
+def started(rows: DataFrame, folder: Path, name: str) -> StreamingQuery:
+    return into_log(rows, folder / name).option("checkpointLocation", str(folder / f"{name}.checkpoint")).start()
 
 
 def wait_for(log: StreamLog, rows: int, *queries: StreamingQuery) -> None:
@@ -80,8 +80,8 @@ def test_every_arrival_goes_through_two_queries_once(sources: SparkSession, fold
             yield pa.record_batch({"id": batch["id"], "arrival_us": batch["arrival_us"], "length": long})
 
     lines, results = StreamLog(folder / "lines"), StreamLog(folder / "lengths")
-    first = into_log(traced(sources, folder), folder, "lines")
-    second = into_log(
+    first = started(traced(sources, folder), folder, "lines")
+    second = started(
         logged(sources, folder, "id bigint, arrival_us bigint, line string").mapInArrow(
             lengths, "id bigint, arrival_us bigint, length bigint"
         ),
@@ -104,10 +104,10 @@ def test_every_arrival_goes_through_two_queries_once(sources: SparkSession, fold
 
 def test_a_query_that_is_started_again_goes_on_where_it_was(sources: SparkSession, folder: Path) -> None:
     lines = StreamLog(folder / "lines")
-    query = into_log(traced(sources, folder), folder, "lines")
+    query = started(traced(sources, folder), folder, "lines")
     wait_for(lines, 1, query)
     query.stop()
-    again = into_log(traced(sources, folder), folder, "lines")
+    again = started(traced(sources, folder), folder, "lines")
     try:
         wait_for(lines, ARRIVALS, again)
     finally:
@@ -143,3 +143,54 @@ def test_a_faster_stream_squeezes_the_gaps(folder: Path) -> None:
     rows = [b for part in reader.partitions(start, end) for b in reader.read(part)]
     stamps = [stamp for batch in rows for stamp in batch["arrival_us"].to_pylist()]
     assert stamps == [500 * n for n in range(11)]
+
+
+def test_nothing_is_let_in_while_no_task_is_ordered(folder: Path) -> None:
+    now_us = [0]
+    reader = TraceReader(folder / "trace.npy", 1.0, folder / "tasks", None, lambda: now_us[0])
+    start = reader.initialOffset()
+    now_us[0] = 10_000
+    order_tasks(folder / "tasks", PAUSED)
+    assert reader.latestOffset(start, None) == start
+    order_tasks(folder / "tasks", 1)
+    assert reader.latestOffset(start, None)["count"] == 6
+
+
+def test_the_first_arrivals_warm_up_one_at_a_time_and_then_the_trace_takes_its_course(folder: Path) -> None:
+    now_us = [1_000_000]
+    (folder / "warm-up").touch()
+    reader = TraceReader(folder / "trace.npy", 1.0, folder / "tasks", None, lambda: now_us[0], folder / "warm-up")
+    offset, stamps, counts = reader.initialOffset(), [], []
+    for _ in range(8):
+        end = reader.latestOffset(offset, None)
+        rows = [batch for part in reader.partitions(offset, end) for batch in reader.read(part)]
+        stamps += [stamp for batch in rows for stamp in batch["arrival_us"].to_pylist()]
+        counts.append(end["count"])
+        offset = end
+        now_us[0] += WARM_UP_PAUSE_US // 2
+    assert counts == [1, 1, 2, 2, 3, 3, 4, 4], "one after every pause"
+    assert stamps == [1_000_000 + n * WARM_UP_PAUSE_US for n in range(4)], "each as if it came just then"
+    (folder / "warm-up").unlink()
+    began_us = now_us[0]
+    offset = reader.latestOffset(offset, None)
+    assert offset["count"] == 5, "the trace begins with the next arrival"
+    now_us[0] += 20_000
+    end = reader.latestOffset(offset, None)
+    rows = [batch for part in reader.partitions(offset, end) for batch in reader.read(part)]
+    assert [s for batch in rows for s in batch["arrival_us"].to_pylist()] == [began_us + 2000 * n for n in range(1, 11)]
+    (folder / "warm-up").touch()
+    assert reader.latestOffset(end, None) == end, "it does not warm up twice"
+
+
+def test_a_warm_up_that_lasts_longer_than_the_trace_ends_with_it(folder: Path) -> None:
+    now_us = [0]
+    np.save(folder / "short.npy", np.arange(2, dtype=np.int64))
+    (folder / "warm-up").touch()
+    reader = TraceReader(folder / "short.npy", 1.0, folder / "tasks", None, lambda: now_us[0], folder / "warm-up")
+    offset = reader.initialOffset()
+    for _ in range(5):
+        offset = reader.latestOffset(offset, None)
+        now_us[0] += WARM_UP_PAUSE_US
+    assert offset["count"] == 2
+    (folder / "warm-up").unlink()
+    assert reader.latestOffset(offset, None)["count"] == 2

@@ -1,0 +1,124 @@
+"""How many rows have come and are done, as every input tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mead.spark.inputs import ForeignInput, LogInput, TraceInput, check_stamped, offset_sum
+from mead.spark.log import StreamLog
+from mead.spark.operators import OperatorError
+from mead.spark.progress import Progress
+from mead.spark.tasks import PAUSED, order_tasks
+
+SCHEMA = pa.schema([("number", pa.int64())])
+
+
+def progress(end: Mapping[str, Any], latest: Mapping[str, Any] | None = None, rows: int = 0) -> Progress:
+    """Of a micro-batch that has read until there."""
+    values: dict[str, Any] = dict.fromkeys(Progress.__dataclass_fields__)
+    return Progress(**{**values, "query": "parser", "rows": rows, "end_offset": end, "latest_offset": latest})
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A hundred arrivals, 10 ms apart."""
+    np.save(tmp_path / "trace.npy", 10_000 * np.arange(100, dtype=np.int64))
+    return tmp_path / "trace.npy"
+
+
+def test_of_a_trace_has_arrived_what_is_due(trace: Path) -> None:
+    now_us = [5_000_000]
+    source = TraceInput(trace, speed=2.0, now_us=lambda: now_us[0])
+    assert source.arrived(None) == 0, "nobody knows yet when it began"
+    last = progress({"started_us": 5_000_000, "count": 4})
+    assert source.completed(last) == source.arrived(last) == 4
+    now_us[0] += 100_000
+    assert source.arrived(last) == 21, "0.2 s of the trace have passed"
+    now_us[0] -= 60_000_000
+    assert source.arrived(last) == 4, "a clock that was set back takes nothing away"
+    now_us[0] += 600_000_000
+    assert source.arrived(last) == 100, "there are no more"
+
+
+@pytest.mark.usefixtures("spark")  # which alone understands the names of types
+def test_a_trace_is_read_by_the_same_options_in_a_worker_and_by_spark(trace: Path, tmp_path: Path) -> None:
+    order_tasks(tmp_path / "tasks", 2)
+    source = TraceInput(trace, payload="mead.workload.log_lines:log_lines", payload_schema="line string")
+    reader, columns = source.reader(tmp_path / "tasks") or pytest.fail("it can be read in a worker")
+    assert columns == "id bigint, arrival_us bigint, line string"
+    start = {"started_us": 0, "count": 0, "warm": 1}
+    parts = reader.partitions(start, {**start, "count": 10})
+    rows = [batch for part in parts for batch in reader.read(part)]
+    assert [batch.num_rows for batch in rows] == [5, 5]
+    assert [batch.schema.names for batch in rows] == [["id", "arrival_us", "line"]] * 2
+
+
+def test_of_a_log_has_arrived_what_was_committed(tmp_path: Path) -> None:
+    log, source = StreamLog(tmp_path / "log"), LogInput(tmp_path / "log", "counter", "number bigint")
+    assert source.arrived(None) == 0
+    rows = pa.record_batch([pa.array([1, 2, 3])], schema=SCHEMA)
+    written = log.write([rows], SCHEMA)
+    assert source.arrived(None) == 0
+    log.commit(0, [written])
+    assert source.arrived(None) == 3
+    assert source.completed(progress({"rows": 2})) == 2
+
+
+@pytest.mark.usefixtures("spark")
+def test_rows_of_a_log_are_kept_for_an_operator_whose_query_has_not_started(tmp_path: Path) -> None:
+    order_tasks(tmp_path / "tasks", PAUSED)
+    log = StreamLog(tmp_path / "log")
+    log.register("counter")
+    source = LogInput(tmp_path / "log", "matcher", "number bigint")
+    reader, _ = source.reader(tmp_path / "tasks") or pytest.fail("it can be read in a worker")
+    for batch in range(3):
+        log.commit(batch, [log.write([pa.record_batch([pa.array([batch])], schema=SCHEMA)], SCHEMA)])
+    log.consumed("counter", 3)
+    start = reader.initialOffset()
+    assert start == {"rows": 0}
+    assert reader.latestOffset(start, None) == start, "nothing is let in while it is paused"
+    order_tasks(tmp_path / "tasks", 1)
+    end = reader.latestOffset(start, None)
+    assert [b["number"].to_pylist() for part in reader.partitions(start, end) for b in reader.read(part)] == [
+        [0],
+        [1],
+        [2],
+    ]
+
+
+def test_of_a_foreign_stream_what_was_read_is_added_up_and_what_waits_is_asked_for() -> None:
+    source = ForeignInput(lambda spark, _: spark.readStream.format("rate").load())
+    assert source.arrived(None) is None
+    first = progress({"topic": {"0": 5, "1": 5}}, {"topic": {"0": 9, "1": 6}}, rows=10)
+    assert source.completed(first) == 10
+    assert source.arrived(first) == 15
+    second = progress({"topic": {"0": 9, "1": 6}}, None, rows=5)
+    assert source.completed(second) == 15
+    assert source.arrived(second) is None, "a source that does not tell what waits"
+    assert source.reader(Path("tasks")) is None
+
+
+def test_offsets_are_added_up_over_topics_and_partitions() -> None:
+    assert offset_sum({"a": {"0": 5, "1": 7}, "b": {"0": 1}}) == 13
+    assert offset_sum({}) == 0
+
+
+@pytest.mark.parametrize(
+    ("types", "said"),
+    [
+        ({"id": "bigint", "arrival_us": "int"}, "which is int"),
+        ({"id": "bigint", "line": "string"}, "which is not among id, line"),
+    ],
+)
+def test_rows_without_arrival_stamps_are_refused_in_one_line(types: dict[str, str], said: str) -> None:
+    with pytest.raises(OperatorError, match=said) as refused:
+        check_stamped(types, "parser")
+    assert str(refused.value).startswith("operator parser: its rows need a column arrival_us (bigint")
+    assert "\n" not in str(refused.value)
+    check_stamped({"arrival_us": "bigint"}, "parser")
