@@ -123,7 +123,7 @@ class ProgressQueue:
     def around(cls, context: SparkContext, query: StreamingQuery) -> ProgressQueue:
         """The same for the session in which a query runs, whichever that is."""
         queue = object.__new__(cls)
-        queue._listen(context, query._jsq.sparkSession())
+        queue._listen(context, query._jsq.sparkSession())  # noqa: SLF001 - Python cannot ask a query this
         return queue
 
     def _listen(self, context: SparkContext, session: Any) -> None:

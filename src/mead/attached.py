@@ -1,0 +1,291 @@
+"""A streaming query that somebody else has built and started, put under observation, advice or control.
+
+>>> attached = mead.attach(query, requirement="p95 <= 2 s")  # doctest: +SKIP
+>>> print(attached.status())  # doctest: +SKIP
+>>> attached.detach()  # doctest: +SKIP
+
+It must not be called ``attach``, as its function is: ``mead.attach`` would be one or the other, depending on who
+imported what before.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+from collections import deque
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from math import inf
+from pathlib import Path
+from statistics import median
+from threading import Thread
+from time import thread_time
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from mead.clock import RunClock, Stopped
+from mead.config.policies import AdaptiveOptions, PolicyOptions, PredictiveOptions
+from mead.config.policy_choice import chosen_policy
+from mead.execute.detect import detect
+from mead.execute.limit import PERIOD_US
+from mead.execute.shares import ShareManager
+from mead.knowledge.history.file import History
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
+from mead.knowledge.requirement import Requirement
+from mead.knowledge.round import Round
+from mead.loop import ControlLoop, Mode
+from mead.plan.registry import policy as policy_of
+from mead.spark.attached_engine import AttachedEngine, AttachError
+from mead.spark.probe import stamped
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql.streaming.query import StreamingQuery
+
+__all__ = ["AttachError", "Attached", "attach", "stamped"]
+
+log = logging.getLogger(__name__)
+
+WATCH_S = 1
+"""So often it is looked whether the query still runs."""
+
+END_S = 30.0
+"""A round that is under way is waited for so long."""
+
+KEPT_ROUNDS = 3_600
+KEPT_IATS = 10_000
+GUESSED_DEMAND_S, GUESSED_OVERHEAD_S = 0.001, 0.1
+"""For a query that has done nothing yet. What it really takes is learned."""
+
+NOTHING = np.empty(0)
+
+
+class Attached:
+    """The handle of `attach`. It ends by itself when the query ends; as a context manager, at the end of the block."""
+
+    def __init__(
+        self,
+        query: StreamingQuery,
+        engine: AttachedEngine,
+        loop: ControlLoop,
+        clock: RunClock,
+        opened: ExitStack,
+        notes: Iterable[str],
+    ) -> None:
+        self.query, self.engine, self.loop = query, engine, loop
+        self._clock, self._opened, self._notes = clock, opened, tuple(notes)
+        self._rounds: deque[Round] = deque(maxlen=KEPT_ROUNDS)
+        self._record, loop.record = loop.record, self._keep
+        self._watch = Thread(target=self._watched, name=f"mead-attached-{engine.operator.name}", daemon=True)
+        self._watch.start()
+        atexit.register(self.detach)
+
+    @property
+    def mode(self) -> str:
+        """How far it really goes: ``advise`` also where acting was asked for and is not possible."""
+        return self.loop.mode.value
+
+    @property
+    def decisions(self) -> list[Round]:
+        """The last rounds, oldest first: what was seen, what was decided and why. Single arrivals are not kept."""
+        return list(self._rounds)
+
+    @property
+    def active(self) -> bool:
+        """Whether it still looks at the query."""
+        return self._watch.is_alive()
+
+    @property
+    def notes(self) -> list[str]:
+        """What has to be known to read the numbers."""
+        notes = list(self._notes)
+        if not self.engine.exact:
+            notes.append("response times are modelled from the times of micro-batches")
+        if not self.engine.in_python:
+            notes.append("no Python workers: time at work stands for CPU time, and no share can be set")
+        return notes
+
+    def status(self) -> str:
+        """Rate, response times, requirement, share, and the last decision with its reason, in one line."""
+        name, rounds = self.engine.operator.name, self.decisions
+        seen = next((this for this in reversed(rounds) if this.observation is not None), None)
+        if seen is None or seen.observation is None:
+            return f"{name}: nothing has been seen yet"
+        rate_per_s = seen.observation.operators[name].arrived / seen.observation.interval_s
+        parts = [f"{rate_per_s:.0f}/s", *self._responses()]
+        if seen.in_force is not None:
+            parts.append(f"{seen.in_force[name].cores:g} cores in force")
+        last = rounds[-1]
+        decided = last.error or (f"{self.mode}: {last.plan.reason}" if last.plan else "")
+        notes = f" ({'; '.join(self.notes)})" if self.notes else ""
+        state = "" if self.active else ", detached"
+        return f"{name}{state}: {', '.join(parts)}{f'; {decided}' if decided else ''}{notes}"
+
+    def detach(self) -> None:
+        """Lift the limit, leave nothing behind, and leave the query running."""
+        self._clock.stop()
+        self._watch.join(END_S)
+        atexit.unregister(self.detach)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.detach()
+
+    def __repr__(self) -> str:
+        return f"<Attached {self.status()}>"
+
+    def _responses(self) -> list[str]:
+        """Since the beginning, each beside what is required of it."""
+        said = []
+        for path, monitor in self.engine.paths.items():
+            for requirement in (r for r in self.engine.pipeline.requirements if r.path == path):
+                whole, percent = monitor.whole, requirement.percent
+                value_s = whole.mean_s if percent is None else whole.percentile_s(percent)
+                if value_s is not None:
+                    kept = "kept" if value_s <= requirement.bound_s else "broken"
+                    said.append(f"{requirement.statistic} {value_s:.3g} s (<= {requirement.bound_s:g} s {kept})")
+        return said
+
+    def _keep(self, this: Round) -> None:
+        """In the loop's thread."""
+        self._record(this)
+        if this.observation is not None:  # a window of IATs in every round would fill the memory within hours
+            this = replace(this, observation=replace(this.observation, iats_s=NOTHING, counts=NOTHING))
+        self._rounds.append(this)
+
+    def _watched(self) -> None:
+        """Until the query has ended, or somebody does not want this any more."""
+
+        def control() -> None:
+            with suppress(Stopped):
+                self.loop.run(inf)
+
+        controller = Thread(target=control, name=f"mead-controller-{self.engine.operator.name}", daemon=True)
+        controller.start()
+        try:
+            while not self._clock.stopped and not self.query.awaitTermination(WATCH_S):
+                continue
+        except Exception as error:  # noqa: BLE001 - it failed, or Spark is gone: the owner is told by Spark
+            log.info("%s has ended: %s", self.engine.operator.name, str(error).partition("\n")[0])
+        finally:
+            self._clock.stop()
+            controller.join(END_S)
+            with suppress(Exception):  # Spark may be gone
+                self._opened.close()
+
+
+def attach(
+    query: StreamingQuery,
+    requirement: str | Requirement,
+    *,
+    mode: Literal["observe", "advise", "act"] | Mode = "advise",
+    policy: str | PolicyOptions = "adaptive",
+    shares: Sequence[float] | None = None,
+    history: str | Path | None = None,
+) -> Attached:
+    """Observe a running query, advise on the CPU share of its Python workers, or set it.
+
+    ``requirement`` is a text such as ``"mean <= 0.5 s"`` or ``"p95 <= 2 s"``. ``mode`` "observe" and "advise" change
+    nothing; "act" needs control groups, and holds all Python workers of the application, whichever query they serve.
+    ``policy`` is a name or options of `mead.config.policies`. ``shares`` are the levels that it may choose from, in
+    cores for all workers together; without them, five levels up to all cores that the application has. ``history`` is
+    a file in which every round is kept, for ``mead history``.
+    """
+    context = _context(query)
+    options = chosen_policy(AdaptiveOptions(), policy, []) if isinstance(policy, str) else policy
+    pipeline, wanted, notes = _pipeline(query, context, requirement, shares), Mode(mode), []
+    name = pipeline.name
+    if len(active := query._jsq.sparkSession().streams().active()) > 1:  # noqa: SLF001 - Python cannot ask a query this
+        notes.append(f"{len(active)} queries of the session share their Python workers, and so CPU time and share")
+    manager: ShareManager | None = None
+    if wanted is Mode.ACT:
+        detection = detect()
+        if detection.kind == "none":
+            wanted = Mode.ADVISE
+            notes.append(f"shares can only be advised: {detection}")
+            log.warning("%s: %s", name, notes[-1])
+        else:
+            manager = detection.open([name])
+    with ExitStack() as opened:
+        if manager is not None:
+            opened.callback(manager.close)
+        most_iats = options.most_iats if isinstance(options, PredictiveOptions | AdaptiveOptions) else 0
+        engine = AttachedEngine(query, context, _java(context), pipeline, max(KEPT_IATS, most_iats), manager)
+        opened.pop_all()
+        opened.callback(engine.close)
+        record: Any = lambda _: None  # noqa: E731 - as the loop has it
+        if history is not None:
+            record = opened.enter_context(History.open(Path(history))).begin(
+                name,
+                pipeline,
+                policy=options.name,
+                started=datetime.now(UTC).isoformat(timespec="seconds"),
+                options=options.model_dump(mode="json"),
+                engine="spark",
+                mode=wanted.value,
+                workload="attached",
+            )
+        clock = RunClock()
+        loop = ControlLoop(
+            engine,
+            policy_of(options),
+            Knowledge(pipeline, actuation_delay_s=PERIOD_US / 1e6),  # a quota counts from the next period on
+            clock,
+            mode=wanted,
+            record=record,
+            cpu_s=thread_time,
+        )
+        return Attached(query, engine, loop, clock, opened.pop_all(), notes)
+
+
+def _context(query: StreamingQuery) -> SparkContext:
+    from pyspark import SparkContext  # noqa: PLC0415 - whoever has a query has loaded it
+
+    context = SparkContext._active_spark_context  # noqa: SLF001 - a query does not say where it runs
+    if not hasattr(query, "_jsq") or context is None:
+        raise AttachError("only a query of this very process can be attached to, and none over Spark Connect")
+    if not query.isActive:
+        raise AttachError(f"the query {query.name or query.id} does not run")
+    return context
+
+
+def _java(context: SparkContext) -> int:
+    jvm: Any = context._jvm  # noqa: SLF001 - Java alone knows
+    return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def _pipeline(
+    query: StreamingQuery, context: SparkContext, requirement: str | Requirement, shares: Sequence[float] | None
+) -> Pipeline:
+    """One operator, with what its micro-batches have shown so far."""
+    name = query.name or f"query-{query.id[:8]}"
+    if isinstance(requirement, str):
+        requirement = Requirement.parsed(requirement, name)
+    cores = min(context.defaultParallelism, os.cpu_count() or 1)
+    levels = tuple(round(share * cores, 2) for share in DEFAULT_SHARES) if shares is None else tuple(shares)
+    seen = [progress for progress in query.recentProgress if progress.numInputRows > 0]
+    took_s = [progress.durationMs["triggerExecution"] / 1e3 for progress in seen]
+    per_row_s = [max(s, 1e-3) * cores / p.numInputRows for s, p in zip(took_s, seen, strict=True)]
+    operator = Operator(
+        name,
+        demand_s=median(per_row_s) / 2 if seen else GUESSED_DEMAND_S,
+        shares=levels,
+        batches=Batches(min(took_s) / 2 if seen else GUESSED_OVERHEAD_S, _trigger_s(query)),
+    )
+    return Pipeline(name, [operator], (), [replace(requirement, path=name)])
+
+
+def _trigger_s(query: StreamingQuery) -> float | None:
+    """How often it starts a micro-batch; None for one after the other."""
+    wrapped = query._jsq  # noqa: SLF001 - Python does not tell
+    with suppress(Exception):  # another trigger, or another Spark
+        interval_ms = int(wrapped.streamingQuery().trigger().intervalMs())
+        return interval_ms / 1e3 or None
+    return None

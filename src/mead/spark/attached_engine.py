@@ -1,0 +1,219 @@
+"""A query that somebody else has built and started, as an engine of the control loop.
+
+What is known of it is what it says of its micro-batches. Where its rows carry no stamps, their response times are
+modelled. A micro-batch takes what came while the one before ran, so its rows are taken to have arrived evenly between
+the start of the one before and its own; after a pause, since the source was last asked. This is exact in the mean for
+steady arrivals. Rows that a source holds back, as with ``maxOffsetsPerTrigger``, have waited longer than it says.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import time_ns
+from typing import TYPE_CHECKING, Any
+
+from mead.execute.guests import Guests, held_elsewhere
+from mead.execute.shares import ShareManager
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import Observation, OperatorReading
+from mead.knowledge.pipeline import Pipeline
+from mead.monitor.arrivals import Arrivals
+from mead.monitor.responses import BatchResponses, monitors
+from mead.spark.inputs import offset_sum
+from mead.spark.probe import OBSERVATION, Stamps
+from mead.spark.progress import Progress, ProgressQueue
+from mead.spark.python_workers import PythonWorkers
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql.streaming.query import StreamingQuery
+
+LOOK_US = 10_000
+"""A query without a trigger that has nothing to do asks its source so often."""
+
+PAUSE_US = 100_000
+"""Between two micro-batches of which one follows the other there is less."""
+
+RATE_S = 10.0
+"""The present rate is that of the micro-batches of so long."""
+
+
+class AttachError(RuntimeError):
+    """A query cannot be observed or controlled as asked. The message says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """When rows came, and how many."""
+
+    first_us: float
+    started_us: int
+    rows: int
+
+
+class AttachedEngine:
+    """The loop's view of the query. Without ``shares`` it can only be looked at."""
+
+    def __init__(
+        self,
+        query: StreamingQuery,
+        context: SparkContext,
+        java: int,
+        pipeline: Pipeline,
+        kept_iats: int,
+        shares: ShareManager | None,
+    ) -> None:
+        self.query, self.pipeline, self.shares = query, pipeline, shares
+        self.operator = pipeline.operators[0]
+        self.run = query.runId
+        self.progress = ProgressQueue.around(context, query)
+        self.workers = PythonWorkers.of(context, java)
+        self.guests = Guests(shares.group(self.operator.name) if shares else "")
+        self.arrivals = Arrivals(kept_iats)
+        self.paths = monitors(pipeline.paths, pipeline.requirements)
+        self.allocation = pipeline.most
+        self.exact = False
+        """Whether the rows carry stamps."""
+        self.observed_s = 0.0
+        self._last = Progress.parsed(query.lastProgress.json) if query.lastProgress else None
+        self._recent: deque[Batch] = deque()
+        self._backlog = 0
+        self.pids = self._find()
+        self._cpu_s = self.workers.cpu_s
+
+    @property
+    def in_python(self) -> bool:
+        """Whether there are workers whose CPU time can be measured."""
+        return bool(self.pids)
+
+    def apply(self, allocation: Allocation) -> None:
+        """In force at once, for all Python workers of the application."""
+        if self.shares is None:
+            raise AttachError("there is nothing to set shares with")
+        if not self.in_python:
+            raise AttachError("no Python workers of the query run on this machine, so that there is nothing to limit")
+        self.shares.set_share(self.operator.name, allocation[self.operator.name].cores)
+        self.allocation = allocation
+
+    def observe(self, time_s: float) -> Observation:
+        """Everything since the last call."""
+        interval_s, self.observed_s = time_s - self.observed_s, time_s
+        new = [progress for progress in self.progress.fetch() if progress.run == self.run]
+        for progress in new:
+            self._take(progress)
+        return Observation(
+            time_s=time_s,
+            interval_s=interval_s,
+            allocation=self.allocation,
+            operators={self.operator.name: self._reading(new)},
+            paths={path: monitor.reading() for path, monitor in self.paths.items()},
+            iats_s=self.arrivals.iats_s,
+            counts=self.arrivals.counts,
+        )
+
+    def close(self) -> None:
+        """Listen no more; workers are where they were before, and without limits."""
+        try:
+            self.guests.take_home()
+        finally:
+            if self.shares is not None:
+                self.shares.close()
+        self.progress.close()
+
+    def _find(self) -> tuple[int, ...]:
+        """Daemons start when they are needed, and workers come and go."""
+        pids = self.workers.find()
+        if self.shares is not None:
+            for pid in pids:
+                if (other := held_elsewhere(pid, self.guests.folders)) is not None:
+                    raise AttachError(
+                        f"the Python workers of this application are held to a share already, in {other}: "
+                        "control one query of an application, and only observe the others"
+                    )
+            self.guests.take_in(pids)
+        return pids
+
+    def _take(self, progress: Progress) -> None:
+        """One micro-batch."""
+        before, self._last = self._last, progress
+        if progress.rows == 0:
+            return
+        self.exact = OBSERVATION in progress.observed
+        first_us = self._first_us(progress, before)
+        if self.exact:
+            stamps = Stamps.observed(progress.observed)
+        elif first_us is not None:
+            stamps = Stamps.spread(progress.rows, first_us, float(progress.started_us))
+        else:  # nobody knows since when its rows had come
+            return
+        self._recent.append(
+            Batch(progress.started_us if first_us is None else first_us, progress.started_us, stamps.rows)
+        )
+        if stamps.rows == 0:
+            return
+        if stamps.all_us is None:
+            self.arrivals.add_spread(stamps.at_ranks_us, stamps.rows)
+        else:
+            self.arrivals.add(stamps.all_us)
+        self.arrivals.known_until(progress.started_us)
+        responses = BatchResponses(
+            stamps.rows,
+            max(progress.done_us - stamps.mean_us, 0.0) / 1e6,
+            ((progress.done_us - stamps.at_ranks_us) / 1e6).clip(min=0.0),
+        )
+        for monitor in self.paths.values():
+            monitor.add(responses)
+
+    def _first_us(self, progress: Progress, before: Progress | None) -> float | None:
+        """Since when the rows of a micro-batch had come; None for the first of all."""
+        if before is None:
+            return None
+        trigger_s = self.operator.batches.trigger_s if self.operator.batches else None
+        look_us = LOOK_US if trigger_s is None else trigger_s * 1e6
+        paused_us = progress.started_us - (before.started_us + before.took_s * 1e6)
+        if paused_us > look_us + PAUSE_US:  # the source was asked in vain meanwhile
+            return progress.started_us - look_us
+        return float(min(before.started_us, progress.started_us))
+
+    def _reading(self, new: list[Progress]) -> OperatorReading:
+        completed = sum(progress.rows for progress in new)
+        serving_s = [progress.took_s for progress in new if progress.rows]
+        self.pids = self._find()
+        if self.in_python:
+            busy_s = max(self.workers.cpu_s - self._cpu_s, 0.0)
+        else:  # time at work stands for CPU time, as if it used all that it may
+            busy_s = sum(serving_s) * self.allocation[self.operator.name].cores
+        before, self._cpu_s, self._backlog = self._backlog, self.workers.cpu_s, self._waiting()
+        arrived = max(completed + self._backlog - before, 0)
+        return OperatorReading(arrived, completed, self._backlog, busy_s, len(serving_s), sum(serving_s))
+
+    def _waiting(self) -> int:
+        """What the source said was left, if it says such things, and what has come since at the present rate."""
+        now_us = time_ns() // 1000
+        while self._recent and self._recent[0].started_us < now_us - RATE_S * 1e6:
+            self._recent.popleft()
+        if self._last is None:
+            return 0
+        left, status = _left(self._last), self.query.status
+        if not left and not status["isTriggerActive"] and not status["isDataAvailable"]:
+            self.arrivals.known_until(now_us)  # an idle query has no micro-batches that could tell
+            return 0
+        if not self._recent:
+            return left
+        seconds = (self._recent[-1].started_us - self._recent[0].first_us) / 1e6
+        rate_per_s = sum(batch.rows for batch in self._recent) / seconds if seconds > 0 else 0.0
+        return left + round(rate_per_s * max(now_us - self._last.started_us, 0) / 1e6)
+
+
+def _left(progress: Progress) -> int:
+    """Rows that a source still had when the micro-batch started, where it says so: as Kafka does, by partition."""
+    if progress.latest_offset is None or not _by_partition(progress.latest_offset):
+        return 0
+    return max(offset_sum(progress.latest_offset) - offset_sum(progress.end_offset), 0)
+
+
+def _by_partition(offset: Mapping[str, Any]) -> bool:
+    """Whether offsets are numbers of rows, by partition by topic. Those of other sources may count anything."""
+    return bool(offset) and all(isinstance(partitions, dict) for partitions in offset.values())
