@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mead.spark.inputs import ForeignInput, LogInput, TraceInput, check_stamped, offset_sum
+from mead.spark.inputs import ForeignInput, Input, LogInput, TraceInput, check_stamped, offset_sum
 from mead.spark.log import StreamLog
 from mead.spark.operators import OperatorError
 from mead.spark.progress import Progress
@@ -23,6 +23,13 @@ def progress(end: Mapping[str, Any], latest: Mapping[str, Any] | None = None, ro
     """Of a micro-batch that has read until there."""
     values: dict[str, Any] = dict.fromkeys(Progress.__dataclass_fields__)
     return Progress(**{**values, "query": "parser", "rows": rows, "end_offset": end, "latest_offset": latest})
+
+
+def opened(source: Input, tasks: Path) -> tuple[Any, str]:
+    """What reads it in a worker."""
+    reader = source.reader(tasks)
+    assert reader is not None
+    return reader
 
 
 @pytest.fixture
@@ -50,7 +57,7 @@ def test_of_a_trace_has_arrived_what_is_due(trace: Path) -> None:
 def test_a_trace_is_read_by_the_same_options_in_a_worker_and_by_spark(trace: Path, tmp_path: Path) -> None:
     order_tasks(tmp_path / "tasks", 2)
     source = TraceInput(trace, payload="mead.workload.log_lines:log_lines", payload_schema="line string")
-    reader, columns = source.reader(tmp_path / "tasks") or pytest.fail("it can be read in a worker")
+    reader, columns = opened(source, tmp_path / "tasks")
     assert columns == "id bigint, arrival_us bigint, line string"
     start = {"started_us": 0, "count": 0, "warm": 1}
     parts = reader.partitions(start, {**start, "count": 10})
@@ -76,7 +83,7 @@ def test_rows_of_a_log_are_kept_for_an_operator_whose_query_has_not_started(tmp_
     log = StreamLog(tmp_path / "log")
     log.register("counter")
     source = LogInput(tmp_path / "log", "matcher", "number bigint")
-    reader, _ = source.reader(tmp_path / "tasks") or pytest.fail("it can be read in a worker")
+    reader, _ = opened(source, tmp_path / "tasks")
     for batch in range(3):
         log.commit(batch, [log.write([pa.record_batch([pa.array([batch])], schema=SCHEMA)], SCHEMA)])
     log.consumed("counter", 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,5 +99,10 @@ def test_what_spark_has_aggregated_is_read() -> None:
     assert stamps.all_us is not None
     assert stamps.all_us.tolist() == [4, 5, 6]
     assert Stamps.observed({OBSERVATION: {**values, "all_us": None}}).all_us is None
-    for nothing in ({}, {"another": {}}, {OBSERVATION: {"rows": 0, "mean_us": None, "at_ranks_us": None}}):
+    nothings: tuple[dict[str, Any], ...] = (
+        {},
+        {"another": {}},
+        {OBSERVATION: {"rows": 0, "mean_us": None, "at_ranks_us": None}},
+    )
+    for nothing in nothings:
         assert Stamps.observed(nothing).rows == 0
