@@ -1,10 +1,10 @@
 """A streaming query that somebody else has built and started, put under observation, advice or control.
 
->>> attached = mead.attach(query, requirement="p95 <= 2 s")  # doctest: +SKIP
->>> print(attached.status())  # doctest: +SKIP
->>> attached.detach()  # doctest: +SKIP
+    attached = mead.attach(query, requirement="p95 <= 2 s")
+    print(attached.status())
+    attached.detach()
 
-It must not be called ``attach``, as its function is: ``mead.attach`` would be one or the other, depending on who
+The module is not called ``attach``, as its function is: ``mead.attach`` would be one or the other, depending on who
 imported what before.
 """
 

@@ -8,6 +8,7 @@ steady arrivals. Rows that a source holds back, as with ``maxOffsetsPerTrigger``
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ LOOK_US = 10_000
 
 PAUSE_US = 100_000
 """Between two micro-batches of which one follows the other there is less."""
+
+IN_PYTHON = re.compile(r"\b\w*(?:Python|Pandas|InArrow)\w*\b")
+"""Nodes of a plan that work in Python."""
 
 RATE_S = 10.0
 """The present rate is that of the micro-batches of so long."""
@@ -80,13 +84,18 @@ class AttachedEngine:
         self._last = Progress.parsed(query.lastProgress.json) if query.lastProgress else None
         self._recent: deque[Batch] = deque()
         self._backlog = 0
+        self._planned: bool | None = None
+        """Whether its plan has Python in it, once it has one."""
         self.pids = self._find()
         self._cpu_s = self.workers.cpu_s
 
     @property
     def in_python(self) -> bool:
-        """Whether there are workers whose CPU time can be measured."""
-        return bool(self.pids)
+        """Whether the query has Python workers here, whose CPU time can be measured."""
+        if self._planned is None:
+            plan = self.query._jsq.explainInternal(False)  # noqa: SLF001, FBT003 - Python only prints it
+            self._planned = None if plan.startswith("No physical plan") else IN_PYTHON.search(plan) is not None
+        return bool(self.pids) and self._planned is not False
 
     def apply(self, allocation: Allocation) -> None:
         """In force at once, for all Python workers of the application."""
@@ -141,7 +150,7 @@ class AttachedEngine:
         if progress.rows == 0:
             return
         self.exact = OBSERVATION in progress.observed
-        first_us = self._first_us(progress, before)
+        first_us = came_since_us(progress, before, self.operator.batches.trigger_s if self.operator.batches else None)
         if self.exact:
             stamps = Stamps.observed(progress.observed)
         elif first_us is not None:
@@ -157,7 +166,8 @@ class AttachedEngine:
             self.arrivals.add_spread(stamps.at_ranks_us, stamps.rows)
         else:
             self.arrivals.add(stamps.all_us)
-        self.arrivals.known_until(progress.started_us)
+        # Some sources deliver late: what came after the last stamp may still be on its way.
+        self.arrivals.known_until(min(progress.started_us, int(stamps.at_ranks_us[-1])))
         responses = BatchResponses(
             stamps.rows,
             max(progress.done_us - stamps.mean_us, 0.0) / 1e6,
@@ -165,17 +175,6 @@ class AttachedEngine:
         )
         for monitor in self.paths.values():
             monitor.add(responses)
-
-    def _first_us(self, progress: Progress, before: Progress | None) -> float | None:
-        """Since when the rows of a micro-batch had come; None for the first of all."""
-        if before is None:
-            return None
-        trigger_s = self.operator.batches.trigger_s if self.operator.batches else None
-        look_us = LOOK_US if trigger_s is None else trigger_s * 1e6
-        paused_us = progress.started_us - (before.started_us + before.took_s * 1e6)
-        if paused_us > look_us + PAUSE_US:  # the source was asked in vain meanwhile
-            return progress.started_us - look_us
-        return float(min(before.started_us, progress.started_us))
 
     def _reading(self, new: list[Progress]) -> OperatorReading:
         completed = sum(progress.rows for progress in new)
@@ -192,7 +191,7 @@ class AttachedEngine:
     def _waiting(self) -> int:
         """What the source said was left, if it says such things, and what has come since at the present rate."""
         now_us = time_ns() // 1000
-        while self._recent and self._recent[0].started_us < now_us - RATE_S * 1e6:
+        while len(self._recent) > 1 and self._recent[0].started_us < now_us - RATE_S * 1e6:
             self._recent.popleft()
         if self._last is None:
             return 0
@@ -217,3 +216,14 @@ def _left(progress: Progress) -> int:
 def _by_partition(offset: Mapping[str, Any]) -> bool:
     """Whether offsets are numbers of rows, by partition by topic. Those of other sources may count anything."""
     return bool(offset) and all(isinstance(partitions, dict) for partitions in offset.values())
+
+
+def came_since_us(progress: Progress, before: Progress | None, trigger_s: float | None) -> float | None:
+    """Since when the rows of a micro-batch had come; None for the first of all."""
+    if before is None:
+        return None
+    look_us = LOOK_US if trigger_s is None else trigger_s * 1e6
+    paused_us = progress.started_us - (before.started_us + before.took_s * 1e6)
+    if paused_us > look_us + PAUSE_US:  # the source was asked in vain meanwhile
+        return progress.started_us - look_us
+    return float(min(before.started_us, progress.started_us))

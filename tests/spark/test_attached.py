@@ -1,0 +1,202 @@
+"""Somebody else's query under observation, advice and control, on Spark and with real control groups."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import mead
+from mead.config.policies import StaticOptions
+from mead.execute.control_file import read_counters, read_processes
+from mead.execute.detect import detect
+from mead.execute.guests import held_elsewhere
+from mead.knowledge.history.file import History
+from mead.spark.attached_engine import came_since_us
+from mead.spark.probe import Stamps
+from mead.spark.progress import Progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+DETECTION = detect()
+needs_groups = pytest.mark.skipif(DETECTION.kind == "none", reason=str(DETECTION))
+
+DEMAND_S = 0.003
+ROWS_PER_S = 100
+
+
+def rate(spark: SparkSession) -> DataFrame:
+    return spark.readStream.format("rate").option("rowsPerSecond", ROWS_PER_S).load()
+
+
+def started(stream: DataFrame, name: str) -> StreamingQuery:
+    return stream.writeStream.format("noop").queryName(name).start()
+
+
+def wait(reached: Callable[[], Any], limit_s: float = 60.0) -> None:
+    until_s = time.monotonic() + limit_s
+    while not reached():
+        assert time.monotonic() < until_s, "it took too long"
+        time.sleep(0.05)
+
+
+def batches(query: StreamingQuery) -> int:
+    return query.lastProgress.batchId if query.lastProgress else -1
+
+
+def s_per_row(query: StreamingQuery, since: int) -> float:
+    """Of the micro-batches after that one."""
+    wait(lambda: batches(query) >= since + 2)
+    seen = [p for p in query.recentProgress if p.batchId > since and p.numInputRows > 0]
+    return float(np.median([p.durationMs["addBatch"] / p.numInputRows for p in seen])) / 1000
+
+
+@pytest.fixture(scope="module")
+def slow(spark: SparkSession) -> Iterator[StreamingQuery]:
+    """A query as a user has it: known to nobody, with a Python function that takes its time."""
+    from pyspark.sql import functions as sql
+
+    def work(value: int) -> int:
+        until_s = time.thread_time() + DEMAND_S
+        while time.thread_time() < until_s:
+            pass
+        return value
+
+    costly = sql.udf(work, "long", useArrow=False)
+    query = started(mead.stamped(rate(spark), "timestamp").select(costly("value")), "slow")
+    wait(lambda: batches(query) >= 2)
+    yield query
+    query.stop()
+
+
+def test_attached_is_a_function_in_whatever_order_modules_are_loaded() -> None:
+    for imports in ("import mead", "import mead.attached, mead", "from mead.attached import attach; import mead"):
+        probe = f"{imports}; from mead import attach as a; assert a is mead.attach is mead.attached.attach; mead.attach"
+        subprocess.run([sys.executable, "-c", f"{probe}; assert callable(mead.attach)"], check=True)
+    light = "import mead, sys; sys.exit('numpy' in sys.modules or 'pyspark' in sys.modules)"
+    subprocess.run([sys.executable, "-c", light], check=True)
+
+
+def test_advice_comes_with_reasons_and_changes_nothing(slow: StreamingQuery, tmp_path: Path) -> None:
+    with mead.attach(slow, requirement="mean <= 100 s", history=tmp_path / "h.sqlite") as attached:
+        wait(lambda: sum(o.completed for o in readings(attached)) > 4 * ROWS_PER_S)
+        assert attached.mode == "advise"
+        assert all(held_elsewhere(pid) is None for pid in attached.engine.pids)
+        assert "mean" in attached.status()
+        assert "(<= 100 s kept)" in attached.status()
+        assert "\n" not in attached.status()
+    assert slow.isActive
+    assert all(this.error == "" and this.plan and this.plan.reason for this in attached.decisions)
+    busy_s, rows = (sum(getattr(o, what) for o in readings(attached)) for what in ("busy_s", "completed"))
+    assert DEMAND_S * rows * 0.5 < busy_s < DEMAND_S * rows * 3
+    with History.read(tmp_path / "h.sqlite") as history:
+        (run,) = history.runs()
+    assert (run.name, run.mode, run.rounds, run.finished) == ("slow", "advise", len(attached.decisions), True)
+
+
+def readings(attached: mead.Attached) -> list[Any]:
+    seen = [this.observation for this in attached.decisions if this.observation]
+    return [observation.operators["slow"] for observation in seen]
+
+
+@needs_groups
+def test_acting_throttles_the_workers_and_detaching_leaves_nothing(slow: StreamingQuery) -> None:
+    free_s = s_per_row(slow, batches(slow))
+    homes = {}
+    low = StaticOptions(share=0.2)
+    with mead.attach(slow, "p95 <= 2 s", mode="act", policy=low, shares=(0.2, 2.0)) as attached:
+        (folder, *_) = attached.engine.guests.folders
+        homes = attached.engine.guests._homes
+        wait(lambda: 0.2 in [this.in_force["slow"].share for this in attached.decisions if this.in_force])
+        assert quota(folder) == 0.2
+        held_s = s_per_row(slow, batches(slow))
+        assert throttled(folder) > 0
+        assert held_s > 2 * free_s
+        with pytest.raises(mead.AttachError, match="held to a share already"):
+            mead.attach(slow, "p95 <= 2 s", mode="act")
+        pids = attached.engine.pids
+        assert set(pids) <= set(read_processes(folder))
+    assert slow.isActive
+    assert not attached.active
+    assert not folder.parent.exists()
+    assert all(held_elsewhere(pid) is None for pid in pids)
+    assert all(set(pids) <= set(read_processes(home)) for home in homes.values())
+    assert s_per_row(slow, batches(slow) + 1) < held_s / 2
+
+
+def quota(folder: Path) -> float:
+    if (folder / "cpu.max").exists():
+        quota_us, period_us = (folder / "cpu.max").read_text().split()
+        return int(quota_us) / int(period_us)
+    return int((folder / "cpu.cfs_quota_us").read_text()) / int((folder / "cpu.cfs_period_us").read_text())
+
+
+def throttled(folder: Path) -> int:
+    return read_counters(folder / "cpu.stat")["nr_throttled"]
+
+
+@needs_groups
+def test_a_query_without_python_is_observed_and_its_plan_not_applied(spark: SparkSession) -> None:
+    query = started(rate(spark).selectExpr("value + 1"), "java only")
+    attached = mead.attach(query, "mean <= 5 s", mode="act", policy=StaticOptions(share=0.5), shares=(0.5, 2.0))
+    wait(lambda: attached.engine.paths["java only"].whole.total > ROWS_PER_S)
+    wait(lambda: "nothing to limit" in attached.decisions[-1].error)
+    last = attached.decisions[-1]
+    assert last.in_force is not None
+    assert last.in_force["java only"].share == 2.0
+    assert any(o.operators["java only"].busy_s > 0 for o in (d.observation for d in attached.decisions) if o)
+    assert "modelled" in attached.status()
+    assert "no Python workers" in attached.status()
+    (folder, *_) = attached.engine.guests.folders
+    query.stop()
+    wait(lambda: not attached.active)
+    assert not folder.parent.exists()
+    assert "detached" in attached.status()
+    with pytest.raises(mead.AttachError, match="does not run"):
+        mead.attach(query, "mean <= 5 s")
+
+
+def test_a_stamp_must_be_one(spark: SparkSession) -> None:
+    with pytest.raises(ValueError, match="valu is not among timestamp, value"):
+        mead.stamped(rate(spark), "valu")
+
+
+def micro_batch(started_us: int, took_us: int) -> Progress:
+    return Progress("q", "r", 0, 1, started_us, started_us + took_us, took_us / 1e6, {}, None, {})
+
+
+def test_modelled_response_times_of_steady_arrivals_are_right_in_the_mean() -> None:
+    """A gated server, tuple by tuple: each micro-batch takes what has come by then."""
+    rng = np.random.default_rng(1)
+    arrivals_us = np.cumsum(rng.exponential(1e6 / 500, 50_000))
+    done, now_us, exact, modelled, before = 0, arrivals_us[0], [], [], None
+    while True:
+        end = int(np.searchsorted(arrivals_us, now_us, side="right"))
+        if end >= arrivals_us.size:
+            break
+        took_us = 200_000 + 1_000 * (end - done)
+        batch = micro_batch(round(now_us), took_us)
+        since_us = came_since_us(batch, before, None)
+        if since_us is not None:
+            exact.append((now_us + took_us - arrivals_us[done:end]).sum())
+            modelled.append(
+                (batch.done_us - Stamps.spread(end - done, since_us, batch.started_us).mean_us) * (end - done)
+            )
+        before, done, now_us = batch, end, now_us + took_us
+    assert sum(modelled) == pytest.approx(sum(exact), rel=0.01)
+
+
+def test_after_a_pause_rows_have_come_since_the_source_was_last_asked() -> None:
+    before, after = micro_batch(0, 200_000), micro_batch(60_000_000, 200_000)
+    assert came_since_us(after, before, None) == 60_000_000 - 10_000
+    assert came_since_us(after, before, trigger_s=5.0) == 55_000_000
+    assert came_since_us(micro_batch(5_000_000, 1), before, trigger_s=5.0) == 0
+    assert came_since_us(before, None, None) is None
