@@ -32,8 +32,9 @@ def demo(
     from mead.config.keys import ConfigError
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import chosen_policy
-    from mead.evaluate.full_share import full_share
+    from mead.evaluate.full_share import FullShare
     from mead.loop import Mode
+    from mead.spark.build import ARRIVALS
 
     measured = calibrate()
     shipped = Path(__file__).parents[1] / "applications" / "log_analysis" / "pipeline.yaml"
@@ -44,8 +45,8 @@ def demo(
         ctx.fail(str(error))
     folder = folder or new_folder("demo")
     report = run_file(ctx, file, shipped.parent, LiveOptions(options, Mode.ACT, duration, folder, quiet=as_json))
-    full = full_share(report.result, folder / "arrivals.npy")
-    notes = [full.sentence(report)]
+    full = FullShare.of(report, folder / ARRIVALS)
+    notes = [str(full)]
     page = write_report(report, folder, notes)
     if as_json:
         print_json(report.as_json() | {"full_share": full.as_json(), "folder": str(folder), "report": str(page)})

@@ -301,3 +301,96 @@ def _make_folder(ctx: typer.Context, folder: Path | None) -> None:
             folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         ctx.fail(f"{folder}: cannot be made ({error.strerror or error})")
+
+
+LIVE_POLICIES = ("static", *(f"{name}@interval_s=15" for name in ("threshold", "mg1", "map", "replay")), "adaptive")
+"""A run of minutes is too short for decisions every minute."""
+
+LIVE_REQUIREMENTS = ("mean=0.5", "mean=0.75", "mean=1.0", "mean=1.5", "p95=2")
+
+
+@app.command()
+def live(
+    ctx: typer.Context,
+    *,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Arrivals, such as the Bellcore trace; default generated ones with bursts."),
+    ] = None,
+    requirement: Requirements = None,
+    policy: Policies = None,
+    duration: Annotated[float, typer.Option(min=10.0, metavar="SECONDS", help="Of every run.")] = 300.0,
+    start: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="Begin the trace here.")] = 0.0,
+    demand: Annotated[
+        float, typer.Option(min=1e-6, metavar="SECONDS", help="CPU seconds per tuple at the matcher.")
+    ] = 0.0015,
+    folder: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Of the runs; default one that is removed at the end.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Policies on real Spark, in real time, on the same arrivals: kept or not, at what cost, how well foreseen.
+
+    The log analysis of the MEAD paper, with real log lines. Every run takes its duration and about half a minute.
+
+    Example: `mead evaluate live --trace bc-paug89.parquet --requirement mean=0.75 --policy static --policy adaptive`
+    """
+    from tempfile import TemporaryDirectory
+
+    from mead.applications.log_analysis.calibration import calibrate
+    from mead.cli.characterize import check_java
+    from mead.evaluate.comparison import PolicyContender
+    from mead.evaluate.live_comparison import LiveComparison, live_table
+    from mead.evaluate.workloads import Workload, required
+    from mead.execute.detect import detect
+    from mead.execute.share_probe import actuation_delay_s
+    from mead.spark.quiet_start import SparkStartError, quiet_start
+    from mead.spark.session import started
+    from mead.workload.trace import TraceError
+
+    check_java(ctx)
+    found = detect()
+    if found.kind == "none":
+        ctx.fail(f"CPU shares cannot be set here: {found}")
+    try:
+        requirements = [required(text) for text in requirement or LIVE_REQUIREMENTS]
+        policies = [PolicyContender.of(text) for text in policy or LIVE_POLICIES]
+        arrivals = _live_arrivals(ctx, trace, start, duration)
+    except (ValueError, TraceError) as error:
+        ctx.fail(str(error))
+    workload = Workload("live", "live", demand, arrivals)
+    try:
+        with quiet_start():
+            spark = started("mead evaluate live")
+    except SparkStartError as error:
+        ctx.fail(str(error))
+    try:
+        with TemporaryDirectory() as temporary, progress_bar(len(requirements) * len(policies)) as show:
+            comparison = LiveComparison(
+                spark,
+                found.open,
+                workload,
+                arrivals,
+                duration,
+                calibrate().tried(demand),
+                folder or Path(temporary),
+                actuation_delay_s(found.open),
+            )
+            rows = comparison.rows(requirements, policies, show)
+    finally:
+        spark.stop()
+    _show({"experiment": "live", "rows": [row.as_json() for row in rows]}, [live_table(rows)], [], as_json=as_json)
+
+
+def _live_arrivals(ctx: typer.Context, trace: Path | None, start_s: float, duration_s: float) -> Trace:
+    """As long as a run, and a little longer, for the first of them serve to warm up."""
+    import numpy as np
+
+    from mead.spark.build import SPARE_S
+    from mead.workload.generators.markovian import Markovian
+
+    length_s = duration_s + SPARE_S
+    if trace is None:
+        return Markovian(rate_per_s=330.0, idc=200.0, duration_s=length_s).generate(np.random.default_rng(1))
+    whole = read_trace_or_fail(ctx, trace, iat=False, column=None, unit=None, sort=False)
+    return whole.between(start_s, start_s + length_s)

@@ -1,69 +1,52 @@
-"""What a live run would have been with all operators at full share all the time: replayed in virtual time.
-
-The same arrivals, with the demands and the overheads of micro-batches that the run has learned.
-"""
+"""What a live run would have been with all operators at full share all the time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from mead.config.policies import StaticOptions
-from mead.evaluate.experiment import run
-from mead.evaluate.live_report import LiveReport
-from mead.evaluate.outcome import Outcome
-from mead.knowledge.pipeline import Pipeline
-from mead.live import LiveResult
-from mead.plan import registry
-from mead.workload.trace import Trace
-
-SEED = 0
+from mead.evaluate.live_report import LiveReport, LiveVerdict
+from mead.evaluate.outcome import statistic_s
+from mead.evaluate.twin import twin
 
 
 @dataclass(frozen=True)
 class FullShare:
     """Full shares beside what was given."""
 
-    outcome: Outcome
+    cores: float
+    """Per operator."""
+    responses_s: tuple[float, ...]
+    """One for each requirement."""
     given: float
     """Cores per operator in the run."""
+    verdicts: tuple[LiveVerdict, ...]
 
-    def sentence(self, report: LiveReport) -> str:
-        """For people."""
-        saved = 1 - self.given / self.outcome.cpu
-        pairs = zip(report.verdicts, self.outcome.verdicts, strict=True)
+    @classmethod
+    def of(cls, report: LiveReport, arrivals: Path) -> FullShare:
+        """Replayed in virtual time, with what the run has learned. ``arrivals`` is a file of the run."""
+        result = report.result
+        responses = twin(result, arrivals, [(0.0, result.pipeline.most)])
+        return cls(
+            result.pipeline.most.mean_cores,
+            tuple(statistic_s(responses[r.path], r) for r in result.pipeline.requirements),
+            result.mean_cores,
+            report.verdicts,
+        )
+
+    def __str__(self) -> str:
         times = "; ".join(
-            f"{live.requirement}: {live.response_s:.2f} s here, {full.response_s:.2f} s with full shares"
-            for live, full in pairs
+            f"{live.requirement}: {live.response_s:.2f} s here, {full_s:.2f} s with full shares"
+            for live, full_s in zip(self.verdicts, self.responses_s, strict=True)
             if live.response_s is not None
         )
         return (
-            f"All operators at full share would have been given {self.outcome.cpu:.2f} cores each (replayed in virtual "
-            f"time with what was learned); this run gave {self.given:.2f}, {saved:.0%} less. {times}"
+            f"Full shares would have been {self.cores:.2f} cores for each operator (replayed in virtual time with what "
+            f"was learned); this run gave {self.given:.2f}, {1 - self.given / self.cores:.0%} less. {times}"
         )
 
     def as_json(self) -> dict[str, Any]:
         """For scripts."""
-        return {
-            "cpu_share_mean": self.outcome.cpu,
-            "responses_s": {str(one.requirement): one.response_s for one in self.outcome.verdicts},
-        }
-
-
-def full_share(result: LiveResult, arrivals: Path) -> FullShare:
-    """Replay the arrivals of a run, from the file in its folder."""
-    operators = [
-        replace(
-            operator,
-            demand_s=result.demands_s[operator.name],
-            batches=operator.batches and replace(operator.batches, overhead_s=result.overheads_s[operator.name]),
-        )
-        for operator in result.pipeline.operators
-    ]
-    pipeline = Pipeline(result.pipeline.name, operators, result.pipeline.edges, result.pipeline.requirements)
-    trace = Trace.from_timestamps_s(np.load(arrivals, allow_pickle=False) / 1e6).between(0.0, result.duration_s)
-    policy = registry.policy(StaticOptions(name="static"))
-    return FullShare(Outcome.of(run(pipeline, trace, policy, seed=SEED)), result.mean_cores)
+        required = [str(verdict.requirement) for verdict in self.verdicts]
+        return {"cpu_share_mean": self.cores, "responses_s": dict(zip(required, self.responses_s, strict=True))}

@@ -98,10 +98,13 @@ class FastProfile:
     """Spark and its Python workers talk through Unix domain sockets and not through TCP."""
 
     plain_planning: bool = True
-    """No adaptive planning and no wait for a better place to run: on one machine both only take time."""
+    """No adaptive planning, no code made for every query, no wait for a better place to run: all three take time."""
 
     quick_compiler: bool = True
     """Java code is compiled once, quickly, and not again to make it faster still, which takes CPU for minutes."""
+
+    simple_collector: bool = True
+    """Java's garbage is collected by one thread, now and then, and not by several beside the work."""
 
     def settings(self) -> dict[str, str]:
         """What has to be set before the session starts. Quiet commits have no setting: `start` brings them."""
@@ -111,9 +114,14 @@ class FastProfile:
         if self.unix_sockets:
             settings["spark.python.unix.domain.socket.enabled"] = "true"
         if self.plain_planning:
-            settings |= {"spark.sql.adaptive.enabled": "false", "spark.locality.wait": "0"}
-        if self.quick_compiler:
-            settings["spark.driver.defaultJavaOptions"] = "-XX:TieredStopAtLevel=1"
+            settings |= {
+                "spark.sql.adaptive.enabled": "false",
+                "spark.sql.codegen.wholeStage": "false",
+                "spark.locality.wait": "0",
+            }
+        java = ["-XX:TieredStopAtLevel=1"] * self.quick_compiler + ["-XX:+UseSerialGC"] * self.simple_collector
+        if java:
+            settings["spark.driver.defaultJavaOptions"] = " ".join(java)
         return settings
 
     def start(self, builder: SparkSession.Builder) -> SparkSession:
