@@ -117,8 +117,12 @@ class SparkEngine:
             if progress.query not in self.states:
                 continue  # a query of somebody else, or one that lands results
             state = self.states[progress.query]
+            try:
+                state.completed = self.running.inputs[progress.query].completed(progress)
+            except (KeyError, TypeError, ValueError):
+                fault = f"{progress.query} reports offsets that make no sense"
+                continue
             state.last, state.heard_s = progress, time_s
-            state.completed = self.running.inputs[progress.query].completed(progress)
             stamps = self.running.stamps(progress)
             state.new.append((progress, stamps.rows))
             if not stamps.rows:

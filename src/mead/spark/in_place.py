@@ -101,7 +101,8 @@ class InPlaceReader(DataSourceStreamReader):
                 for first in range(0, rows.num_rows, MOST_ROWS):
                     some = rows.slice(first, MOST_ROWS)
                     arrivals_us.append(some.column(STAMP).to_numpy(zero_copy_only=False))
-                    yield operator.function(some)
+                    made = operator.function(some)
+                    yield pa.RecordBatch.from_arrays(made.columns, schema=operator.schema)
 
         written = StreamLog(operator.output).write(worked(), operator.schema)
         stamps = Stamps.of(np.concatenate(arrivals_us or [np.empty(0, dtype=np.int64)]))

@@ -118,6 +118,7 @@ def into_log(output: DataFrame, folder: Path) -> DataStreamWriter:
     """A writer of the stream that has only to be started. Only one query at a time may write into a folder."""
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - loads PySpark
 
+    folder = folder.resolve()  # whatever folder Java and the workers were started in
     log, schema = StreamLog(folder), to_arrow_schema(output.schema)
 
     def written(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -133,4 +134,4 @@ def committed(files: DataFrame, folder: Path) -> DataStreamWriter:
     # Spark finds a sink by the name of its class, among those that the thread knows that starts the query.
     jvm: Any = context._jvm  # noqa: SLF001 - the only way to Java
     jvm.java.lang.Thread.currentThread().setContextClassLoader(loader(context, SINK_SOURCE, SINK))
-    return files.writeStream.format(SINK).option("index", str(folder / INDEX)).option("last", str(last))
+    return files.writeStream.format(SINK).option("index", str((folder / INDEX).resolve())).option("last", str(last))

@@ -58,7 +58,7 @@ class OnBatches:
             raise OperatorError(
                 f"operator {operator}: its function fails on a batch without rows: {type(error).__name__}: {error}"
             ) from error
-        if not isinstance(made, pa.RecordBatch) or not made.schema.equals(expected):
+        if not isinstance(made, pa.RecordBatch) or _types(made.schema) != _types(expected):
             got = made.schema if isinstance(made, pa.RecordBatch) else type(made).__name__
             raise OperatorError(
                 f"operator {operator}: its function returns {_columns(got)}, and not {_columns(expected)} as declared"
@@ -94,6 +94,11 @@ def struct(columns: str) -> StructType:
     if not isinstance(parsed, StructType):
         raise OperatorError(f"columns must be named and have types, such as `id bigint, line string`; got {columns!r}")
     return parsed
+
+
+def _types(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
+    """Whether a column may hold nulls is left out: functions hand on what they were given."""
+    return [(field.name, field.type) for field in schema]
 
 
 def _columns(schema: pa.Schema | str) -> str:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
+
 from mead.execute.shares import ShareManager
 from mead.knowledge.pipeline import Pipeline
 from mead.spark.in_place import InPlace
@@ -80,7 +82,9 @@ class RunningPipeline:
             raise OperatorError(f"{self.pipeline.name}: Spark runs no loops, and {edge.source} leads to {edge.target}")
         for operator in self.pipeline.operators:
             if operator.batches and operator.batches.max_tuples:
-                raise OperatorError(f"operator {operator.name}: a micro-batch of Spark takes all that waits; no max_tuples")
+                raise OperatorError(
+                    f"operator {operator.name}: a micro-batch of Spark takes all that waits; no max_tuples"
+                )
             sources = self.predecessors(operator.name)
             if len(sources) > 1:
                 raise OperatorError(
@@ -128,6 +132,8 @@ class RunningPipeline:
             while (done := _batches(query)) < WARM_BATCHES and time.monotonic() < until_s and query.isActive:
                 waiting(f"{operator} warms up, {done} of {WARM_BATCHES} micro-batches")
                 time.sleep(0.1)
+        for unread in (self.folder / STAMPS).iterdir():  # of the warm-up, or of a run that was killed
+            unread.unlink(missing_ok=True)
         (self.folder / WARM_UP).unlink(missing_ok=True)
 
     def order_tasks(self, operator: str, tasks: int) -> None:
@@ -200,26 +206,34 @@ class RunningPipeline:
             reader = source.reader(tasks) if isinstance(work, OnBatches) else None
             if reader is not None and isinstance(work, OnBatches):
                 schema = work.check(arrow_schema(reader[1]), operator)
-                self._schemas[operator] = work.schema
+                self._declare(operator, work.schema)
                 stamps = self.folder / STAMPS if first else None
                 name = f"mead-operator-{operator}"
                 self.spark.dataSource.register(
                     in_place(name, InPlace(reader[0], work.function, folder, schema, stamps))
                 )
-                writer = committed(self.spark.readStream.format(name).load(), folder)
+                try:
+                    writer = committed(self.spark.readStream.format(name).load(), folder)
+                except AnalysisException as error:  # a whole traceback, whose last line says what is wrong
+                    cause = [line for line in str(error).splitlines() if line.strip() and "SQLSTATE" not in line][-1]
+                    raise OperatorError(f"operator {operator}: workers cannot load its function: {cause}") from error
             else:
                 stream = source.load(self.spark, operator, tasks)
                 check_stamped(dict(stream.dtypes), operator)
                 output = work.output(probed(stream, every_stamp=first), operator)
-                self._schemas[operator] = ", ".join(f"`{name}` {kind}" for name, kind in output.dtypes)
+                self._declare(operator, ", ".join(f"`{name}` {kind}" for name, kind in output.dtypes))
                 writer = into_log(output, folder)
-            if operator not in self.sinks:
-                check_stamped(_columns(self._schemas[operator]), f"{operator}, whose output others read")
             batches = self.pipeline.operator(operator).batches
             if batches and batches.trigger_s:
                 writer = writer.trigger(processingTime=f"{round(1000 * batches.trigger_s)} milliseconds")
             checkpoint = str(self.folder / CHECKPOINTS / operator)
             return writer.queryName(operator).option("checkpointLocation", checkpoint).start()
+
+    def _declare(self, operator: str, schema: str) -> None:
+        """What its output has for columns."""
+        if operator not in self.sinks:
+            check_stamped(_columns(schema), f"{operator}, whose output others read")
+        self._schemas[operator] = schema
 
     def _landing(self, operator: str) -> StreamingQuery:
         """A query that moves results from the log of an operator into Parquet files."""

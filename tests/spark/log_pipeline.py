@@ -1,0 +1,109 @@
+"""The log analysis as the tests of the live engine run it, and what must come out of it, counted without Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mead.applications.log_analysis import matcher, parser
+from mead.applications.log_analysis.counter import count
+from mead.knowledge.pipeline import Batches, Operator, Pipeline
+from mead.knowledge.requirement import Requirement
+from mead.models.network.graph import Edge
+from mead.spark.inputs import TraceInput
+from mead.spark.log import StreamLog
+from mead.spark.operators import OnBatches, OnStream, Work
+from mead.spark.running import WARM_UP
+from mead.workload.log_lines import log_lines
+
+TRIED = 200
+PATH = "parser>matcher"
+
+
+def pipeline(max_replicas: int = 1, bound_s: float = 1.0) -> Pipeline:
+    batches = Batches(overhead_s=0.1)
+    return Pipeline(
+        "log-analysis",
+        [
+            Operator("parser", 0.0001, batches=batches),
+            Operator("counter", 0.0001, batches=batches),
+            Operator("matcher", 0.0003, batches=batches, max_replicas=max_replicas),
+        ],
+        [Edge("parser", "counter"), Edge("parser", "matcher")],
+        [Requirement(PATH, bound_s)],
+    )
+
+
+def work() -> dict[str, Work]:
+    return {
+        "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
+        "counter": OnStream(count),
+        "matcher": OnBatches(matcher.make_matcher(tried=TRIED), matcher.OUTPUT_SCHEMA),
+    }
+
+
+def source(folder: Path, times_s: list[float]) -> TraceInput:
+    """Lines that arrive at these times."""
+    np.save(folder / "trace.npy", np.round(1e6 * np.array(times_s)).astype(np.int64))
+    return TraceInput(
+        folder / "trace.npy",
+        warm_up=folder / WARM_UP,
+        payload="mead.workload.log_lines:log_lines",
+        payload_schema="line string",
+    )
+
+
+def parsed(lines: int) -> pa.RecordBatch:
+    """What the parser makes of the first lines."""
+    numbers = np.arange(lines, dtype=np.int64)
+    return parser.parse(pa.record_batch({"id": numbers, "arrival_us": numbers, "line": log_lines(numbers)["line"]}))
+
+
+def expected_totals(lines: int) -> dict[tuple[str, str], int]:
+    rows = parsed(lines)
+    return dict(Counter(zip(rows["component"].to_pylist(), rows["level"].to_pylist(), strict=True)))
+
+
+def expected_matches(lines: int) -> list[tuple[int, str]]:
+    rows = matcher.make_matcher(tried=TRIED)(parsed(lines))
+    return sorted(zip(rows["id"].to_pylist(), rows["pattern"].to_pylist(), strict=True))
+
+
+def results(folder: Path, operator: str) -> pa.Table:
+    """The Parquet files that Spark says are whole, read without Spark; a crash may leave others beside them."""
+    committed = [line for line in _sink_log(folder / "results" / operator) if line.startswith("{")]
+    paths = [line.partition('"path":"file://')[2].partition('"')[0] for line in committed]
+    return pa.concat_tables([pq.read_table(path) for path in paths])
+
+
+def totals(folder: Path) -> dict[tuple[str, str], int]:
+    """The last of every component and level: totals only grow."""
+    rows = results(folder, "counter").to_pylist()
+    last: dict[tuple[str, str], int] = {}
+    for row in rows:
+        key = (row["component"], row["level"])
+        last[key] = max(last.get(key, 0), row["count"])
+    return last
+
+
+def matches(folder: Path) -> list[tuple[int, str]]:
+    rows = results(folder, "matcher")
+    return sorted(zip(rows["id"].to_pylist(), rows["pattern"].to_pylist(), strict=True))
+
+
+def stream(folder: Path, operator: str) -> StreamLog:
+    return StreamLog(folder / "streams" / operator)
+
+
+def _sink_log(folder: Path) -> list[str]:
+    """Of Spark's file sink: every tenth batch is a summary of all before."""
+    log = folder / "_spark_metadata"
+    names = sorted(
+        (name.name for name in log.iterdir() if not name.name.startswith(".")), key=lambda n: int(n.split(".")[0])
+    )
+    compact = max((n for n, name in enumerate(names) if name.endswith(".compact")), default=0)
+    return [line for name in names[compact:] for line in (log / name).read_text().splitlines()]

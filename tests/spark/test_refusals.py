@@ -1,0 +1,121 @@
+"""What cannot work is refused when a pipeline is started, in one line that names the operator."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mead.execute.dry_run import DryRunShares
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.models.network.graph import Edge
+from mead.spark.inputs import ForeignInput, Input, TraceInput
+from mead.spark.operators import OnBatches, OnStream, OperatorError, Work
+from mead.spark.running import RunningPipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+STAMPED = "id bigint, arrival_us bigint"
+
+
+def rows(spark: SparkSession, _: Path) -> DataFrame:
+    return spark.readStream.format("rate").load().selectExpr("value as id", "1L as arrival_us")
+
+
+def mute(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.select(["id"])
+
+
+def divides(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.slice(0, 1 // batch.num_rows)
+
+
+def same(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
+
+
+MISTAKES: dict[str, tuple[Work, str]] = {
+    "other columns": (
+        OnBatches(mute, STAMPED),
+        "operator a: its function returns id int64, and not id int64, arrival_us",
+    ),
+    "no batch": (OnBatches(lambda _: 7, STAMPED), "operator a: its function returns int, and not id int64, arrival_us"),
+    "a function that fails": (OnBatches(divides, STAMPED), "fails on a batch without rows: ZeroDivisionError"),
+    "no stamps for the next": (
+        OnBatches(mute, "id bigint"),
+        "operator a, whose output others read: its rows need a colu",
+    ),
+    "no stream": (
+        OnStream(lambda df: df.sparkSession.range(3)),
+        "operator a: its transformation does not return a stream",
+    ),
+    "nothing": (OnStream(lambda _: None), "operator a: its transformation does not return a stream"),  # type: ignore[arg-type,return-value]
+    "an unknown column": (OnStream(lambda df: df.select("nothing")), "operator a: .*nothing"),
+    "no stamps of a transformation": (OnStream(lambda df: df.select("id")), "operator a, whose output others read"),
+}
+
+
+@pytest.mark.usefixtures("spark")
+def test_columns_that_are_never_null_may_be_declared_without_saying_so() -> None:
+    given = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("arrival_us", pa.int64(), nullable=False)])
+    assert OnBatches(same, STAMPED).check(given, "a").names == given.names
+
+
+@pytest.mark.parametrize("kind", ["trace", "foreign"])
+@pytest.mark.parametrize(("work", "said"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_in_an_operator_is_refused_at_the_start(
+    spark: SparkSession, tmp_path: Path, work: Work, said: str, kind: str
+) -> None:
+    pipeline = Pipeline("two", [Operator("a", 0.001), Operator("b", 0.001)], [Edge("a", "b")])
+    np.save(tmp_path / "trace.npy", np.arange(3))
+    source: Input = ForeignInput(rows) if kind == "foreign" else TraceInput(tmp_path / "trace.npy")
+    both = {"a": work, "b": OnBatches(same, STAMPED)}
+    with closing(DryRunShares(["a", "b"])) as shares:
+        running = RunningPipeline(spark, pipeline, source, both, tmp_path, shares)
+        with pytest.raises(OperatorError, match=said) as refused:
+            running.start()
+        running.stop()
+    assert "\n" not in str(refused.value)
+    assert running.queries == {}
+
+
+def test_a_function_that_workers_cannot_import_is_refused_at_the_start(spark: SparkSession, tmp_path: Path) -> None:
+    """As those of this file."""
+    np.save(tmp_path / "trace.npy", np.arange(3))
+    pipeline, source = Pipeline("one", [Operator("a", 0.001)]), TraceInput(tmp_path / "trace.npy")
+    with closing(DryRunShares(["a"])) as shares:
+        running = RunningPipeline(spark, pipeline, source, {"a": OnBatches(same, STAMPED)}, tmp_path, shares)
+        with pytest.raises(OperatorError, match="workers cannot load its function: ModuleNotFoundError") as refused:
+            running.start()
+    assert "\n" not in str(refused.value)
+
+
+def test_a_source_without_stamps_is_refused_at_the_start(spark: SparkSession, tmp_path: Path) -> None:
+    pipeline = Pipeline("one", [Operator("a", 0.001)])
+    source = ForeignInput(lambda spark, _: spark.readStream.format("rate").load())
+    with closing(DryRunShares(["a"])) as shares:
+        running = RunningPipeline(spark, pipeline, source, {"a": OnStream(lambda df: df)}, tmp_path, shares)
+        with pytest.raises(
+            OperatorError, match=r"operator a: its rows need a column arrival_us .* not among timestamp"
+        ):
+            running.start()
+
+
+@pytest.mark.parametrize(
+    ("edges", "said"),
+    [
+        ([Edge("a", "c"), Edge("b", "c")], "operator c: it reads from a and b, and a query has one source"),
+        ([Edge("a", "b"), Edge("b", "c"), Edge("c", "b", 0.5)], "Spark runs no loops, and c leads to b"),
+    ],
+)
+def test_a_pipeline_that_spark_cannot_run_is_refused(
+    spark: SparkSession, tmp_path: Path, edges: list[Edge], said: str
+) -> None:
+    pipeline = Pipeline("three", [Operator(name, 0.001) for name in "abc"], edges)
+    with closing(DryRunShares(["a", "b", "c"])) as shares, pytest.raises(OperatorError, match=said):
+        RunningPipeline(spark, pipeline, ForeignInput(rows), {}, tmp_path, shares)
