@@ -22,12 +22,8 @@ BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-demo: $(VENV)/.java $(VENV)/.run ## Generate bursty arrivals, fit them, predict response times, scale a simulated pipeline (plots in out/)
-	@mkdir -p out
-	$(VENV)/bin/mead generate map --rate 330 --idc 200 --duration 300 --seed 1 -o out/arrivals.parquet
-	$(VENV)/bin/mead fit out/arrivals.parquet --window 50000 --plot out/fit.png
-	$(VENV)/bin/mead solve examples/solve-log-analysis.json
-	$(VENV)/bin/mead simulate examples/log-analysis.yaml --trace out/arrivals.parquet --policy adaptive --plot out/run.png
+demo: $(VENV)/.java $(VENV)/.run ## Analyze log lines that come in bursts on local Spark, auto-scaled live (report in runs/)
+	@$(VENV)/bin/mead demo $(DEMO_ARGS)
 
 test: $(VENV)/.java $(VENV)/.dev ## Run all tests: units, docstring examples, documentation snippets, import rules
 	@$(RUN) -m pytest $(PYTEST_ARGS)
@@ -59,7 +55,7 @@ lock: ## Choose the exact versions anew (requirements.lock, requirements-dev.loc
 	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 clean: ## Remove everything that was made here, .venv included
-	@rm -rf $(VENV) build dist out site docs/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist runs site docs/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip-compile reads the user's own pip configuration; none of it may end up in the files.

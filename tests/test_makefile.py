@@ -42,18 +42,9 @@ def test_help_lists_every_target_a_user_needs() -> None:
     assert {"demo", "test", "lint", "bench", "docs"} <= listed
 
 
-def test_demo_runs(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    plan = make("--dry-run", "demo").stdout.splitlines()
-    commands = [line.split()[1:] for line in plan if line.startswith(".venv/bin/mead ")]
-    assert [command[0] for command in commands] == ["generate", "fit", "solve", "simulate"]
-    for command in commands:
-        mead = Path(sys.executable).with_name("mead")
-        run = subprocess.run([mead, *command], cwd=tmp_path, check=False, capture_output=True, text=True)
-        assert run.returncode == 0, run.stderr
-        assert run.stdout
-    assert (tmp_path / "out/fit.png").read_bytes().startswith(b"\x89PNG")
+def test_demo_is_the_main_job() -> None:
+    """Which is tried in tests/cli/test_live.py."""
+    assert ".venv/bin/mead demo" in make("--dry-run", "demo").stdout
 
 
 def test_too_old_a_python_is_named(clone: Path) -> None:

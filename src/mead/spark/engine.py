@@ -15,6 +15,7 @@ from mead.models.arrays import FloatArray
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.monitor.arrivals import Arrivals
 from mead.monitor.responses import BatchResponses, monitors
+from mead.spark.executors import Executors
 from mead.spark.probe import Stamps
 from mead.spark.progress import Progress, ProgressQueue
 from mead.spark.running import RunningPipeline
@@ -61,6 +62,7 @@ class SparkEngine:
     def __init__(self, running: RunningPipeline, kept_iats: int) -> None:
         self.running, self.pipeline = running, running.pipeline
         self.progress = ProgressQueue(running.spark)
+        self.executors = Executors(running.spark)
         self.arrivals = Arrivals(kept_iats)
         self.states = {operator.name: OperatorState() for operator in self.pipeline.operators}
         self.paths = monitors(self.pipeline.paths, self.pipeline.requirements)
@@ -74,11 +76,15 @@ class SparkEngine:
         self._cpu_start = self._cpu_now()
 
     def apply(self, allocation: Allocation) -> None:
-        """A share is in force at once, a number of tasks from the operator's next micro-batch on."""
+        """A share is in force at once, a number of tasks from the operator's next micro-batch on.
+
+        On a cluster, executors come and go with the tasks.
+        """
         for name, resources in allocation.items():
             self.running.shares.set_share(name, resources.cores)
             if resources.replicas != self.allocation[name].replicas:
                 self.running.order_tasks(name, resources.replicas)
+        self.executors.for_tasks(sum(resources.replicas for resources in allocation.values()))
         self.allocation = allocation
 
     def observe(self, time_s: float) -> Observation:
@@ -189,14 +195,19 @@ class SparkEngine:
         return ""
 
     def _cpu_now(self) -> EngineCpu:
-        ticks = Path(f"/proc/{self._java}/stat").read_text().rpartition(")")[2].split()[11:13]
-        return EngineCpu(sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"), process_time())
+        return EngineCpu(java_cpu_s(self._java), process_time())
 
 
 def java_pid(spark: SparkSession) -> int:
     """The process in which Spark's driver runs, and in local mode its tasks too."""
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Java alone knows
     return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def java_cpu_s(pid: int) -> float:
+    """CPU seconds of that process so far, without the Python workers, which are processes of their own."""
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 def _not_negative(values: FloatArray) -> FloatArray:
