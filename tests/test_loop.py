@@ -14,7 +14,7 @@ from mead.clock import VirtualClock
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation, OperatorReading, PathReading
-from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
@@ -293,6 +293,74 @@ def test_turns_that_a_slow_round_has_missed_are_left_out() -> None:
     clock, rounds = SlowClock(), list[Round]()
     ControlLoop(FakeEngine(), SlowPolicy(), Knowledge(PIPELINE), clock, record=rounds.append).run(60.0)
     assert [r.time_s for r in rounds] == [10.0, 20.0, 50.0, 60.0]
+
+
+def serving(overhead_s: float, batches: int = 5) -> dict[str, Any]:
+    """Readings of an operator at the lowest share that takes 2 ms per tuple, and so long for every micro-batch."""
+    serving_s = batches * overhead_s + 100 * 0.002 / 0.4
+    reading = OperatorReading(100, 100, 0, 0.2, batches, serving_s)
+    return {"operators": {"matcher": reading}, "allocation": LOW}
+
+
+@dataclass
+class Listener(GoLow):
+    """Remembers what it was told of overheads."""
+
+    overheads_s: list[float] = field(default_factory=list)
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Allocation:
+        del observation
+        batches = knowledge.pipeline.operators[0].batches
+        assert batches is not None
+        self.overheads_s.append(batches.overhead_s)
+        return LOW
+
+
+IN_BATCHES = Pipeline("one", [replace(PIPELINE.operators[0], batches=Batches(overhead_s=0.3))])
+
+
+def test_policies_are_told_the_overhead_of_micro_batches_as_it_was_learned() -> None:
+    policy = Listener()
+    run(FakeEngine({turn: serving(0.05) for turn in range(1, 21)}), policy, turns=20, pipeline=IN_BATCHES)
+    assert policy.overheads_s[0] == 0.3, "declared"
+    assert policy.overheads_s[-1] == pytest.approx(0.05, rel=0.05)
+
+
+@pytest.mark.parametrize("absurd", [{"batches": -1}, {"serving_s": nan}, {"serving_s": -5.0}, {"serving_s": inf}])
+def test_absurd_times_of_micro_batches_teach_nothing(absurd: dict[str, Any]) -> None:
+    spoilt = {turn: serving(0.05) for turn in range(1, 21)}
+    for turn in range(12, 18):
+        spoilt[turn]["operators"] = {"matcher": replace(spoilt[turn]["operators"]["matcher"], **absurd)}
+    policy = Listener()
+    rounds = run(FakeEngine(spoilt), policy, turns=20, pipeline=IN_BATCHES)
+    name = next(iter(absurd))
+    assert all(reason(this).startswith(f"keep, because {name} of matcher is said to be") for this in rounds[11:17])
+    assert policy.overheads_s[-1] == pytest.approx(0.05, rel=0.05)
+
+
+def test_a_loop_that_was_ended_can_be_started_again_and_keeps_what_was_in_force() -> None:
+    """As by a supervisor, when the thread of the controller has died."""
+
+    class Died(Exception):  # noqa: N818 - not ours to handle
+        pass
+
+    engine, rounds = FakeEngine(), list[Round]()
+
+    def record(this: Round) -> None:
+        rounds.append(this)
+        if len(rounds) == 3:
+            raise Died
+
+    loop = ControlLoop(engine, GoLow(), Knowledge(PIPELINE), VirtualClock(), record=record)
+    with pytest.raises(Died):
+        loop.run(8 * INTERVAL_S)
+    assert engine.applied == [HIGH, LOW]
+    loop.run(8 * INTERVAL_S)
+    assert engine.applied == [HIGH, LOW], "nothing is ordered anew"
+    assert {str(this.in_force) for this in rounds} == {str(LOW)}
+    assert rounds[-1].time_s == 8 * INTERVAL_S
+    assert reason(rounds[-1]) == "one is idle at 80 s"
+    assert loop.demands["matcher"].demand_s == pytest.approx(0.002)
 
 
 NUMBERS = st.one_of(st.floats(), st.integers(-10, 10))
