@@ -57,6 +57,9 @@ WATCH_S = 1
 END_S = 30.0
 """A round that is under way is waited for so long."""
 
+SHOWN_S = 60.0
+"""Response times in a status are those of so long."""
+
 KEPT_ROUNDS = 3_600
 KEPT_IATS = 10_000
 GUESSED_DEMAND_S, GUESSED_OVERHEAD_S = 0.001, 0.1
@@ -111,13 +114,13 @@ class Attached:
         return notes
 
     def status(self) -> str:
-        """Rate, response times, requirement, share, and the last decision with its reason, in one line."""
+        """One line: rate, response times of the last minute beside the requirement, share, last decision and reason."""
         name, rounds = self.engine.operator.name, self.decisions
         seen = next((this for this in reversed(rounds) if this.observation is not None), None)
         if seen is None or seen.observation is None:
             return f"{name}: nothing has been seen yet"
         rate_per_s = seen.observation.operators[name].arrived / seen.observation.interval_s
-        parts = [f"{rate_per_s:.0f}/s", *self._responses()]
+        parts = [f"{rate_per_s:.0f}/s", *self._responses(rounds)]
         if seen.in_force is not None:
             parts.append(f"{seen.in_force[name].cores:g} cores in force")
         last = rounds[-1]
@@ -141,16 +144,20 @@ class Attached:
     def __repr__(self) -> str:
         return f"<Attached {self.status()}>"
 
-    def _responses(self) -> list[str]:
-        """Since the beginning, each beside what is required of it."""
+    def _responses(self, rounds: Sequence[Round]) -> list[str]:
+        """Of the last minute, each beside what is required of it."""
+        since_s = rounds[-1].time_s - SHOWN_S
         said = []
-        for path, monitor in self.engine.paths.items():
-            for requirement in (r for r in self.engine.pipeline.requirements if r.path == path):
-                whole, percent = monitor.whole, requirement.percent
-                value_s = whole.mean_s if percent is None else whole.percentile_s(percent)
-                if value_s is not None:
-                    kept = "kept" if value_s <= requirement.bound_s else "broken"
-                    said.append(f"{requirement.statistic} {value_s:.3g} s (<= {requirement.bound_s:g} s {kept})")
+        for requirement in self.engine.pipeline.requirements:
+            seen = [this.observation for this in rounds if this.observation and this.time_s > since_s]
+            readings = [observation.paths[requirement.path] for observation in seen]
+            rows = sum(reading.completed for reading in readings)
+            if rows and requirement.percent is None:
+                mean_s = sum(reading.response_sum_s for reading in readings) / rows
+                said.append(f"mean {mean_s:.3g} s of {requirement.bound_s:g} s")
+            elif rows:
+                late = sum(reading.beyond[requirement.bound_s] for reading in readings)
+                said.append(f"{1 - late / rows:.1%} within {requirement.bound_s:g} s of {requirement.percent:g}%")
         return said
 
     def _keep(self, this: Round) -> None:

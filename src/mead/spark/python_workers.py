@@ -44,11 +44,14 @@ class PythonWorkers:
 
     @classmethod
     def of(cls, context: SparkContext, java: int) -> PythonWorkers:
-        """As that application starts them."""
-        settings = context.getConf()
-        kinds = ("daemon", "worker")
-        modules = [settings.get(f"spark.python.{kind}.module", f"pyspark.{kind}") for kind in kinds]
-        return cls(java, frozenset(module for module in modules if module))
+        """As that application starts them. Some, those of Python sources, are always PySpark's own.
+
+        With executors elsewhere, what runs here is no measure of what the query takes.
+        """
+        if not (context.master or "").startswith("local"):
+            return cls(java, frozenset())
+        settings = [context.getConf().get(f"spark.python.{kind}.module") for kind in ("daemon", "worker")]
+        return cls(java, frozenset({"pyspark.daemon", "pyspark.worker", *filter(None, settings)}))
 
     def find(self) -> tuple[int, ...]:
         """Those that run now, each before those that it has forked."""
