@@ -55,7 +55,7 @@ lock: ## Choose the exact versions anew (requirements.lock, requirements-dev.loc
 	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 clean: ## Remove everything that was made here, .venv included
-	@rm -rf $(VENV) build dist runs site docs/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist out runs site docs/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip-compile reads the user's own pip configuration; none of it may end up in the files.
