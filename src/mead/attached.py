@@ -25,8 +25,6 @@ from threading import Thread
 from time import thread_time
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
-
 from mead.clock import RunClock, Stopped
 from mead.config.policies import AdaptiveOptions, PolicyOptions, PredictiveOptions
 from mead.config.policy_choice import chosen_policy
@@ -64,8 +62,6 @@ KEPT_ROUNDS = 3_600
 KEPT_IATS = 10_000
 GUESSED_DEMAND_S, GUESSED_OVERHEAD_S = 0.001, 0.1
 """For a query that has done nothing yet. What it really takes is learned."""
-
-NOTHING = np.empty(0)
 
 
 class Attached:
@@ -163,9 +159,7 @@ class Attached:
     def _keep(self, this: Round) -> None:
         """In the loop's thread."""
         self._record(this)
-        if this.observation is not None:  # a window of IATs in every round would fill the memory within hours
-            this = replace(this, observation=replace(this.observation, iats_s=NOTHING, counts=NOTHING))
-        self._rounds.append(this)
+        self._rounds.append(this.without_arrivals())
 
     def _watched(self) -> None:
         """Until the query has ended, or somebody does not want this any more."""
@@ -223,6 +217,7 @@ def attach(
     with ExitStack() as opened:
         if manager is not None:
             opened.callback(manager.close)
+            manager.weigh(_cores(context))  # as many workers may run at the same time
         most_iats = options.most_iats if isinstance(options, PredictiveOptions | AdaptiveOptions) else 0
         engine = AttachedEngine(query, context, _java(context), pipeline, max(KEPT_IATS, most_iats), manager)
         opened.pop_all()
@@ -263,6 +258,11 @@ def _context(query: StreamingQuery) -> SparkContext:
     return context
 
 
+def _cores(context: SparkContext) -> int:
+    """That the application can keep busy."""
+    return min(context.defaultParallelism, os.cpu_count() or 1)
+
+
 def _java(context: SparkContext) -> int:
     jvm: Any = context._jvm  # noqa: SLF001 - Java alone knows
     return int(jvm.java.lang.ProcessHandle.current().pid())
@@ -275,7 +275,7 @@ def _pipeline(
     name = query.name or f"query-{query.id[:8]}"
     if isinstance(requirement, str):
         requirement = Requirement.parsed(requirement, name)
-    cores = min(context.defaultParallelism, os.cpu_count() or 1)
+    cores = _cores(context)
     levels = tuple(round(share * cores, 2) for share in DEFAULT_SHARES) if shares is None else tuple(shares)
     seen = [progress for progress in query.recentProgress if progress.numInputRows > 0]
     took_s = [progress.durationMs["triggerExecution"] / 1e3 for progress in seen]

@@ -190,7 +190,7 @@ def _take(made: SimpleQueue[Round], rounds: list[Round], show: Callable[[Round],
                 this = made.get_nowait()
             except Empty:
                 return
-            rounds.append(this)
+            rounds.append(this.without_arrivals())
             show(this)
 
     return take

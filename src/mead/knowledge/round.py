@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation
 from mead.knowledge.plan import Plan
+from mead.models.arrays import frozen
 
 
 @dataclass
@@ -24,3 +25,12 @@ class Round:
     """CPU seconds by phase."""
     in_force: Allocation | None = None
     """What the loop believes to be in force, or ordered, when the round is over."""
+
+    def without_arrivals(self) -> Round:
+        """To be kept: a window of IATs in every round would fill the memory within hours."""
+        if self.observation is None:
+            return self
+        return replace(self, observation=replace(self.observation, iats_s=NOTHING, counts=NOTHING))
+
+
+NOTHING = frozen([])
