@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+__version__ = "0.1.0.dev0"
+
+TYPE_CHECKING = False  # as in typing, which is not loaded: worker daemons import this package before anything else
 
 if TYPE_CHECKING:
     from mead.attached import Attached as Attached
     from mead.attached import AttachError as AttachError
     from mead.attached import attach as attach
     from mead.attached import stamped as stamped
+else:
 
-__version__ = "0.1.0.dev0"
+    def __getattr__(name: str) -> object:
+        """What users of a query of their own need, loaded when it is asked for."""
+        if name not in ("Attached", "AttachError", "attach", "stamped"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from mead import attached  # noqa: PLC0415 - see above
 
-_OF_ATTACHED = ("Attached", "AttachError", "attach", "stamped")
-
-
-def __getattr__(name: str) -> Any:
-    """For users of a query of their own. Loaded when asked for: workers and commands import this package too."""
-    if name not in _OF_ATTACHED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from mead import attached  # noqa: PLC0415 - see above
-
-    return getattr(attached, name)
+        return getattr(attached, name)

@@ -116,6 +116,7 @@ def test_acting_throttles_the_workers_and_detaching_leaves_nothing(slow: Streami
         homes = attached.engine.guests._homes
         wait(lambda: 0.2 in [this.in_force["slow"].share for this in attached.decisions if this.in_force])
         assert quota(folder) == 0.2
+        assert weight(folder.parent) == 2  # two workers work at the same time, and lose nothing to others by the group
         held_s = s_per_row(slow, batches(slow))
         assert throttled(folder) > 0
         assert held_s > 2 * free_s
@@ -136,6 +137,12 @@ def quota(folder: Path) -> float:
         quota_us, period_us = (folder / "cpu.max").read_text().split()
         return int(quota_us) / int(period_us)
     return int((folder / "cpu.cfs_quota_us").read_text()) / int((folder / "cpu.cfs_period_us").read_text())
+
+
+def weight(folder: Path) -> float:
+    if (folder / "cpu.weight").exists():
+        return int((folder / "cpu.weight").read_text()) / 100
+    return int((folder / "cpu.shares").read_text()) / 1024
 
 
 def throttled(folder: Path) -> int:

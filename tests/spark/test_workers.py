@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mead.spark.worker_daemon import CGROUP_VARIABLE, join_cgroup
+from mead.spark.worker_daemon import CGROUP_VARIABLE, _without_noise, join_cgroup
 from mead.spark.workers import OPERATOR_VARIABLE, own_workers
 
 if TYPE_CHECKING:
@@ -154,3 +154,11 @@ def test_missing_cgroup_is_told_and_stops_nothing(tmp_path: Path, capsys: pytest
 def test_no_cgroup_is_nothing_to_join(capsys: pytest.CaptureFixture[str]) -> None:
     join_cgroup("")
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_worker_whose_spark_has_gone_ends() -> None:
+    def left_alone() -> int:
+        raise BrokenPipeError
+
+    assert _without_noise(left_alone)() != 0  # at 0 the daemon calls it again, and again
+    assert _without_noise(lambda: 0)() == 0

@@ -31,10 +31,14 @@ class CgroupShares(ABC):
         # A group competes like a single process with all that is outside, such as the threads of a JVM. So the
         # application's group is given the weight of its operators: limits may slow a worker down, a group must not.
         try:
-            write(self._groups[0].path / self.weight_file, str(min(self.weight * operators, self.most_weight)))
+            self.weigh(operators)
         except OSError:
             self.close()
             raise
+
+    def weigh(self, processes: int) -> None:
+        """One write to one file."""
+        write(self._groups[0].path / self.weight_file, str(min(self.weight * processes, self.most_weight)))
 
     @abstractmethod
     def usage(self, operator: str) -> CpuUsage:

@@ -32,6 +32,9 @@ class DryRunShares:
         Limit.of(share, self._period_us, self._burst_us)  # refuse what a real manager would refuse
         self._shares[self._known(operator)] = share
 
+    def weigh(self, processes: int) -> None:
+        """Nobody competes."""
+
     def usage(self, operator: str) -> None:
         """Nothing is measured."""
         self._known(operator)

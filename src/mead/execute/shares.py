@@ -43,6 +43,9 @@ class ShareManager(Protocol):
     def set_share(self, operator: str, share: float) -> None:
         """CPU cores for all workers of the operator together: ``Resources.cores`` of an allocation."""
 
+    def weigh(self, processes: int) -> None:
+        """Let all operators together compete for the CPUs like so many processes; at first, one for each operator."""
+
     def usage(self, operator: str) -> CpuUsage | None:
         """Readings as of now; None where nothing is measured."""
 
