@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -46,6 +47,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 
 CALM_S = 60.0
 """A query that has run so long has recovered."""
+
+ERROR_LINE = re.compile(r"(\w+\.)*\w*(Error|Exception)\b(?!.*\.java)")
+"""How the last line of a traceback begins."""
 
 
 @dataclass
@@ -214,9 +218,10 @@ class RunningPipeline:
                 )
                 try:
                     writer = committed(self.spark.readStream.format(name).load(), folder)
-                except AnalysisException as error:  # a whole traceback, whose last line says what is wrong
-                    cause = [line for line in str(error).splitlines() if line.strip() and "SQLSTATE" not in line][-1]
-                    raise OperatorError(f"operator {operator}: workers cannot load its function: {cause}") from error
+                except AnalysisException as error:
+                    raise OperatorError(
+                        f"operator {operator}: workers cannot load its function: {_cause(error)}"
+                    ) from error
             else:
                 stream = source.load(self.spark, operator, tasks)
                 check_stamped(dict(stream.dtypes), operator)
@@ -274,4 +279,11 @@ def _batches(query: StreamingQuery) -> int:
 
 def _reason(query: StreamingQuery) -> str:
     error = query.exception()
-    return " ".join(str(error).split())[:300] if error else "it was stopped from outside"
+    return _cause(error) if error else "it was stopped from outside"
+
+
+def _cause(error: Exception) -> str:
+    """What is wrong, in one line: the last of a Python traceback that names an error, or else the first of all."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line for line in lines if ERROR_LINE.match(line)]
+    return (named[-1] if named else lines[0])[:300]
