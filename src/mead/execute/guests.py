@@ -24,6 +24,7 @@ class Guests:
 
     def take_in(self, pids: Iterable[int]) -> None:
         """Those that are not in yet. What they fork from now on is born in the group."""
+        pids = tuple(pids)
         for folder in self.folders:
             inside = set(read_processes(folder))
             for pid in pids:

@@ -72,7 +72,6 @@ class AttachedEngine:
         self.query, self.pipeline, self.shares = query, pipeline, shares
         self.operator = pipeline.operators[0]
         self.run = query.runId
-        self.progress = ProgressQueue.around(context, query)
         self.workers = PythonWorkers.of(context, java)
         self.guests = Guests(shares.group(self.operator.name) if shares else "")
         self.arrivals = Arrivals(kept_iats)
@@ -86,8 +85,10 @@ class AttachedEngine:
         self._backlog = 0
         self._planned: bool | None = None
         """Whether its plan has Python in it, once it has one."""
+        self._refuse_shared()
         self.pids = self._find()
         self._cpu_s = self.workers.cpu_s
+        self.progress = ProgressQueue.around(context, query)
 
     @property
     def in_python(self) -> bool:
@@ -132,17 +133,20 @@ class AttachedEngine:
         self.progress.close()
 
     def _find(self) -> tuple[int, ...]:
-        """Daemons start when they are needed, and workers come and go."""
+        """Daemons start when they are needed, and workers come and go. Those of somebody else's groups are left."""
         pids = self.workers.find()
         if self.shares is not None:
-            for pid in pids:
-                if (other := held_elsewhere(pid, self.guests.folders)) is not None:
-                    raise AttachError(
-                        f"the Python workers of this application are held to a share already, in {other}: "
-                        "control one query of an application, and only observe the others"
-                    )
-            self.guests.take_in(pids)
+            self.guests.take_in(pid for pid in pids if held_elsewhere(pid, self.guests.folders) is None)
         return pids
+
+    def _refuse_shared(self) -> None:
+        """Two who set limits for the same workers would undo each other's."""
+        held = (held_elsewhere(pid, self.guests.folders) for pid in self.workers.find())
+        if self.shares is not None and (other := next(filter(None, held), None)) is not None:
+            raise AttachError(
+                f"the Python workers of this application are held to a share already, in {other}: "
+                "control one query of an application, and only observe the others"
+            )
 
     def _take(self, progress: Progress) -> None:
         """One micro-batch."""
