@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 
 STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS = "streams", "checkpoints", "tasks", "stamps", "results"
 WARM_UP = "warm-up"
-WARM_BATCHES = 40
-"""After so many micro-batches of every operator its speed is more or less that of every day."""
+WARM_BATCHES, WARM_S = 40, 10.0
+"""After so many micro-batches of an operator its speed is more or less that of every day; if they are far between, after
+so many seconds."""
 
 LANDING_S = 10
 """Results become Parquet files at this interval; at that of micro-batches there would be thousands of them."""
@@ -132,9 +133,13 @@ class RunningPipeline:
         """Wait until every operator is warm, but no longer than the limit; then let the stream take its course."""
         until_s = time.monotonic() + limit_s
         for operator in self.pipeline.order:
-            query = self.queries[operator].running
-            while (done := _batches(query)) < WARM_BATCHES and time.monotonic() < until_s and query.isActive:
-                waiting(f"{operator} warms up, {done} of {WARM_BATCHES} micro-batches")
+            batches = self.pipeline.operator(operator).batches
+            enough = (
+                WARM_BATCHES if not batches or not batches.trigger_s else min(WARM_BATCHES, WARM_S / batches.trigger_s)
+            )
+            while (done := _batches(self.queries[operator].running)) < enough and time.monotonic() < until_s:
+                waiting(f"{operator} warms up, {done} of {enough:.0f} micro-batches")
+                self.revive()
                 time.sleep(0.1)
         for unread in (self.folder / STAMPS).iterdir():  # of the warm-up, or of a run that was killed
             unread.unlink(missing_ok=True)
