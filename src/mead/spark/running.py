@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS = "streams", "checkpoints", "tasks", "stamps", "results"
 WARM_UP = "warm-up"
 WARM_BATCHES, WARM_S = 40, 10.0
-"""After so many micro-batches of an operator its speed is more or less that of every day; if they are far between, after
-so many seconds."""
+"""After so many micro-batches of an operator its speed is more or less that of every day; or, where they are far
+between, after so many seconds."""
 
 LANDING_S = 10
 """Results become Parquet files at this interval; at that of micro-batches there would be thousands of them."""

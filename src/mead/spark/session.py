@@ -23,8 +23,6 @@ SETTINGS = {
     # Workers of an operator that has nothing to do for a while stay: a new one takes part of a second to be warm.
     "spark.python.worker.idleTimeoutSeconds": "0",
     "spark.sql.streaming.stopTimeout": "10s",
-    # On a busy machine a Python process may need longer than Spark's 15 s to start and connect.
-    "spark.python.authenticate.socketTimeout": "120s",
     # How long a Python process may take to start. On a busy machine the 15 s that Spark waits are not enough.
     "spark.python.authenticate.socketTimeout": "60s",
 }
