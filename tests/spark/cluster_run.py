@@ -1,0 +1,157 @@
+"""The log analysis on a cluster of two executors: a program of its own, for a process has one Spark master at most."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mead.applications.log_analysis import counter, matcher, parser
+from mead.execute.detect import detect
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.pipeline import Batches, Operator, Pipeline
+from mead.models.network.graph import Edge
+from mead.spark.engine import SparkEngine
+from mead.spark.executors import Executors
+from mead.spark.inputs import TraceInput
+from mead.spark.log import StreamLog
+from mead.spark.operators import OnBatches, OnStream, Work
+from mead.spark.python_workers import PROCESSES
+from mead.spark.running import RESULTS, STREAMS, RunningPipeline
+from mead.spark.session import started
+
+MASTER = "local-cluster[2,1,1024]"
+ROWS, ROWS_PER_S = 800, 100
+WORK: dict[str, Work] = {
+    "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
+    "counter": OnStream(counter.count),
+    "matcher": OnBatches(matcher.make_matcher(), matcher.OUTPUT_SCHEMA),
+}
+
+
+def operator(name: str, replicas: int = 1) -> Operator:
+    return Operator(name, 0.0005, batches=Batches(0.1), max_replicas=replicas)
+
+
+LOG_ANALYSIS = Pipeline(
+    "log-analysis",
+    [operator(name) for name in WORK],
+    [Edge("parser", "counter"), Edge("parser", "matcher")],
+)
+ONE = Pipeline("one", [operator("parser", replicas=2)])
+
+
+def wait(reached: Callable[[], Any], what: str, limit_s: float = 180.0) -> None:
+    until_s = time.monotonic() + limit_s
+    while not reached():
+        if time.monotonic() > until_s:
+            raise TimeoutError(what)
+        time.sleep(0.1)
+
+
+def processes(program: str) -> list[int]:
+    """Of this test, with this in their command line."""
+    found = []
+    for folder in PROCESSES.iterdir():
+        if folder.name.isdigit():
+            try:
+                words = (folder / "cmdline").read_text(errors="replace")
+                environment = (folder / "environ").read_text(errors="replace")
+            except OSError:
+                continue
+            if program in words and f"MEAD_TEST={os.getpid()}" in environment:
+                found.append(int(folder.name))
+    return found
+
+
+def source(folder: Path) -> TraceInput:
+    folder.mkdir()
+    np.save(folder / "arrivals.npy", np.arange(ROWS) * (1_000_000 // ROWS_PER_S))
+    return TraceInput(folder / "arrivals.npy", 1.0, None, "mead.workload.log_lines:log_lines", "line string")
+
+
+def done(running: RunningPipeline, name: str) -> int:
+    progress = running.queries[name].running.lastProgress
+    return json.loads(progress.sources[0].endOffset)["count"] if progress else 0
+
+
+def drained(running: RunningPipeline) -> None:
+    """Everything has gone through. On a busy machine a query may have to be started again."""
+    wait(lambda: running.revive() == "" and done(running, "parser") == ROWS, "the source")
+    wait(lambda: running.revive() == "" and running.drain(60), "what is on its way")
+
+
+def log_analysis(spark: Any, folder: Path) -> dict[str, Any]:
+    """With an executor killed half-way."""
+    executors, detection = Executors(spark), detect()
+    with closing(detection.open(list(WORK))) as shares:
+        running = RunningPipeline(spark, LOG_ANALYSIS, source(folder), WORK, folder, shares)
+        running.start()
+        try:
+            wait(lambda: done(running, "parser") > ROWS // 3, "the first third")
+            os.kill(processes("CoarseGrainedExecutorBackend")[0], signal.SIGKILL)
+            drained(running)
+            usages = {name: shares.usage(name) for name in WORK}
+            executors.wanted(2)
+            wait(lambda: len(executors.running) == 2, "a new executor")
+        finally:
+            running.stop()
+        totals = spark.read.parquet(str(folder / RESULTS / "counter")).groupBy("component", "level").max("count")
+        return {
+            "totals": sum(row[2] for row in totals.collect()),
+            "parsed": StreamLog(folder / STREAMS / "parser").end,
+            "matched": spark.read.parquet(str(folder / RESULTS / "matcher")).count(),
+            "matched_in_log": StreamLog(folder / STREAMS / "matcher").end,
+            "cpu_s": {name: usage.cpu_s for name, usage in usages.items() if usage},
+            "restarts": running.restarts,
+        }
+
+
+def _has(engine: SparkEngine, executors: int) -> bool:
+    return len(engine.executors.running) == executors
+
+
+def plan(spark: Any, folder: Path) -> dict[str, Any]:
+    """Executors by the plan: from two to one and back, while rows arrive."""
+    with closing(detect().open(["parser"])) as shares:
+        running = RunningPipeline(spark, ONE, source(folder), WORK, folder, shares)
+        running.start()
+        try:
+            engine = SparkEngine(running, 1000)
+            numbers = [len(engine.executors.running)]
+            for replicas in (1, 2):
+                engine.apply(Allocation.of(parser=Resources(1.0, replicas)))
+                wait(partial(_has, engine, replicas), f"{replicas} executors")
+                numbers.append(len(engine.executors.running))
+            drained(running)
+            engine.close()
+        finally:
+            running.stop()
+    return {"executors": numbers, "parsed": StreamLog(folder / STREAMS / "parser").end, "restarts": running.restarts}
+
+
+def main(folder: Path) -> None:
+    """Print what came of it."""
+    os.environ["MEAD_TEST"] = str(os.getpid())  # executors inherit it
+    began_s = time.monotonic()
+    spark = started("cluster test", master=MASTER)
+    try:
+        found = {"log_analysis": log_analysis(spark, folder / "a"), "plan": plan(spark, folder / "b")}
+    finally:
+        spark.stop()
+    wait(lambda: not processes("CoarseGrainedExecutorBackend"), "the end of the executors")
+    wait(lambda: not processes("-m\0mead.spark.worker_daemon"), "the end of their workers")
+    print(json.dumps(found | {"seconds": time.monotonic() - began_s}))  # noqa: T201 - read by the test
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

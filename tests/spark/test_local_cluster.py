@@ -1,0 +1,55 @@
+"""The same pipeline on executors in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.spark.cluster_run import ROWS, WORK
+
+from mead.applications.log_analysis.matcher import make_matcher
+from mead.applications.log_analysis.parser import parse
+from mead.workload.log_lines import log_lines
+
+PROGRAM = Path(__file__).with_name("cluster_run.py")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("cluster")
+    run = subprocess.run(
+        [sys.executable, str(PROGRAM), str(folder)], check=False, capture_output=True, text=True, timeout=600
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    answer: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    return answer
+
+
+@pytest.fixture(scope="module")
+def parsed() -> Any:
+    """What the parser makes of all lines, without Spark."""
+    ids = np.arange(ROWS)
+    return parse(log_lines(ids).append_column("id", ids).append_column("arrival_us", ids))
+
+
+def test_nothing_is_lost_or_counted_twice_though_an_executor_is_killed(found: dict[str, Any], parsed: Any) -> None:
+    result = found["log_analysis"]
+    assert result["parsed"] == result["totals"] == parsed.num_rows, result
+    assert result["matched"] == result["matched_in_log"] == make_matcher()(parsed).num_rows > 0
+
+
+def test_workers_of_executors_join_the_groups_of_their_operators(found: dict[str, Any]) -> None:
+    cpu_s = found["log_analysis"]["cpu_s"]
+    if not cpu_s:
+        pytest.skip("no control groups here")
+    assert all(cpu_s[name] > 0 for name in WORK), found
+
+
+def test_executors_follow_the_plan(found: dict[str, Any], parsed: Any) -> None:
+    assert found["plan"]["executors"] == [2, 1, 2]
+    assert found["plan"]["parsed"] == parsed.num_rows
