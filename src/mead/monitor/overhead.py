@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from statistics import median
 
 KEPT = 60
+LONGEST = 3.0
 LEAST = 5
 """With fewer intervals the declared value is believed."""
 
 
 @dataclass
 class OverheadEstimator:
-    """The overhead of one operator. The median, for a garbage collection makes a micro-batch three times as long.
+    """The overhead of one operator: the mean, in which no interval counts for more than ``LONGEST`` usual ones.
+
+    A mean, for tuples wait for the long micro-batches too. And cut off, for a pause of ten seconds is no overhead.
 
     >>> estimator = OverheadEstimator(declared_s=0.1)
     >>> for tuples in range(100, 600, 100):
@@ -27,14 +30,19 @@ class OverheadEstimator:
     """
 
     declared_s: float
-    _seen_s: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT), repr=False)
+    _seen: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=KEPT), repr=False)
+    """Micro-batches of an interval, and the overhead of one."""
 
     def add(self, batches: int, serving_s: float, work_s: float) -> None:
         """One interval: how many micro-batches ended, how long they took, and their tuples alone would have taken."""
         if batches > 0:
-            self._seen_s.append(max(serving_s - work_s, 0.0) / batches)
+            self._seen.append((batches, max(serving_s - work_s, 0.0) / batches))
 
     @property
     def overhead_s(self) -> float:
         """Seconds per micro-batch."""
-        return median(self._seen_s) if len(self._seen_s) >= LEAST else self.declared_s
+        if len(self._seen) < LEAST:
+            return self.declared_s
+        longest_s = LONGEST * median(overhead_s for _, overhead_s in self._seen)
+        spent_s = sum(batches * min(overhead_s, longest_s) for batches, overhead_s in self._seen)
+        return spent_s / sum(batches for batches, _ in self._seen)

@@ -20,8 +20,6 @@ SETTINGS = {
     "spark.log.level": "ERROR",
     # State has as many partitions as there were when a query first started. Small queries are fastest with one.
     "spark.sql.shuffle.partitions": "1",
-    # Workers of an operator that has nothing to do for a while stay: a new one takes part of a second to be warm.
-    "spark.python.worker.idleTimeoutSeconds": "0",
     "spark.sql.streaming.stopTimeout": "10s",
     # How long a Python process may take to start. On a busy machine the 15 s that Spark waits are not enough.
     "spark.python.authenticate.socketTimeout": "60s",
