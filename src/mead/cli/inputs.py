@@ -29,6 +29,14 @@ ColumnName = Annotated[str | None, typer.Option(metavar="NAME", help="The column
 UnitOption: TypeAlias = Literal["s", "ms", "us", "ns"] | None
 UnitName = Annotated[UnitOption, typer.Option(help="Unit of the numbers, where no name tells it.")]
 Sorted = Annotated[bool, typer.Option("--sort", help="Put time stamps in order that are not.")]
+PolicyName = Annotated[
+    str | None,
+    typer.Option("--policy", metavar="NAME", help=f"{', '.join(POLICY_NAMES)}; default the one of the pipeline file."),
+]
+PolicyOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="An option of the policy, see below; may be repeated."),
+]
 PlotPath = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw to this file: .png, .pdf or .svg.")]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from mead.cli.inputs import POLICY_NAMES, PipelinePath, read_pipeline_or_fail
+from mead.cli.inputs import PipelinePath, PolicyName, PolicyOption, read_pipeline_or_fail
 from mead.cli.terminal import AsJson, print_json
 
 
@@ -15,14 +15,8 @@ def run(
     ctx: typer.Context,
     pipeline: PipelinePath,
     *,
-    policy: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help=f"{', '.join(POLICY_NAMES)}; default the one of the pipeline file."),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="An option of the policy, see below; may be repeated."),
-    ] = None,
+    policy: PolicyName = None,
+    option: PolicyOption = None,
     mode: Annotated[
         Literal["observe", "advise", "act"],
         typer.Option(help="Only look, say what would be done, or do it. The first day is for observe and advise."),

@@ -9,11 +9,12 @@ import typer
 from mead.cli.history import HistoryPath, recorded
 from mead.cli.inputs import (
     PLOT_ENDINGS,
-    POLICY_NAMES,
     AreIats,
     ColumnName,
     PipelinePath,
     PlotPath,
+    PolicyName,
+    PolicyOption,
     Sorted,
     TracePath,
     UnitName,
@@ -28,14 +29,8 @@ def simulate(
     pipeline: PipelinePath,
     *,
     trace: TracePath,
-    policy: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help=f"{', '.join(POLICY_NAMES)}; default the one of the pipeline file."),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="An option of the policy, see below; may be repeated."),
-    ] = None,
+    policy: PolicyName = None,
+    option: PolicyOption = None,
     duration: Annotated[float | None, typer.Option(metavar="SECONDS", help="Only the first part of the trace.")] = None,
     iat: AreIats = False,
     column: ColumnName = None,
