@@ -178,8 +178,9 @@ class RunningPipeline:
             if name in self.pipeline.order and not self.predecessors(name):
                 self._pause(name)
             while not self._idle(name, query):
-                if time.monotonic() > until_s or not query.running.isActive:
+                if time.monotonic() > until_s:
                     return False
+                self.revive()
                 time.sleep(0.02)
         return True
 
@@ -199,7 +200,7 @@ class RunningPipeline:
 
     def _idle(self, name: str, query: Query) -> bool:
         """Nothing runs and nothing waits."""
-        if query.running.status["isTriggerActive"]:
+        if not query.running.isActive or query.running.status["isTriggerActive"]:
             return False
         source, progress = self.inputs[name], query.running.lastProgress
         if not isinstance(source, LogInput):
