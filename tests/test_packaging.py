@@ -58,10 +58,10 @@ def test_wheel_carries_types_licence_and_command(wheel: zipfile.ZipFile) -> None
     assert "mead = mead.cli:main" in wheel.read(entry_points).decode()
 
 
-def test_wheel_holds_every_module_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+def test_wheel_holds_every_module_with_its_data_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     shipped = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    source = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/mead").rglob("*.py")}
-    assert shipped == source | {"mead/py.typed"}
+    files = [path for path in (ROOT / "src/mead").rglob("*.*") if path.suffix in {".py", ".txt", ".yaml", ".typed"}]
+    assert shipped == {path.relative_to(ROOT / "src").as_posix() for path in files}
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
