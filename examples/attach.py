@@ -5,6 +5,7 @@ The query is ordinary: 50 rows a second, each of which costs a Python function 4
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -13,6 +14,7 @@ from pyspark.sql import functions as sql
 
 import mead
 
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run in this very Python
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 spark.sparkContext.setLogLevel("ERROR")
 
