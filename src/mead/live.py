@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
@@ -35,13 +36,16 @@ if TYPE_CHECKING:
 
 WARM_UP_LIMIT_S = 180.0
 DRAIN_LIMIT_S = 60.0
+LAST_ROUND_S = 30.0
+"""A round that is under way at the end is waited for."""
+
 WATCH_S = 0.25
 """So often queries and controller are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
 class LiveResult:
-    """What happened, without warm-up and draining."""
+    """What happened after the warm-up. Response times are of all that arrived, until it was done."""
 
     pipeline: Pipeline
     policy: str
@@ -59,11 +63,15 @@ class LiveResult:
     demands_s: Mapping[str, float]
     """As learned."""
     overheads_s: Mapping[str, float]
+    first: int
+    """Arrivals of the source that came before: of the warm-up, or of a run that went on."""
     tuples: int
     """That arrived at the source."""
     restarts: Sequence[str]
     drained: bool
     """Whether everything that had arrived went through before the end."""
+    interrupted: bool = False
+    """Whether somebody ended it before its time."""
 
     @property
     def timeline(self) -> list[tuple[float, Allocation]]:
@@ -124,13 +132,19 @@ def run_live(
         made: SimpleQueue[Round] = SimpleQueue()
         loop = ControlLoop(engine, policy, knowledge, clock, mode=mode, record=made.put, cpu_s=time.thread_time)
         start = loop.allocation
+        source_state = engine.states[knowledge.pipeline.order[0]]
+        before = source_state.arrived
+        watch = _Watch(loop, clock, running, duration_s, _take(made, rounds, lambda this: on_round(this, engine)))
+        interrupted = False
         try:
-            _watched(loop, clock, running, duration_s, _take(made, rounds, lambda this: on_round(this, engine)))
+            watch.until_the_end()
         except KeyboardInterrupt:
+            interrupted = True
             on_wait("interrupted: ending in good order")
         ended_s = min(clock.now_s(), duration_s)
-        clock.stop()
-        cpu, tuples = engine.cpu, engine.states[knowledge.pipeline.order[0]].arrived
+        watch.end()
+        cpu, operator_cpu_s = engine.cpu, {name: engine.cpu_s(name) for name in engine.states}
+        tuples = source_state.arrived - before
         on_wait("letting what has arrived go through")
         drained = running.drain(DRAIN_LIMIT_S)
         engine.observe(clock.now_s())
@@ -145,40 +159,56 @@ def run_live(
             start=start,
             cpu=cpu,
             loop_s=sum(seconds for this in rounds for seconds in this.phase_s.values()),
-            operator_cpu_s={name: engine.cpu_s(name) for name in engine.states},
+            operator_cpu_s=operator_cpu_s,
             demands_s={name: one.demand_s for name, one in loop.demands.items()},
             overheads_s={name: one.overhead_s for name, one in loop.overheads.items()},
+            first=before,
             tuples=tuples,
             restarts=tuple(running.restarts),
             drained=drained,
+            interrupted=interrupted,
         )
     finally:
         running.stop()
 
 
-def _watched(
-    loop: ControlLoop, clock: RunClock, running: RunningPipeline, duration_s: float, take: Callable[[], None]
-) -> None:
-    """Until the time is over, keep controller and queries alive."""
+@dataclass
+class _Watch:
+    """Keeps controller and queries alive until the time is over."""
 
-    def control() -> None:
-        try:
-            loop.run(duration_s)
-        except Stopped:
-            return
+    loop: ControlLoop
+    clock: RunClock
+    running: RunningPipeline
+    duration_s: float
+    take: Callable[[], None]
+    controller: Thread | None = None
 
-    controller = Thread(target=control, name="mead-controller", daemon=True)
-    controller.start()
-    while clock.now_s() < duration_s:
-        time.sleep(WATCH_S)
-        take()
-        running.revive()
-        if not controller.is_alive() and clock.now_s() < duration_s - loop.policy.interval_s:
-            running.restarts.append("the controller ended before its time and is started again")
-            controller = Thread(target=control, name="mead-controller", daemon=True)
-            controller.start()
-    controller.join(WATCH_S)
-    take()
+    def until_the_end(self) -> None:
+        """Look after both."""
+        self._start()
+        while self.clock.now_s() < self.duration_s:
+            time.sleep(WATCH_S)
+            self.take()
+            self.running.revive()
+            early = self.clock.now_s() < self.duration_s - self.loop.policy.interval_s
+            if early and self.controller is not None and not self.controller.is_alive():
+                self.running.restarts.append("the controller ended before its time and is started again")
+                self._start()
+
+    def end(self) -> None:
+        """Nothing is ordered any more when this returns."""
+        self.clock.stop()
+        if self.controller is not None:
+            self.controller.join(LAST_ROUND_S)
+        self.take()
+
+    def _start(self) -> None:
+        self.controller = Thread(target=self._control, name="mead-controller", daemon=True)
+        self.controller.start()
+
+    def _control(self) -> None:
+        with suppress(Stopped):
+            self.loop.run(self.duration_s)
 
 
 def _take(made: SimpleQueue[Round], rounds: list[Round], show: Callable[[Round], None]) -> Callable[[], None]:

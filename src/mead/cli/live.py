@@ -65,6 +65,7 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
     from mead.spark.session import started
 
     check_java(ctx)
+    folder, beside = options.folder.resolve(), beside.resolve()
     found, mode, pipeline = detect(), options.mode, live_pipeline(file.pipeline)
     if found.kind == "none" and mode is Mode.ACT:
         typer.echo(f"CPU shares cannot be set here ({found}), so that they are only advised.", err=True)
@@ -72,9 +73,9 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
     delay_s = actuation_delay_s(found.open) if found.kind != "none" else 0.0
     knowledge = Knowledge(pipeline, max(delay_s, file.knowledge.actuation_delay_s))
     try:
-        options.folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         work = work_of(file, beside)
-        source = source_of(file, beside, options.folder, options.duration_s, options.folder / WARM_UP)
+        source = source_of(file, beside, folder, options.duration_s, folder / WARM_UP)
         with _said_while_waiting(quiet=options.quiet) as waiting:
             waiting("starting Spark")
             with quiet_start():
@@ -85,10 +86,10 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
                 _display(pipeline, quiet=options.quiet) as (show, wait),
                 recorded(
                     ctx,
-                    options.folder / HISTORY,
+                    folder / HISTORY,
                     pipeline,
                     options.policy.model_dump(),
-                    str(options.folder),
+                    str(folder),
                     lambda _: None,
                     engine="spark",
                     mode=mode.value,
@@ -104,7 +105,7 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
                     knowledge,
                     source,
                     work,
-                    options.folder,
+                    folder,
                     shares,
                     registry.policy(options.policy),
                     duration_s=inf if options.duration_s is None else options.duration_s,
@@ -117,6 +118,8 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
             spark.stop()
     except (ConfigError, OperatorError, SparkStartError) as error:
         ctx.fail(str(error))
+    except OSError as error:
+        ctx.fail(f"{error.filename or folder}: {error.strerror or error}")
     return LiveReport.of(result)
 
 

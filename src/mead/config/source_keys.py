@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -53,8 +53,8 @@ class RabbitMQKeys(Keys):
     url: Text = Field(default="amqp://guest:guest@127.0.0.1:5672/", description="of the broker")
     stream: Text = Field(description="the name of the stream; declared if it is not there")
     exchange: Text | None = Field(default=None, description="an existing fanout exchange that feeds it; default none")
-    value: Text = Field(default="string", description="type of the column value: string or binary")
-    start: Text = Field(default="earliest", description="where a new run begins: earliest or latest")
+    value: Literal["string", "binary"] = Field(default="string", description="type of the column value")
+    start: Literal["earliest", "latest"] = Field(default="earliest", description="where a new run begins")
 
 
 class SourceKeys(Keys):

@@ -137,6 +137,8 @@ class LiveComparison:
                 duration_s=self.duration_s,
                 kept_iats=kept_iats_for(options),
             )
+        if result.interrupted:
+            raise KeyboardInterrupt
         report = LiveReport.of(result)
         foreseen = twin(result, folder / ARRIVALS, result.timeline)[requirement.path]
         measured = result.responses[requirement.path]

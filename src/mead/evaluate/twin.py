@@ -22,8 +22,12 @@ SEED = 0
 
 
 def twin(result: LiveResult, arrivals: Path, timeline: Sequence[tuple[float, Allocation]]) -> Mapping[str, FloatArray]:
-    """Response times by path under these allocations, each from its time on. ``arrivals`` is a file of the run."""
-    trace = Trace.from_timestamps_us(np.load(arrivals, allow_pickle=False)).between(0.0, result.duration_s)
+    """Response times by path under these allocations, each from its time on.
+
+    ``arrivals`` is a file of the run, of which a second passed in one.
+    """
+    stamps_us = np.load(arrivals, allow_pickle=False)[result.first : result.first + result.tuples]
+    trace = Trace.from_timestamps_us(stamps_us - stamps_us[0])
     simulation = Simulation(as_learned(result), trace, SEED)
     for time_s, allocation in timeline:
         simulation.advance(min(time_s, trace.duration_s))

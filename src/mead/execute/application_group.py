@@ -15,6 +15,7 @@ from mead.execute.join import join_group
 from mead.execute.leftovers import remove_leftovers
 from mead.execute.names import Owner, operator_folder
 
+_RUNS = count()
 _ATTEMPTS = 50
 _PAUSE_S = 0.02
 
@@ -56,9 +57,9 @@ class ApplicationGroup:
 
 
 def _make_application_folder(base: Path) -> Path:
-    """A process may run several applications, so take the first number that is free."""
+    """A process may run several applications. A name never comes back: workers of an earlier one may remember it."""
     owner = Owner.this_process()
-    for run in count():
+    for run in _RUNS:
         path = base / owner.application_folder(run)
         try:
             os.mkdir(path)  # noqa: PTH102 - as above

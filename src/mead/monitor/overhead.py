@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from math import inf
 from statistics import median
 
 KEPT = 60
@@ -36,13 +37,14 @@ class OverheadEstimator:
     def add(self, batches: int, serving_s: float, work_s: float) -> None:
         """One interval: how many micro-batches ended, how long they took, and their tuples alone would have taken."""
         if batches > 0:
-            self._seen.append((batches, max(serving_s - work_s, 0.0) / batches))
+            self._seen.append((batches, (serving_s - work_s) / batches))
 
     @property
     def overhead_s(self) -> float:
         """Seconds per micro-batch."""
         if len(self._seen) < LEAST:
             return self.declared_s
-        longest_s = LONGEST * median(overhead_s for _, overhead_s in self._seen)
+        usual_s = median(overhead_s for _, overhead_s in self._seen)
+        longest_s = LONGEST * usual_s if usual_s > 0 else inf
         spent_s = sum(batches * min(overhead_s, longest_s) for batches, overhead_s in self._seen)
-        return spent_s / sum(batches for batches, _ in self._seen)
+        return max(spent_s / sum(batches for batches, _ in self._seen), 0.0)

@@ -24,14 +24,15 @@ class BatchResponses:
     mean_s: float
     at_ranks_s: FloatArray
 
-    def beyond(self, bound_s: float) -> int:
-        """How many took longer.
+    def beyond(self, bound_s: float) -> float:
+        """How many took longer, as far as ranks can tell.
 
         >>> BatchResponses(10, 1.0, np.array([2.0, 1.0, 0.0])).beyond(1.5)
-        2
+        2.5
         """
         ranks = np.linspace(0.0, 1.0, self.at_ranks_s.size)
-        return int(self.tuples * (1.0 - np.interp(bound_s, self.at_ranks_s[::-1], ranks, left=0.0, right=1.0)))
+        within = np.interp(bound_s, self.at_ranks_s[::-1], ranks, left=0.0, right=1.0)
+        return float(self.tuples * (1.0 - within))
 
 
 @dataclass
@@ -56,9 +57,9 @@ class PathMonitor:
         """Of what came since the last."""
         new, self._new = self._new, []
         bounds_s = sorted({r.bound_s for r in self.requirements if r.percent is not None})
-        beyond = {bound_s: sum(batch.beyond(bound_s) for batch in new) for bound_s in bounds_s}
+        beyond = {bound_s: round(sum(batch.beyond(bound_s) for batch in new)) for bound_s in bounds_s}
         strictest_s = bounds_s[0] if bounds_s else min((r.bound_s for r in self.requirements), default=None)
-        late = 0 if strictest_s is None else sum(batch.beyond(strictest_s) for batch in new)
+        late = 0 if strictest_s is None else round(sum(batch.beyond(strictest_s) for batch in new))
         return PathReading(
             completed=sum(batch.tuples for batch in new),
             response_sum_s=sum(batch.tuples * batch.mean_s for batch in new),

@@ -100,8 +100,8 @@ def _trace(keys: SourceKeys, beside: Path, duration_s: float | None) -> Trace:
 
 
 def _rabbitmq(keys: RabbitMQKeys) -> Input:
-    options = {name: str(value) for name, value in keys if value is not None}
-    return RabbitMQInput(options)
+    options = {"url": keys.url, "stream": keys.stream, "value": keys.value, "startingOffsets": keys.start}
+    return RabbitMQInput(options | ({"exchange": keys.exchange} if keys.exchange else {}) | {"create": "true"})
 
 
 def _work(keys: OperatorKeys, place: int) -> Work:
@@ -110,12 +110,13 @@ def _work(keys: OperatorKeys, place: int) -> Work:
         return OnStream(_made(keys.transform, keys.options, (*where, "transform")))
     if keys.function is None:
         raise ConfigError("to run live, an operator needs a function or a transform", where)
-    schema = keys.output or getattr(import_module(keys.function.partition(":")[0]), "OUTPUT_SCHEMA", None)
+    function = _made(keys.function, keys.options, (*where, "function"))
+    schema = keys.output or getattr(sys.modules[keys.function.partition(":")[0]], "OUTPUT_SCHEMA", None)
     if schema is None:
         raise ConfigError(
             "say which columns the function returns: here, or as OUTPUT_SCHEMA in its module", (*where, "output")
         )
-    return OnBatches(_made(keys.function, keys.options, (*where, "function")), schema)
+    return OnBatches(function, schema)
 
 
 def _made(name: str, options: Mapping[str, Any] | None, where: tuple[int | str, ...]) -> Any:

@@ -82,6 +82,10 @@ class RunningPipeline:
     _logs: dict[str, StreamLog] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.folder = self.folder.resolve()  # executors work in folders of their own
+        first = [operator.name for operator in self.pipeline.operators if not self.predecessors(operator.name)]
+        if len(first) > 1:
+            raise OperatorError(f"{self.pipeline.name}: one operator reads the source, not {' and '.join(first)}")
         if self.pipeline.returns:
             edge = self.pipeline.returns[0]
             raise OperatorError(f"{self.pipeline.name}: Spark runs no loops, and {edge.source} leads to {edge.target}")
@@ -160,14 +164,20 @@ class RunningPipeline:
                 continue
             if query.waits_until_s is None:
                 query.failures += 1
-                pause_s = min(FIRST_PAUSE_S * 2 ** (query.failures - 1), LONGEST_PAUSE_S)
-                query.waits_until_s = now_s + pause_s
+                query.waits_until_s = now_s + _pause_s(query.failures)
                 self.restarts.append(f"{name} failed and is started again: {_reason(query.running)}")
-            if now_s >= query.waits_until_s:
-                query.waits_until_s, query.started_s = None, now_s
-                query.running = self._started(name) if name in self.work else self._landing(name.rpartition(".")[0])
-            else:
+            if now_s < query.waits_until_s:
                 down.append(name)
+                continue
+            try:
+                query.running = self._started(name) if name in self.work else self._landing(name.rpartition(".")[0])
+            except Exception as error:  # noqa: BLE001 - the others go on, and this one is tried again
+                query.failures += 1
+                query.waits_until_s = now_s + _pause_s(query.failures)
+                self.restarts.append(f"{name} could not be started: {' '.join(str(error).split())[:300]}")
+                down.append(name)
+            else:
+                query.waits_until_s, query.started_s = None, now_s
         return f"{' and '.join(down)} is down and will be started again" if down else ""
 
     def drain(self, limit_s: float) -> bool:
@@ -276,6 +286,11 @@ class RunningPipeline:
 
 def _columns(schema: str) -> dict[str, str]:
     return {column.name: column.dataType.simpleString() for column in struct(schema)}
+
+
+def _pause_s(failures: int) -> float:
+    """Twice as long every time."""
+    return float(min(FIRST_PAUSE_S * 2 ** min(failures - 1, 10), LONGEST_PAUSE_S))
 
 
 def _batches(query: StreamingQuery) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +43,11 @@ def started(
     builder = SparkSession.builder.appName(name).config(map=dict(SETTINGS))
     if master is not None or "spark.master" not in _submitted():
         builder = builder.master(master or LOCAL)
-    return (profile or FastProfile()).start(builder)
+    spark = (profile or FastProfile()).start(builder)
+    if threading.current_thread() is threading.main_thread():
+        # PySpark's own answer to Ctrl-C cancels what is running. A run ends in good order.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return spark
 
 
 def _submitted() -> dict[str, str]:
