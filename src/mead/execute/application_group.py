@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import count
 from pathlib import Path
@@ -15,7 +16,9 @@ from mead.execute.join import join_group
 from mead.execute.leftovers import remove_leftovers
 from mead.execute.names import Owner, operator_folder
 
-_RUNS = count()
+_RUNS: defaultdict[Path, Iterator[int]] = defaultdict(count)
+"""By the group in which they are made, so that those of one manager have the same number in every hierarchy."""
+
 _ATTEMPTS = 50
 _PAUSE_S = 0.02
 
@@ -59,7 +62,7 @@ class ApplicationGroup:
 def _make_application_folder(base: Path) -> Path:
     """A process may run several applications. A name never comes back: workers of an earlier one may remember it."""
     owner = Owner.this_process()
-    for run in _RUNS:
+    for run in _RUNS[base]:
         path = base / owner.application_folder(run)
         try:
             os.mkdir(path)  # noqa: PTH102 - as above
