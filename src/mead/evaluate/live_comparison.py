@@ -60,6 +60,8 @@ class LiveRow:
     changes: int
     predicted_mean_s: float
     predicted_p95_s: float
+    used: float
+    """Cores that the workers of all operators used."""
     java: float
     """Cores that Spark itself used."""
     own: float
@@ -83,6 +85,7 @@ class LiveRow:
             "changes": self.changes,
             "predicted": {"mean_s": self.predicted_mean_s, "p95_s": self.predicted_p95_s},
             "error": dict(zip(("mean", "p95"), self.errors, strict=True)),
+            "used_cores": self.used,
             "spark_cores": self.java,
             "own_cores": self.own,
         }
@@ -152,6 +155,7 @@ class LiveComparison:
             changes=result.changes,
             predicted_mean_s=float(foreseen.mean()),
             predicted_p95_s=float(np.percentile(foreseen, 95)),
+            used=sum(result.operator_cpu_s.values()) / result.duration_s,
             java=result.cpu.java_s / result.duration_s,
             own=result.cpu.driver_s / result.duration_s,
         )
