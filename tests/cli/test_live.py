@@ -19,6 +19,7 @@ from tests.cli import program
 
 from mead.applications.log_analysis.parser import parse
 from mead.execute.detect import detect
+from mead.knowledge.history.file import History
 from mead.workload.log_lines import log_lines
 
 complaint = partial(program.complaint, "run")
@@ -113,7 +114,7 @@ def test_a_run_that_is_killed_goes_on_and_an_interrupted_one_ends_in_good_order(
         killed.wait()
 
     resumed = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, text=True)
-    time.sleep(25)
+    _await_rounds(folder / "history.sqlite", 5)
     os.killpg(resumed.pid, signal.SIGINT)  # as a terminal does: to Java and the workers, too
     output, _ = resumed.communicate(timeout=120)
     assert resumed.returncode == 0
@@ -128,6 +129,18 @@ def _await(path: Path, process: subprocess.Popen[bytes], limit_s: float = 180.0)
         assert process.poll() is None, "it ended by itself"
         assert time.monotonic() < until_s, f"{path} was not there after {limit_s:g} s"
         time.sleep(0.1)
+
+
+def _await_rounds(file: Path, rounds: int, limit_s: float = 180.0) -> None:
+    """Of the second run in that history."""
+    until_s = time.monotonic() + limit_s
+    while True:
+        with History.read(file) as past:
+            runs = past.runs()
+        if len(runs) == 2 and runs[1].rounds >= rounds:
+            return
+        assert time.monotonic() < until_s, f"no {rounds} rounds after {limit_s:g} s"
+        time.sleep(0.5)
 
 
 def test_a_pipeline_without_a_source_is_refused_in_one_line(tmp_path: Path) -> None:

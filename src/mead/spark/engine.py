@@ -71,7 +71,9 @@ class SparkEngine:
         self._started = {name: self._usage(name) for name in self.states}
         for name, state in self.states.items():
             state.usage = self._started[name]
-            state.arrived = state.completed = self._done(name)
+            if (last := self._last(name)) is not None:
+                state.last, state.completed = last, running.inputs[name].completed(last)
+                state.arrived = state.completed
         self._java = java_pid(running.spark)
         self._cpu_start = self._cpu_now()
 
@@ -123,6 +125,8 @@ class SparkEngine:
             if progress.query not in self.states:
                 continue  # a query of somebody else, or one that lands results
             state = self.states[progress.query]
+            if state.last is not None and progress.batch <= state.last.batch:
+                continue  # it is known: it ended while this began to listen
             try:
                 state.completed = self.running.inputs[progress.query].completed(progress)
             except (KeyError, TypeError, ValueError):
@@ -180,10 +184,10 @@ class SparkEngine:
     def _usage(self, operator: str) -> CpuUsage:
         return self.running.shares.usage(operator) or NO_USAGE
 
-    def _done(self, operator: str) -> int:
-        """Rows that were completed before anybody looked: of the warm-up, or of a run that goes on."""
+    def _last(self, operator: str) -> Progress | None:
+        """What was completed before anybody looked: of the warm-up, or of a run that goes on."""
         last = self.running.queries[operator].running.lastProgress
-        return 0 if last is None else self.running.inputs[operator].completed(Progress.parsed(last.json))
+        return None if last is None else Progress.parsed(last.json)
 
     def _silent(self, time_s: float) -> str:
         for name, state in self.states.items():

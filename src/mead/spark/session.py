@@ -44,6 +44,8 @@ def started(
     if master is not None or "spark.master" not in _submitted():
         builder = builder.master(master or LOCAL)
     spark = (profile or FastProfile()).start(builder)
+    if modules is not None:  # a Java machine that was there before does not know what has come into the environment
+        spark.sparkContext.environment["PYTHONPATH"] = str(modules.resolve())
     if threading.current_thread() is threading.main_thread():
         # PySpark's own answer to Ctrl-C cancels what is running. A run ends in good order.
         signal.signal(signal.SIGINT, signal.default_int_handler)
