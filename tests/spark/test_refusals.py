@@ -111,6 +111,7 @@ def test_a_source_without_stamps_is_refused_at_the_start(spark: SparkSession, tm
     [
         ([Edge("a", "c"), Edge("b", "c")], "operator c: it reads from a and b, and a query has one source"),
         ([Edge("a", "b"), Edge("b", "c"), Edge("c", "b", 0.5)], "Spark runs no loops, and c leads to b"),
+        ([Edge("a", "b")], "three: one operator reads the source, not a and c"),
     ],
 )
 def test_a_pipeline_that_spark_cannot_run_is_refused(

@@ -83,9 +83,6 @@ class RunningPipeline:
 
     def __post_init__(self) -> None:
         self.folder = self.folder.resolve()  # executors work in folders of their own
-        first = [operator.name for operator in self.pipeline.operators if not self.predecessors(operator.name)]
-        if len(first) > 1:
-            raise OperatorError(f"{self.pipeline.name}: one operator reads the source, not {' and '.join(first)}")
         if self.pipeline.returns:
             edge = self.pipeline.returns[0]
             raise OperatorError(f"{self.pipeline.name}: Spark runs no loops, and {edge.source} leads to {edge.target}")
@@ -99,6 +96,9 @@ class RunningPipeline:
                 raise OperatorError(
                     f"operator {operator.name}: it reads from {' and '.join(sources)}, and a query has one source"
                 )
+        first = [operator.name for operator in self.pipeline.operators if not self.predecessors(operator.name)]
+        if len(first) > 1:
+            raise OperatorError(f"{self.pipeline.name}: one operator reads the source, not {' and '.join(first)}")
 
     @property
     def sinks(self) -> tuple[str, ...]:
