@@ -133,7 +133,7 @@ def _watched(
 ) -> tuple[float, float, float]:
     """Cores of Java and of this process, and how long a micro-batch takes, over some seconds."""
     query = running.queries["parser"].running
-    pid, last = java_pid(spark), query.lastProgress
+    pid, last = java_pid(spark.sparkContext), query.lastProgress
     first = last.batchId if last else -1
     start_s, java_s, own_s = time.monotonic(), java_cpu_s(pid), time.process_time()
     while time.monotonic() < start_s + MONITOR_S:

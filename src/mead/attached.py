@@ -39,6 +39,7 @@ from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
 from mead.plan.registry import policy as policy_of
 from mead.spark.attached_engine import AttachedEngine, AttachError
+from mead.spark.engine import java_pid
 from mead.spark.probe import stamped
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ def attach(
             opened.callback(manager.close)
             manager.weigh(_cores(context))  # as many workers may run at the same time
         most_iats = options.most_iats if isinstance(options, PredictiveOptions | AdaptiveOptions) else 0
-        engine = AttachedEngine(query, context, _java(context), pipeline, max(KEPT_IATS, most_iats), manager)
+        engine = AttachedEngine(query, context, java_pid(context), pipeline, max(KEPT_IATS, most_iats), manager)
         opened.pop_all()
         opened.callback(engine.close)
         record: Any = lambda _: None  # noqa: E731 - as the loop has it
@@ -261,11 +262,6 @@ def _context(query: StreamingQuery) -> SparkContext:
 def _cores(context: SparkContext) -> int:
     """That the application can keep busy."""
     return min(context.defaultParallelism, os.cpu_count() or 1)
-
-
-def _java(context: SparkContext) -> int:
-    jvm: Any = context._jvm  # noqa: SLF001 - Java alone knows
-    return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
 def _pipeline(

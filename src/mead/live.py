@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -100,7 +99,7 @@ class LiveResult:
     @property
     def changes(self) -> int:
         """How often another allocation came into force."""
-        return sum(a != b for (_, a), (_, b) in pairwise(self.timeline))
+        return len(self.timeline) - 1
 
 
 def run_live(

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from mead.cli.inputs import PLOT_ENDINGS, AreIats, ColumnName, PlotPath, Sorted, UnitName, UnitOption
+from mead.cli.inputs import (
+    PLOT_ENDINGS,
+    AreIats,
+    ColumnName,
+    PlotPath,
+    Sorted,
+    UnitName,
+    UnitOption,
+    check_java,
+)
 from mead.cli.terminal import AsJson, check_writable, print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -110,14 +119,3 @@ def _characteristics(
         ctx.fail(str(error))
     except SparkStartError as error:
         ctx.fail(f"Spark did not start: {error}; see `mead doctor`")
-
-
-def check_java(ctx: typer.Context) -> None:
-    """Complain in one line, where Spark would print a page."""
-    import os
-
-    from mead.spark.java import find_java
-
-    java = find_java(os.environ)
-    if java is None or not java.new_enough:
-        ctx.fail("Spark needs Java, and there is none that it runs on; `mead doctor` says what to install")

@@ -33,6 +33,7 @@ def demo(
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import chosen_policy
     from mead.evaluate.full_share import FullShare
+    from mead.evaluate.workloads import DEMAND_S
     from mead.loop import Mode
     from mead.spark.build import ARRIVALS
 
@@ -51,13 +52,4 @@ def demo(
     if as_json:
         print_json(report.as_json() | {"full_share": full.as_json(), "folder": str(folder), "report": str(page)})
         return
-    print_report(report)
-    for line in notes:
-        typer.echo(line)
-    typer.echo(f"Report: {page}")
-    typer.echo(f"Results (Parquet): {folder / 'results'}")
-    typer.echo(f"Every decision: mead history {folder / 'history.sqlite'} --run -1 --changes")
-
-
-DEMAND_S = 0.0015
-"""CPU time that the matcher takes for a line on this machine: as many patterns are tried as that needs."""
+    print_report(report, folder, page, notes)

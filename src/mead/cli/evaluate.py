@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mead.cli.inputs import AreIats, ColumnName, Sorted, UnitName, UnitOption, read_trace_or_fail
+from mead.cli.inputs import AreIats, ColumnName, Sorted, UnitName, UnitOption, check_java, read_trace_or_fail
 from mead.cli.terminal import AsJson, Seed, print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -338,7 +338,6 @@ def live(
     from tempfile import TemporaryDirectory
 
     from mead.applications.log_analysis.calibration import calibrate
-    from mead.cli.characterize import check_java
     from mead.evaluate.comparison import PolicyContender
     from mead.evaluate.live_comparison import LiveComparison, live_table
     from mead.evaluate.workloads import Workload, required

@@ -77,3 +77,14 @@ def read_trace_or_fail(
         return read_trace(path, iat=iat, sort=sort, column=column, unit=unit)
     except TraceError as error:
         ctx.fail(str(error))
+
+
+def check_java(ctx: typer.Context) -> None:
+    """Complain in one line, where Spark would print a page."""
+    import os
+
+    from mead.spark.java import find_java
+
+    java = find_java(os.environ)
+    if java is None or not java.new_enough:
+        ctx.fail("Spark needs Java, and there is none that it runs on; `mead doctor` says what to install")

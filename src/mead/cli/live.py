@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from mead.cli.characterize import check_java
 from mead.cli.history import recorded
+from mead.cli.inputs import check_java
 
 if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
@@ -173,11 +173,16 @@ def write_report(report: LiveReport, folder: Path, notes: list[str]) -> Path:
     return path
 
 
-def print_report(report: LiveReport) -> None:
-    """On standard output."""
+def print_report(report: LiveReport, folder: Path, page: Path, notes: list[str]) -> None:
+    """On standard output: figures, notes, and where to look further."""
     from rich.console import Console
+
+    from mead.spark.running import RESULTS
 
     console = Console()
     for part in report.tables():
         console.print(part)
         console.print()
+    for line in (*notes, f"Report: {page}", f"Results (Parquet): {folder / RESULTS}"):
+        typer.echo(line)
+    typer.echo(f"Every decision: mead history {folder / HISTORY} --run -1 --changes")

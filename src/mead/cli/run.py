@@ -61,7 +61,4 @@ def run(
     if as_json:
         print_json(report.as_json() | {"folder": str(folder), "report": str(page)})
         return
-    print_report(report)
-    typer.echo(f"Report: {page}")
-    typer.echo(f"Results (Parquet): {folder / 'results'}")
-    typer.echo(f"Every decision: mead history {folder / 'history.sqlite'} --run -1 --changes")
+    print_report(report, folder, page, [])

@@ -21,7 +21,7 @@ from mead.spark.progress import Progress, ProgressQueue
 from mead.spark.running import RunningPipeline
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark import SparkContext
 
 SILENT_S = 30.0
 """An operator with tuples waiting that completes none for so long does not report, or does not work."""
@@ -74,7 +74,7 @@ class SparkEngine:
             if (last := self._last(name)) is not None:
                 state.last, state.completed = last, running.inputs[name].completed(last)
                 state.arrived = state.completed
-        self._java = java_pid(running.spark)
+        self._java = java_pid(running.spark.sparkContext)
         self._cpu_start = self._cpu_now()
 
     def apply(self, allocation: Allocation) -> None:
@@ -202,9 +202,9 @@ class SparkEngine:
         return EngineCpu(java_cpu_s(self._java), process_time())
 
 
-def java_pid(spark: SparkSession) -> int:
+def java_pid(context: SparkContext) -> int:
     """The process in which Spark's driver runs, and in local mode its tasks too."""
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Java alone knows
+    jvm: Any = context._jvm  # noqa: SLF001 - Java alone knows
     return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
