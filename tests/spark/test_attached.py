@@ -128,7 +128,8 @@ def test_acting_throttles_the_workers_and_detaching_leaves_nothing(slow: Streami
     assert not attached.active
     assert not folder.parent.exists()
     assert all(held_elsewhere(pid) is None for pid in pids)
-    assert all(set(pids) <= set(read_processes(home)) for home in homes.values())
+    alive = {pid for pid in pids if Path(f"/proc/{pid}/exe").exists()}  # Spark ends idle workers when it likes
+    assert all(alive <= set(read_processes(home)) for home in homes.values())
     assert s_per_row(slow, batches(slow) + 1) < held_s / 2
 
 
