@@ -12,6 +12,8 @@ export MKL_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PIP := $(RUN) -m pip --quiet --quiet
+# Of the tests: one for all that runs on Spark, one for everything else. 0 keeps them in one process, to debug.
+PROCESSES ?= 2
 BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
 
 .DEFAULT_GOAL := help
@@ -26,7 +28,7 @@ demo: $(VENV)/.java $(VENV)/.run ## Analyze log lines that come in bursts on loc
 	@$(VENV)/bin/mead demo $(DEMO_ARGS)
 
 test: $(VENV)/.java $(VENV)/.dev ## Run all tests: units, docstring examples, documentation snippets, import rules
-	@$(RUN) -m pytest $(PYTEST_ARGS)
+	@$(RUN) -m pytest -n $(PROCESSES) $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## Check style, types and import directions
 	@$(RUN) -m ruff check .
