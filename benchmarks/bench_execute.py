@@ -104,7 +104,7 @@ def weigh(shares: CgroupShares, operator: str, weight: int) -> None:
 
 
 @contextmanager
-def spinning(group: str) -> Iterator[Progress]:
+def spinning(group: str) -> Iterator[Spinner]:
     """A worker that spins in a group, and its CPU seconds."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(bytes(8))
@@ -112,16 +112,16 @@ def spinning(group: str) -> Iterator[Progress]:
         process = subprocess.Popen([sys.executable, "-c", SPIN, group, file.name])  # noqa: S603
         try:
             with mmap.mmap(file.fileno(), 8) as shown:
-                progress = Progress(shown)
-                while not progress.cpu_s():
+                spinner = Spinner(shown)
+                while not spinner.cpu_s():
                     time.sleep(SAMPLE_S)
-                yield progress
+                yield spinner
         finally:
             process.kill()
             process.wait()
 
 
-class Progress:
+class Spinner:
     """The CPU time that a worker shows."""
 
     def __init__(self, shown: mmap.mmap) -> None:

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from mead.models.arrays import FloatArray, IntArray
 from mead.models.partial_statistics import Characteristics, Frame, Partial
-from mead.spark.job_progress import Progress, shown, silent
+from mead.spark.job_progress import Onlooker, shown, silent
 from mead.spark.tasks import spans
 from mead.workload.files import split_trace
 from mead.workload.formats.columns import Piece, Pieces
@@ -46,7 +46,7 @@ def characterize(
     column: str | None = None,
     unit: Unit | None = None,
     scratch: str | Path | None = None,
-    progress: Progress = silent,
+    progress: Onlooker = silent,
 ) -> Characteristics:
     """What `mead.models.statistics` would say about all the trace in memory.
 
@@ -120,7 +120,7 @@ def parts_of(pieces: Sequence[Piece], surveys: Sequence[Survey], tasks: int, row
 @dataclass(frozen=True)
 class _Job:
     spark: SparkSession
-    progress: Progress
+    progress: Onlooker
 
     @property
     def tasks(self) -> int:

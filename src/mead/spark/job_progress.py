@@ -11,7 +11,7 @@ from uuid import uuid4
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Progress: TypeAlias = Callable[[str, float], None]
+Onlooker: TypeAlias = Callable[[str, float], None]
 """Is told what is being done, and how much of it is done, from 0 to 1."""
 
 POLL_S = 0.3
@@ -23,7 +23,7 @@ def silent(doing: str, done: float) -> None:
 
 
 @contextmanager
-def shown(spark: SparkSession, doing: str, progress: Progress) -> Iterator[None]:
+def shown(spark: SparkSession, doing: str, progress: Onlooker) -> Iterator[None]:
     """Tell how many of the tasks are done, of the jobs that this thread starts in the meantime."""
     context = spark.sparkContext
     group = uuid4().hex

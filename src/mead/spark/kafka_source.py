@@ -13,7 +13,7 @@ OFFSET_BITS = 48
 """Of a row's number. Those above them are its partition, so that no two rows of a topic have the same number."""
 
 
-def stamped(rows: DataFrame) -> DataFrame:
+def as_tuples(rows: DataFrame) -> DataFrame:
     """What ``readStream.format("kafka")`` has loaded, as ``id bigint, arrival_us bigint, value binary, key string``.
 
     ``arrival_us`` is Kafka's time stamp, to the millisecond: that of the producer, or of the broker where the topic

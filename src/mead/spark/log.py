@@ -53,7 +53,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Piece:
+class Extent:
     """Rows of one file: ``count`` from ``skip`` on."""
 
     file: str
@@ -133,7 +133,7 @@ class StreamLog:
                 if one.file not in committed:
                     (self.folder / DATA / one.file).unlink(missing_ok=True)
 
-    def pieces(self, start: int, end: int, tasks: int) -> list[list[Piece]]:
+    def pieces(self, start: int, end: int, tasks: int) -> list[list[Extent]]:
         """The rows from one offset to another, for as many tasks: the same number for each, as far as that goes."""
         self._catch_up()
         if start < self.start or end > self.end:
@@ -142,7 +142,7 @@ class StreamLog:
             )
         return [self._between(first, last) for first, last in spans(start, end, tasks)]
 
-    def read(self, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
+    def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
         """The rows of some pieces, in their order."""
         for piece in pieces:
             with pa.memory_map(str(self.folder / DATA / piece.file)) as source:
@@ -169,14 +169,14 @@ class StreamLog:
             (self.folder / DATA / entry.file).unlink(missing_ok=True)
         del self._entries[: len(gone) - 1]  # the last one tells where the next begins
 
-    def _between(self, start: int, end: int) -> list[Piece]:
+    def _between(self, start: int, end: int) -> list[Extent]:
         found = []
         at = bisect_right(self._entries, start, key=lambda entry: entry.first) - 1
         for entry in self._entries[at:]:
             if entry.first >= end:
                 break
             skip = max(start - entry.first, 0)
-            found.append(Piece(entry.file, skip, min(end - entry.first, entry.rows) - skip))
+            found.append(Extent(entry.file, skip, min(end - entry.first, entry.rows) - skip))
         return found
 
     def _catch_up(self) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from mead.spark.log import Piece, StreamLog
+from mead.spark.log import Extent, StreamLog
 from mead.spark.tasks import ordered_tasks, paused
 
 FORMAT = "mead-log"
@@ -43,9 +43,9 @@ class LogDataSource(DataSource):
 class Slice(InputPartition):
     """What one task reads."""
 
-    pieces: list[Piece]
+    pieces: list[Extent]
 
-    def __init__(self, pieces: list[Piece]) -> None:
+    def __init__(self, pieces: list[Extent]) -> None:
         super().__init__(None)
         self.pieces = pieces
 

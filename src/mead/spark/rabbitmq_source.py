@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from mead.spark.rabbitmq_connection import UnreachableError
 from mead.spark.rabbitmq_place import ARRIVAL_HEADER, FORMAT, KEPT, RETRY_S, Place, one_of
 from mead.spark.rabbitmq_sink import RabbitWriter
-from mead.spark.rabbitmq_stream import EMPTY_S, Attached, DataLossError, Message, Stream
+from mead.spark.rabbitmq_stream import EMPTY_S, Consumer, DataLossError, Message, Stream
 from mead.spark.tasks import ordered_tasks, spans
 from mead.spark.trace_source import STAMPED
 
@@ -142,7 +142,7 @@ class Tail:
 
     place: Place
     _stream: Stream | None = None
-    _bell: Attached | None = None
+    _bell: Consumer | None = None
     _end: int = 0
     """Where the bell is."""
     _lost_s: float | None = None

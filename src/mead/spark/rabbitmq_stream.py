@@ -55,7 +55,7 @@ class Message:
 
 
 @dataclass
-class Attached:
+class Consumer:
     """A consumer on a channel of its own."""
 
     channel: Channel
@@ -121,9 +121,9 @@ class Stream:
                 ) from None
             channel.close()
 
-    def attach(self, at: int | str, credit: int) -> Attached:
+    def attach(self, at: int | str, credit: int) -> Consumer:
         """A consumer."""
-        attached = Attached(self.connection.channel())
+        attached = Consumer(self.connection.channel())
         try:
             attached.take(self.name, at, credit)
         except RabbitError as error:
