@@ -25,7 +25,7 @@ def demo(
     """Analyze log lines that come in bursts, on local Spark, auto-scaled live: a few minutes, nothing to prepare.
 
     Three operators parse lines, count them, and search them for hundreds of patterns. The path to the matches must
-    answer within 0.75 s in the mean. Watch how the share of each operator follows the load, and what is saved.
+    answer within 1 s in the mean. Watch how the share of each operator follows the load, and what is saved.
     """
     from mead.applications.log_analysis.calibration import calibrate
     from mead.cli.live import LiveOptions, new_folder, print_report, run_file, write_report
