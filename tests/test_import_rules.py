@@ -17,7 +17,7 @@ def test_imports_go_one_way(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code == 0, capsys.readouterr().out
 
 
-@pytest.mark.parametrize("late", ["matplotlib", "line_solver", "ciw"])
+@pytest.mark.parametrize("late", ["matplotlib", "sklearn", "line_solver", "ciw"])
 def test_starting_the_command_does_not_load(late: str) -> None:
     probe = f"import sys, mead.cli; sys.exit({late!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0

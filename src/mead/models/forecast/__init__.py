@@ -1,0 +1,1 @@
+"""Forecasts of the arrivals of the next interval."""

@@ -1,0 +1,70 @@
+"""Whichever forecaster has been best of late."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+import numpy as np
+
+from mead.models.arrays import FloatArray
+from mead.models.forecast.forecaster import Forecaster, checked
+from mead.models.forecast.outstanding import Outstanding
+
+REMEMBERED = 10
+"""So many forecasts of each count: five minutes of intervals of 30 s."""
+
+
+class Automatic:
+    """Asks all of its candidates, and says what the one says whose mean relative error was smallest of late.
+
+    No forecaster is best everywhere: on smooth ramps those that follow a trend win, on self-similar arrivals they are
+    the worst. The error is that of the mean of ``steps`` samples, in forecasts that were asked for. Before the first
+    one is over, the first candidate speaks.
+
+    >>> from mead.models.forecast.basic import Basic
+    >>> from mead.models.forecast.linear import Linear
+    >>> best = Automatic({"basic": Basic(12), "lr": Linear(12)}, steps=2)
+    >>> for start in range(0, 20, 2):
+    ...     best.observe(np.arange(start, start + 2.0))
+    ...     _ = best.forecast(2)
+    >>> best.choice
+    'lr'
+    """
+
+    def __init__(self, candidates: Mapping[str, Forecaster], *, steps: int) -> None:
+        if not candidates:
+            raise ValueError("there is nothing to choose from: name at least one candidate")
+        self._candidates = dict(candidates)
+        self._outstanding = {name: Outstanding(steps) for name in candidates}
+        self._errors: dict[str, deque[float]] = {name: deque(maxlen=REMEMBERED) for name in candidates}
+
+    def observe(self, samples: FloatArray) -> None:
+        """Hold the candidates to what they have said."""
+        samples = checked(samples)
+        for name, candidate in self._candidates.items():
+            self._errors[name].extend(
+                abs(one.actual - one.forecast) / one.actual
+                for one in self._outstanding[name].settle(samples)
+                if one.actual > 0
+            )
+            candidate.observe(samples)
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Mean relative error of late, by candidate; 0 for one that has not been put to the test."""
+        return {name: float(np.mean(errors)) if errors else 0.0 for name, errors in self._errors.items()}
+
+    @property
+    def choice(self) -> str:
+        """Who speaks."""
+        errors = self.errors
+        return min(errors, key=errors.__getitem__)
+
+    def forecast(self, steps: int) -> FloatArray:
+        """What the best of them says. All are asked, so that they can be compared."""
+        choice, said = self.choice, {}
+        for name, candidate in self._candidates.items():
+            said[name] = candidate.forecast(steps)
+            self._outstanding[name].expect(float(np.maximum(said[name].mean(), 0.0)))
+        return said[choice]
