@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import mead
-from mead.cli import characterize, demo, doctor, evaluate, fit, generate, history, plan, run, simulate, solve
+from mead.cli import allocate, characterize, demo, doctor, evaluate, fit, generate, history, plan, run, simulate, solve
 from mead.cli.inputs import HelpsWithPolicies
 from mead.cli.terminal import OneLineErrors
 
@@ -26,6 +26,7 @@ app.add_typer(evaluate.app, name="evaluate")
 app.command(cls=fit.SeveralWindows)(fit.fit)
 app.command()(characterize.characterize)
 app.command()(solve.solve)
+app.command()(allocate.allocate)
 app.command()(demo.demo)
 app.command(cls=HelpsWithPolicies)(run.run)
 app.command(cls=HelpsWithPolicies)(simulate.simulate)

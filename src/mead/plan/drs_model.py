@@ -1,0 +1,118 @@
+"""The performance model of DRS (Fu et al. 2017): an open network of queues, and the sojourn time of what enters it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from math import floor, inf, isfinite
+
+from mead.models.queues.gigk import gigk
+from mead.models.queues.response import Unstable
+
+ROUNDING = 1e-9
+"""A load this close below a whole number is that number: 0.3 / 0.1 is three, and three processors are overloaded."""
+
+
+class Model(Enum):
+    """How long a tuple is at an operator."""
+
+    MMK = "mmk"
+    """M/M/k, eq. 1-3: exact for Poisson arrivals and exponential services."""
+    GIGK = "ggk_ac"
+    """GI/G/k, eq. 5: the queue of M/M/k times ``(a + s) / 2``."""
+    WHITT = "ggk_whitt"
+    """Eq. 5 with the refinement of Whitt (1993), for which optimality of the search is observed and not proved."""
+
+
+@dataclass(frozen=True)
+class Station:
+    """One operator: what arrives, and what one processor can do. SCVs are squared coefficients of variation."""
+
+    rate_per_s: float
+    service_per_s: float
+    arrival_scv: float = 1.0
+    service_scv: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rate_per_s < inf:
+            raise ValueError(f"an arrival rate must be finite and not negative; got {self.rate_per_s:g} per second")
+        if not 0 < self.service_per_s < inf:
+            raise ValueError(f"a service rate must be finite and above 0; got {self.service_per_s:g} per second")
+        if not (0 <= self.arrival_scv < inf and 0 <= self.service_scv < inf):
+            raise ValueError(f"an SCV must be finite and not negative; got {self.arrival_scv:g}, {self.service_scv:g}")
+
+    @property
+    def load(self) -> float:
+        """Processors that are busy in the mean."""
+        return self.rate_per_s / self.service_per_s
+
+    @property
+    def least(self) -> int:
+        """The fewest processors that keep up: strictly more than the load (Algorithm 1, line 2).
+
+        >>> Station(6.0, 2.0).least, Station(5.9, 2.0).least, Station(0.0, 2.0).least
+        (4, 3, 1)
+        """
+        return floor(self.load + ROUNDING) + 1
+
+
+@dataclass(frozen=True)
+class OpenNetwork:
+    """Operators with what reaches each of them for ``external_per_s`` tuples from outside.
+
+    >>> vld = OpenNetwork(12.0, (Station(12.0, 40 / 9), Station(720.0, 720 / 3.648), Station(48.0, 2500.0)))
+    >>> vld.least, round(vld.shortest_s, 4), round(vld.sojourn_s((4, 5, 1)), 4)
+    ((3, 4, 1), 0.5306, 0.6942)
+    """
+
+    external_per_s: float
+    stations: tuple[Station, ...]
+    model: Model = Model.MMK
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.external_per_s) and self.external_per_s > 0):
+            raise ValueError(f"the rate from outside must be finite and above 0; got {self.external_per_s:g}")
+        if not self.stations:
+            raise ValueError("a network needs at least one operator")
+
+    @cached_property
+    def least(self) -> tuple[int, ...]:
+        """The fewest processors with which no queue grows without end."""
+        return tuple(station.least for station in self.stations)
+
+    @cached_property
+    def shortest_s(self) -> float:
+        """What remains if nothing ever waits: ``sum(l_i / m_i) / l_0``.
+
+        The lower bound of Algorithm 2 is printed as ``sum(1 / m_i)``, which forgets how often a tuple visits an
+        operator. It refuses targets that can be met, and looks for ever for some that cannot.
+        """
+        return sum(station.load for station in self.stations) / self.external_per_s
+
+    @cached_property
+    def queues(self) -> bool:
+        """Whether anything can ever wait: not if arrivals and services are all constant."""
+        return any(
+            station.load > 0 and (self.model is Model.MMK or station.arrival_scv + station.service_scv > 0)
+            for station in self.stations
+        )
+
+    def sojourns_s(self, processors: Sequence[int]) -> tuple[float, ...]:
+        """Mean time at every operator (eq. 1 or 5); infinite where it is overloaded."""
+        return tuple(self._sojourn_s(s, k) for s, k in zip(self.stations, processors, strict=True))
+
+    def sojourn_s(self, processors: Sequence[int]) -> float:
+        """E[T] of eq. 4: the times of all tuples that come of one input, added up."""
+        times_s = self.sojourns_s(processors)
+        if any(s.rate_per_s > 0 and not isfinite(t) for s, t in zip(self.stations, times_s, strict=True)):
+            return inf
+        inside = sum(s.rate_per_s * t for s, t in zip(self.stations, times_s, strict=True) if s.rate_per_s > 0)
+        return inside / self.external_per_s
+
+    def _sojourn_s(self, station: Station, processors: int) -> float:
+        a, s = (1.0, 1.0) if self.model is Model.MMK else (station.arrival_scv, station.service_scv)
+        refined = self.model is Model.WHITT
+        solved = gigk(station.rate_per_s, a, 1 / station.service_per_s, s, processors, refined=refined)
+        return inf if isinstance(solved, Unstable) else solved.mean_s

@@ -1,0 +1,157 @@
+"""AssignProcessors and MinProcessors: Algorithms 1 and 2 of DRS (Fu et al. 2017), in the form in which they are right.
+
+As printed, Algorithm 1 hands out one processor too many (``<=`` in line 7), and Algorithm 2 has a lower bound that
+forgets how often an operator is visited and accepts a target that is exactly that bound. Both are optimal because the
+queue of an operator is convex in its processors (Theorems 1 and 2), which limits per operator do not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mead.plan.drs_kernel import place
+from mead.plan.drs_model import Model, OpenNetwork
+
+UNLIMITED = 2**31
+"""More processors than anybody has."""
+
+NEVER = -1.0
+"""Queues are never so short: hand out all processors."""
+
+
+class InsufficientProcessors(ValueError):  # noqa: N818 - the name stands in the JSON of ``mead allocate``
+    """Some queue would grow without end."""
+
+    def __init__(self, needed: int, available: int) -> None:
+        super().__init__(f"{needed} processors are needed so that no queue grows without end; there are {available}")
+        self.needed, self.available = needed, available
+
+
+class TmaxUnreachable(ValueError):  # noqa: N818 - as above
+    """The target is below what any number of processors, or of those that there are, can bring."""
+
+    def __init__(self, reason: Literal["lower_bound", "Kcap"], message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Processors of every operator, and the sojourn time E[T] that they bring."""
+
+    processors: tuple[int, ...]
+    sojourn_s: float
+
+    @property
+    def total(self) -> int:
+        """All processors."""
+        return sum(self.processors)
+
+    def __str__(self) -> str:
+        return f"({':'.join(map(str, self.processors))})"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many processors every operator may have, whatever the model says."""
+
+    least: tuple[int, ...]
+    most: tuple[int, ...]
+
+
+def assign_processors(network: OpenNetwork, k_max: int, limits: Limits | None = None) -> Placement:
+    """The placement of ``k_max`` processors with the shortest sojourn time (problem 6, Algorithm 1).
+
+    >>> from mead.plan.drs_model import Station
+    >>> print(assign_processors(OpenNetwork(6.0, (Station(6.0, 10.0), Station(7.5, 15.0))), k_max=5))
+    (3:2)
+    """
+    start = _start(network, limits)
+    needed = int(start.sum())
+    if needed > k_max:
+        raise InsufficientProcessors(needed, k_max)
+    return _placed(network, start, limits, k_max - needed, NEVER)[0]
+
+
+def min_processors(
+    network: OpenNetwork, t_max_s: float, k_cap: int | None = None, limits: Limits | None = None
+) -> Placement:
+    """The fewest processors with which the sojourn time is no longer than ``t_max_s`` (problem 8, Algorithm 2).
+
+    >>> from mead.plan.drs_model import Station
+    >>> network = OpenNetwork(6.0, (Station(6.0, 10.0), Station(7.5, 15.0)))
+    >>> print(min_processors(network, t_max_s=0.19))
+    (3:2)
+    >>> min_processors(network, t_max_s=0.18)
+    Traceback (most recent call last):
+        ...
+    mead.plan.drs_search.TmaxUnreachable: without any waiting it takes 0.183333 s; a target of 0.18 s is out of reach
+    """
+    if network.shortest_s > t_max_s or (network.shortest_s == t_max_s and network.queues):
+        raise TmaxUnreachable(
+            "lower_bound",
+            f"without any waiting it takes {network.shortest_s:.6g} s; a target of {t_max_s:.6g} s is out of reach",
+        )
+    start = _start(network, limits)
+    available = UNLIMITED if k_cap is None else k_cap
+    needed = int(start.sum())
+    if needed > available:
+        raise TmaxUnreachable("Kcap", str(InsufficientProcessors(needed, available)))
+    enough = network.external_per_s * (t_max_s - network.shortest_s)
+    best, left = _placed(network, start, limits, available - needed, enough)
+    if best.sojourn_s > t_max_s * (1 + 1e-12):
+        used_up = left == 0 or limits is not None
+        reason: Literal["lower_bound", "Kcap"] = "Kcap" if used_up else "lower_bound"
+        raise TmaxUnreachable(
+            reason, f"{best.total} processors bring {best.sojourn_s:.6g} s, and not the target of {t_max_s:.6g} s"
+        )
+    return best
+
+
+def _start(network: OpenNetwork, limits: Limits | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The fewest processors that keep up with what arrives (Algorithm 1, lines 1-3)."""
+    if limits is None:
+        return np.array(network.least, dtype=np.int64)
+    for least, most in zip(network.least, limits.most, strict=True):
+        if least > most:
+            raise InsufficientProcessors(least, most)
+    return np.array([max(pair) for pair in zip(network.least, limits.least, strict=True)], dtype=np.int64)
+
+
+def _placed(
+    network: OpenNetwork,
+    processors: np.ndarray[tuple[int], np.dtype[np.int64]],
+    limits: Limits | None,
+    spare: int,
+    enough: float,
+) -> tuple[Placement, int]:
+    """Hand out processors one by one; those that are left over come second."""
+    stations, count = network.stations, processors.size
+    loads = np.array([station.load for station in stations])
+    scvs: Sequence[Sequence[float]] = (
+        ([1.0] * count, [1.0] * count)
+        if network.model is Model.MMK
+        else ([station.arrival_scv for station in stations], [station.service_scv for station in stations])
+    )
+    most = np.full(count, UNLIMITED) if limits is None else np.array(limits.most, dtype=np.int64)
+    queues, blocked, gains = np.zeros((3, count))
+    left = place(
+        loads,
+        np.array(scvs[0]),
+        np.array(scvs[1]),
+        network.model is Model.WHITT,
+        most,
+        spare,
+        enough,
+        processors,
+        queues,
+        blocked,
+        gains,
+        np.zeros(count, dtype=np.int64),
+    )
+    sojourn_s = network.shortest_s + float(queues.sum()) / network.external_per_s
+    return Placement(tuple(processors.tolist()), sojourn_s), int(left)

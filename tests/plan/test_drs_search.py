@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+from itertools import product
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mead.models.queues.mmk import mmk
+from mead.models.queues.response import Unstable
+from mead.plan.drs_model import Model, OpenNetwork, Station
+from mead.plan.drs_search import (
+    InsufficientProcessors,
+    Limits,
+    Placement,
+    TmaxUnreachable,
+    assign_processors,
+    min_processors,
+)
+
+CASES = json.loads((Path(__file__).parents[1] / "vectors" / "drs.json").read_text())["cases"]
+
+
+def network(case: dict[str, Any]) -> OpenNetwork:
+    columns = zip(case["lambda_i"], case["mu_i"], case["a_i"], case["s_i"], strict=True)
+    return OpenNetwork(case["lambda0"], tuple(Station(*column) for column in columns), Model(case["model"]))
+
+
+def solved(case: dict[str, Any]) -> Placement:
+    if "Kmax" in case:
+        return assign_processors(network(case), case["Kmax"])
+    return min_processors(network(case), case["Tmax"], case["Kcap"])
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if "error" not in c["expected"]], ids=lambda c: str(c["id"]))
+def test_placements_are_those_of_the_vectors(case: dict[str, Any]) -> None:
+    found, expected = solved(case), case["expected"]
+    assert list(found.processors) == expected["k"]
+    assert found.sojourn_s == pytest.approx(expected["ET"], rel=1e-6)
+    assert network(case).sojourn_s(found.processors) == pytest.approx(expected["ET"], rel=1e-6)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if "error" in c["expected"]], ids=lambda c: str(c["id"]))
+def test_refusals_are_those_of_the_vectors(case: dict[str, Any]) -> None:
+    with pytest.raises((InsufficientProcessors, TmaxUnreachable)) as refused:
+        solved(case)
+    assert type(refused.value).__name__ == case["expected"]["error"]
+    for detail in ("needed", "reason"):
+        if detail in case["expected"]:
+            assert getattr(refused.value, detail) == case["expected"][detail]
+
+
+@st.composite
+def networks(draw: st.DrawFn, model: Model | None = None) -> OpenNetwork:
+    scvs = st.floats(0.0, 4.0)
+    stations = draw(
+        st.lists(
+            st.builds(Station, st.floats(0.1, 5.0), st.floats(0.7, 4.0), scvs, scvs), min_size=1, max_size=3
+        ).filter(lambda found: all(s.load < s.least * (1 - 2e-5) for s in found))
+    )
+    return OpenNetwork(draw(st.floats(0.1, 5.0)), tuple(stations), model or draw(st.sampled_from(list(Model))))
+
+
+def all_placements(of: OpenNetwork, k_max: int) -> list[tuple[int, ...]]:
+    spare = k_max - sum(of.least)
+    return [
+        tuple(least + more for least, more in zip(of.least, added, strict=True))
+        for added in product(range(spare + 1), repeat=len(of.least))
+        if sum(added) <= spare
+    ]
+
+
+@given(networks(), st.integers(0, 7))
+@settings(deadline=None)
+def test_no_other_placement_is_shorter(of: OpenNetwork, spare: int) -> None:
+    k_max = sum(of.least) + spare
+    found = assign_processors(of, k_max)
+    assert found.total == k_max
+    assert found.sojourn_s == pytest.approx(min(map(of.sojourn_s, all_placements(of, k_max))), rel=1e-9)
+
+
+@given(networks(), st.floats(1.0001, 3.0))
+@settings(deadline=None)
+def test_no_placement_of_fewer_processors_keeps_the_target(of: OpenNetwork, slack: float) -> None:
+    t_max_s = slack * of.shortest_s
+    found = min_processors(of, t_max_s)
+    assert of.sojourn_s(found.processors) <= t_max_s * (1 + 1e-9)
+    if 0 <= found.total - 1 - sum(of.least) <= 7:
+        assert min(map(of.sojourn_s, all_placements(of, found.total - 1))) > t_max_s * (1 - 1e-9)
+
+
+@given(networks(Model.MMK), st.integers(0, 30), st.floats(0.01, 100.0))
+@settings(deadline=None)
+def test_the_unit_of_time_does_not_matter(of: OpenNetwork, spare: int, faster: float) -> None:
+    scaled = OpenNetwork(
+        of.external_per_s * faster,
+        tuple(Station(s.rate_per_s * faster, s.rate_per_s * faster / s.load) for s in of.stations),
+    )
+    slow, quick = assign_processors(of, sum(of.least) + spare), assign_processors(scaled, sum(of.least) + spare)
+    assert quick.sojourn_s * faster == pytest.approx(slow.sojourn_s, rel=1e-9)
+
+
+@given(networks(), st.integers(0, 12), st.integers(0, 3))
+@settings(deadline=None)
+def test_limits_are_kept_and_the_best_within_them_is_found(of: OpenNetwork, spare: int, room: int) -> None:
+    limits = Limits(tuple(k + (place == 0) for place, k in enumerate(of.least)), tuple(k + 1 + room for k in of.least))
+    k_max = sum(limits.least) + spare
+    found = assign_processors(of, k_max, limits)
+    allowed = [
+        k
+        for k in product(*(range(least, most + 1) for least, most in zip(limits.least, limits.most, strict=True)))
+        if sum(k) <= k_max
+    ]
+    assert found.processors in allowed
+    assert found.sojourn_s == pytest.approx(min(map(of.sojourn_s, allowed)), rel=1e-9)
+
+
+def test_one_operator_is_an_erlang_queue() -> None:
+    for k in (12, 40, 400):
+        exact = mmk(rate_per_s=11.0, mean_service_s=1.0, servers=k)
+        assert not isinstance(exact, Unstable)
+        assert assign_processors(OpenNetwork(11.0, (Station(11.0, 1.0),)), k).sojourn_s == pytest.approx(exact.mean_s)
+
+
+def test_thousands_of_processors_are_placed_where_the_literal_factorials_fail() -> None:
+    loads = [100.0 + 3.0 * n for n in range(50)]
+    of = OpenNetwork(1.0, tuple(Station(load, 1.0) for load in loads))
+    found = assign_processors(of, 10_000)
+    assert found.total == 10_000
+    assert of.sojourn_s(found.processors) == pytest.approx(found.sojourn_s, rel=1e-12)
+    for place in range(49):  # what is best cannot be improved by moving one processor
+        moved = list(found.processors)
+        moved[place] -= 1
+        moved[place + 1] += 1
+        assert of.sojourn_s(moved) >= found.sojourn_s
+
+
+def test_a_pool_that_is_too_small_is_named() -> None:
+    of = OpenNetwork(6.0, (Station(6.0, 10.0), Station(7.5, 15.0)))
+    assert min_processors(of, 0.19, k_cap=5).processors == (3, 2)  # exactly the pool is enough
+    for k_cap in (4, 1):
+        with pytest.raises(TmaxUnreachable) as refused:
+            min_processors(of, 0.19, k_cap=k_cap)
+        assert refused.value.reason == "Kcap"
+
+
+@pytest.mark.parametrize(
+    ("station", "message"),
+    [
+        ((-1.0, 1.0), "arrival rate"),
+        ((1.0, 0.0), "service rate"),
+        ((1.0, 1.0, -0.1), "SCV"),
+        ((1.0, 1.0, 1.0, inf), "SCV"),
+    ],
+)
+def test_what_cannot_be_a_queue_is_refused(station: tuple[float, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Station(*station)
+    with pytest.raises(ValueError, match="from outside"):
+        OpenNetwork(0.0, (Station(1.0, 1.0),))
