@@ -1,0 +1,105 @@
+"""The block-nested-loop form of both queries: every tuple is compared with the whole result so far.
+
+This is what the paper's workers do with every tuple that arrives, and what makes a tuple of a large partition dear: the
+cost on which splitting panes rests. It is kept for experiments with that load; ``mead.preference.skyline`` gives the
+same answer many times faster. Comparing goes on after an answer is known, as in the released code.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from mead.models.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class NestedLoop:
+    """Which rows are left, with their dominance factors where these were asked for, and what it took."""
+
+    rows: IntArray
+    factors: IntArray
+    comparisons: int
+    """Of two tuples."""
+
+
+def nested_loop_skyline(points: FloatArray) -> NestedLoop:
+    """The skyline, tuple by tuple in the order of arrival (Borzsony, Kossmann and Stocker 2001).
+
+    >>> answer = nested_loop_skyline(np.array([[3.0, 3.0], [2.0, 2.0], [4.0, 1.0]]))
+    >>> answer.rows.tolist(), answer.comparisons
+    ([1, 2], 2)
+    """
+    rows, comparisons = _skyline(points)
+    return NestedLoop(rows, np.zeros(rows.size, dtype=np.int64), comparisons)
+
+
+def nested_loop_factors(points: FloatArray) -> NestedLoop:
+    """The skyline and its dominance factors, both kept up to date with every tuple.
+
+    >>> nested_loop_factors(np.array([[3.0, 3.0], [2.0, 2.0], [4.0, 1.0]])).factors.tolist()
+    [1, 1]
+    """
+    return NestedLoop(*_factors(points))
+
+
+@njit(cache=True, error_model="numpy")
+def _skyline(points):  # pragma: no cover - compiled
+    count, width = points.shape
+    rows = np.empty(count, dtype=np.int64)
+    members = np.empty((count, width))
+    size = comparisons = 0
+    for row in range(count):
+        dominated = False
+        left = 0
+        for member in range(size):
+            comparisons += 1
+            worse = better = 0
+            for column in range(width):
+                worse += points[row, column] > members[member, column]
+                better += points[row, column] < members[member, column]
+            dominated |= worse > 0 and better == 0
+            if better == 0 or worse > 0:  # the member stays
+                if left != member:
+                    members[left] = members[member]
+                    rows[left] = rows[member]
+                left += 1
+        size = left
+        if not dominated:
+            members[size] = points[row]
+            rows[size] = row
+            size += 1
+    return rows[:size].copy(), comparisons
+
+
+@njit(cache=True, error_model="numpy")
+def _factors(points):  # pragma: no cover - compiled
+    count, width = points.shape
+    rows, factors = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    members = np.empty((count, width))
+    size = comparisons = 0
+    for row in range(count):
+        factor = left = 0
+        for member in range(size):
+            comparisons += 1
+            worse = better = 0
+            for column in range(width):
+                worse += points[row, column] > members[member, column]
+                better += points[row, column] < members[member, column]
+            if worse > 0:
+                factor = max(factor, width - better)
+            raised = max(factors[member], width - worse if better > 0 else 0)
+            if raised < width:  # the member stays
+                members[left] = members[member]
+                rows[left], factors[left] = rows[member], raised
+                left += 1
+        size = left
+        if factor < width:
+            members[size] = points[row]
+            rows[size], factors[size] = row, factor
+            size += 1
+    return rows[:size].copy(), factors[:size].copy(), comparisons
