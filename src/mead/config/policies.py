@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from mead.config.keys import Keys, Positive, wrong_key
+from mead.models.forecast.registry import USUAL_QUANTILE, Predictor
 
 Tuples = Annotated[int, Field(ge=100, le=10_000_000)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
@@ -38,6 +39,9 @@ class StaticOptions(Keys):
     interval_s: Positive = Field(default=1.0, description="time between two looks at the metrics, s")
     share: Positive | None = Field(
         default=None, description="cores of every operator: its lowest level from this up; default its highest"
+    )
+    replicas: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="of every operator, as far as it may have them; default its most"
     )
 
 
@@ -117,6 +121,61 @@ class DS2Options(RuleKeys):
     catch_up_s: Positive = Field(default=300.0, description="time in which a backlog should be gone, s")
 
 
+class ForecastKeys(RuleKeys):
+    """What the policies have in common that count arrivals in samples and forecast those of the next interval."""
+
+    interval_s: Positive = Field(default=30.0, description="time between two decisions, which the forecast is of, s")
+    sample_s: Annotated[Positive, AfterValidator(_in_tenths)] = Field(
+        default=5.0, description="length of a sample of the arrivals, s; a multiple of 0.1"
+    )
+    samples: Annotated[int, Field(ge=1, le=6000)] = Field(
+        default=12, description="how many of the last samples a forecast is made from; the authors' program has 12"
+    )
+    one_level_down: bool = Field(default=False, description="replicas fall by one per round at most")
+
+    @model_validator(mode="after")
+    def _whole_samples(self) -> Self:
+        parts = self.interval_s / self.sample_s
+        if parts < 1 - 1e-6 or abs(parts - round(parts)) > 1e-6:
+            raise wrong_key("interval_s", f"must be a multiple of sample_s, {self.sample_s:g}; got {self.interval_s:g}")
+        return self
+
+
+class PaSpsOptions(ForecastKeys):
+    """PA-SPS: replicas from a pool, as many as a forecast of the arrivals and the queues need."""
+
+    name: Literal["pasps"] = "pasps"
+    predictor: Predictor = Field(
+        default="ann",
+        description="who forecasts: the paper's five, `ann-repo` for its network as the authors train it, or ours; "
+        "`conformal` is an upper quantile, `auto` whoever was best of late",
+    )
+    quantile: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=USUAL_QUANTILE, description="how often `conformal` should not be exceeded"
+    )
+
+
+class PspsOptions(ForecastKeys):
+    """PSPS, the system before PA-SPS: the same with the last interval as the forecast of the next."""
+
+    name: Literal["psps"] = "psps"
+    predictor: ClassVar[Predictor] = "basic"
+
+
+class DabsOptions(ForecastKeys):
+    """In place of DABS-Storm: a regression forecasts, and every change restarts the pipeline."""
+
+    name: Literal["dabs"] = "dabs"
+    predictor: ClassVar[Predictor] = "lr"
+    downtime_s: Annotated[float, Field(ge=0)] = Field(
+        default=15.0, description="how long a restart takes, s; in virtual time the pipeline is down for so long"
+    )
+    loses: bool = Field(default=True, description="what waits or arrives during a restart is lost; if not, it waits")
+    hold_down_s: Annotated[float, Field(ge=0)] = Field(
+        default=120.0, description="so long after a change nothing is lowered, s"
+    )
+
+
 class AdaptiveOptions(Keys):
     """Our own: a rule for the backlog every second, its prices chosen by looking ahead through the closed loop."""
 
@@ -151,6 +210,9 @@ PolicyOptions = Annotated[
     | MapOptions
     | ReplayOptions
     | DS2Options
+    | PaSpsOptions
+    | PspsOptions
+    | DabsOptions
     | AdaptiveOptions,
     Field(discriminator="name"),
 ]

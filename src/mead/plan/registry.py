@@ -8,10 +8,12 @@ from typing import Any
 
 from mead.config.policies import PolicyOptions
 from mead.plan.adaptive import Adaptive
+from mead.plan.dabs import Dabs
 from mead.plan.ds2 import DS2
 from mead.plan.kingman import Kingman
 from mead.plan.map import Map
 from mead.plan.mg1 import MG1
+from mead.plan.pasps import PaSps
 from mead.plan.policy import Policy
 from mead.plan.replay import Replay
 from mead.plan.static import Static
@@ -26,6 +28,9 @@ POLICIES: Mapping[str, Callable[[Any], Policy[Any]]] = MappingProxyType(
         "map": Map,
         "replay": Replay,
         "ds2": DS2,
+        "pasps": PaSps,
+        "psps": PaSps,
+        "dabs": Dabs,
         "adaptive": Adaptive,
     }
 )

@@ -12,11 +12,11 @@ from mead.plan.steps import moved, unusable
 
 
 class Static:
-    """Gives every operator the same share, on all replicas that it may have."""
+    """Gives every operator the same share, on all replicas that it may have or on as many as are asked for."""
 
     def __init__(self, options: StaticOptions) -> None:
         self.name: str = options.name
-        self.interval_s, self.share = options.interval_s, options.share
+        self.interval_s, self.share, self.replicas = options.interval_s, options.share, options.replicas
 
     def analyze(self, observation: Observation, knowledge: Knowledge) -> str:
         """Why nothing can be done now; empty if something can."""
@@ -28,11 +28,13 @@ class Static:
             return Plan.keep(observation.allocation, analysis)
         target = Allocation.of(
             {
-                o.name: bounded(Resources(self.share or o.shares[-1], o.max_replicas), o)
+                o.name: bounded(Resources(self.share or o.shares[-1], self.replicas or o.max_replicas), o)
                 for o in knowledge.pipeline.operators
             }
         )
         fixed = "the highest levels are fixed" if self.share is None else f"a share of {self.share:g} is fixed"
+        if self.replicas is not None:
+            fixed += f" on {self.replicas} replicas"
         if target == observation.allocation:
             return Plan.keep(target, f"{fixed}: {target}")
         return Plan(target, target, f"{moved(observation.allocation, target)}, because {fixed}")

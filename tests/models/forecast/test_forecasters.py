@@ -62,7 +62,7 @@ def test_ann_of_the_authors_program_is_their_recipe() -> None:
 
 
 def test_a_standardised_ann_follows_a_line() -> None:
-    assert said(Perceptron(WINDOW), 100 + 5.0 * np.arange(60)) == pytest.approx(395 + 5.0 * np.arange(1, 7), rel=0.05)
+    assert said(Perceptron(WINDOW), 100 + 5.0 * np.arange(60.0)) == pytest.approx(395 + 5.0 * np.arange(1, 7), rel=0.05)
 
 
 def test_rf_is_that_of_scikit_learn() -> None:

@@ -22,7 +22,11 @@ CANDIDATES: tuple[Predictor, ...] = ("ewma", "basic", "lr", "fft", "ar")
 """Of ``auto``: those that are fitted within a millisecond."""
 
 
-def forecaster(name: Predictor, *, window: int, steps: int, quantile: float = 0.9) -> Forecaster:
+USUAL_QUANTILE = 0.9
+"""Of ``conformal``."""
+
+
+def forecaster(name: Predictor, *, window: int, steps: int, quantile: float = USUAL_QUANTILE) -> Forecaster:
     """A forecaster of ``steps`` samples from the last ``window`` ones; the smoothed ones average over ``steps``.
 
     >>> type(forecaster("lr", window=12, steps=6)).__name__
