@@ -176,6 +176,44 @@ class DabsOptions(ForecastKeys):
     )
 
 
+class DRSOptions(Keys):
+    """DRS: replicas from a network of queues, for the shortest time on k_max processors or the fewest for t_max_s."""
+
+    name: Literal["drs"] = "drs"
+    interval_s: Positive = Field(default=60.0, description="time between two pulls of metrics and decisions (T_m), s")
+    k_max: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="replicas of all operators together; with t_max_s those that there are at most"
+    )
+    t_max_s: Positive | None = Field(
+        default=None, description="sojourn time to keep, s; default the strictest requirement, unless k_max is given"
+    )
+    t_min_s: Annotated[float, Field(ge=0)] | None = Field(
+        default=None, description="response time below which replicas are removed, s; default 0.45 of t_max_s"
+    )
+    t_ra_s: Annotated[float, Field(ge=0)] = Field(
+        default=360.0, description="least time between two re-allocations (T_ra), s"
+    )
+    model: Literal["mmk", "ggk_ac", "ggk_whitt"] = Field(
+        default="mmk", description="M/M/k, GI/G/k (eq. 5), or that with Whitt's refinement"
+    )
+    calibrated: bool = Field(default=True, description="allow for measured times that are longer than the model's")
+    sample_every: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="of so many tuples one is recorded (N_m), where the engine records tuples"
+    )
+    window: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=5, description="measurements are means over so many intervals (w)"
+    )
+    alpha: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        default=None, description="in place of the window: weight of the past in every measurement"
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.t_min_s is not None and self.t_max_s is not None and self.t_min_s >= self.t_max_s:
+            raise wrong_key("t_min_s", f"must be below t_max_s, which is {self.t_max_s:g}; got {self.t_min_s:g}")
+        return self
+
+
 class AdaptiveOptions(Keys):
     """Our own: a rule for the backlog every second, its prices chosen by looking ahead through the closed loop."""
 
@@ -210,6 +248,7 @@ PolicyOptions = Annotated[
     | MapOptions
     | ReplayOptions
     | DS2Options
+    | DRSOptions
     | PaSpsOptions
     | PspsOptions
     | DabsOptions

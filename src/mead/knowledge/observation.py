@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.sampled import NOTHING_SAMPLED, SampledTimes
 from mead.models.arrays import FloatArray
 
 
@@ -23,6 +24,10 @@ class OperatorReading:
     """Micro-batches that ended; 0 where the engine does not tell."""
     serving_s: float = 0.0
     """How long these took, from start to end."""
+    iats: SampledTimes = NOTHING_SAMPLED
+    """Of some of its tuples, the time since the one before; none where the engine does not tell."""
+    services: SampledTimes = NOTHING_SAMPLED
+    """Of some of its tuples, how long they were served; none where the engine does not tell."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 from mead.config.policies import PolicyOptions
 from mead.plan.adaptive import Adaptive
 from mead.plan.dabs import Dabs
+from mead.plan.drs import DRS
 from mead.plan.ds2 import DS2
 from mead.plan.kingman import Kingman
 from mead.plan.map import Map
@@ -28,6 +29,7 @@ POLICIES: Mapping[str, Callable[[Any], Policy[Any]]] = MappingProxyType(
         "map": Map,
         "replay": Replay,
         "ds2": DS2,
+        "drs": DRS,
         "pasps": PaSps,
         "psps": PaSps,
         "dabs": Dabs,

@@ -118,6 +118,12 @@ def arrive(clock, operator, services, demands, pool, fanout, arrival_s, trail): 
     if operator.drawn + fanout > operator.draws:
         clock.short = 1
     operator.arrived += 1
+    if operator.arrived % operator.recorded_every == 0 and operator.arrived > 1:
+        iat_s = clock.now_s - operator.last_arrival_s
+        operator.iats += 1
+        operator.iat_sum_s += iat_s
+        operator.iat_squares_s2 += iat_s * iat_s
+    operator.last_arrival_s = clock.now_s
     if operator.batched == 0 and operator.in_service < operator.servers:
         serve(clock, operator, services, demand_s, arrival_s, trail)
         return
@@ -142,7 +148,12 @@ def arrive(clock, operator, services, demands, pool, fanout, arrival_s, trail): 
 @inner
 def serve(clock, operator, services, demand_s, arrival_s, trail):  # pragma: no cover - compiled
     """Put a tuple on a free server; services stay in order, the one that ends first last."""
-    end_s = clock.now_s + demand_s / operator.speed
+    service_s = demand_s / operator.speed
+    if (operator.completed + operator.in_service) % operator.recorded_every == 0:
+        operator.services += 1
+        operator.service_sum_s += service_s
+        operator.service_squares_s2 += service_s * service_s
+    end_s = clock.now_s + service_s
     place = operator.in_service
     while place > 0 and services[place - 1].end_s < end_s:
         services[place] = services[place - 1]

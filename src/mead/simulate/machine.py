@@ -41,12 +41,23 @@ class Machine:
     """Everything that the kernel works on."""
 
     def __init__(
-        self, pipeline: Pipeline, arrivals_s: FloatArray, allocation: Allocation, seed: int, conditions: Conditions
+        self,
+        pipeline: Pipeline,
+        arrivals_s: FloatArray,
+        allocation: Allocation,
+        seed: int,
+        conditions: Conditions,
+        *,
+        recorded_every: int,
+        every_end: bool,
     ) -> None:
         self.arrivals_s = arrivals_s
         self.routes = Routes.of(pipeline)
         self.operators = _operator_records(pipeline, self.routes, allocation)
         self.operators["next_s"][-1] = arrivals_s[0]
+        self.operators["recorded_every"] = recorded_every
+        if every_end:
+            self.operators["sink"] = 1
         self.services = np.zeros((self.operators.size, self.operators["servers"].max()), SERVICE)
         self.pool = pool_of(FIRST_ROOM + self.routes.fanout)
         self.log = np.zeros(_expected_departures(pipeline, self.routes, arrivals_s.size), DEPARTURE)

@@ -11,6 +11,7 @@ import numpy as np
 
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation, OperatorReading, PathReading
+from mead.knowledge.sampled import NOTHING_SAMPLED
 from mead.simulate.simulation import Simulation
 
 
@@ -108,6 +109,8 @@ def joined(observations: Sequence[Observation]) -> Observation:
             completed=sum(o.operators[name].completed for o in observations),
             backlog=reading.backlog,
             busy_s=sum(o.operators[name].busy_s for o in observations),
+            iats=sum((o.operators[name].iats for o in observations), NOTHING_SAMPLED),
+            services=sum((o.operators[name].services for o in observations), NOTHING_SAMPLED),
         )
         for name, reading in last.operators.items()
     }

@@ -9,6 +9,7 @@ import numpy as np
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.sampled import NOTHING_SAMPLED, SampledTimes
 from mead.models.arrays import FloatArray, frozen
 from mead.simulate.machine import Machine
 from mead.simulate.records import Records
@@ -16,6 +17,8 @@ from mead.workload.trace import Trace
 
 COUNTED_BINS = round(600 / COUNT_BIN_S)
 BIN_US = round(COUNT_BIN_S * 1e6)
+SAMPLED_FIELDS = (("iats", "iat_sum_s", "iat_squares_s2"), ("services", "service_sum_s", "service_squares_s2"))
+"""Of a record: number, sum and sum of squares of what has been recorded."""
 
 
 class Monitor:
@@ -29,6 +32,7 @@ class Monitor:
         self.counts = np.empty(0)
         self.counted_bins = 0
         self.totals = {operator.name: (0, 0, 0.0) for operator in pipeline.operators}
+        self.sampled = {operator.name: [NOTHING_SAMPLED] * 2 for operator in pipeline.operators}
 
     def observe(self, machine: Machine, now_s: float, allocation: Allocation) -> Observation:
         """Everything since the last call."""
@@ -49,16 +53,23 @@ class Monitor:
         for place, (name, before) in enumerate(self.totals.items()):
             record = machine.operators[place]
             now = (int(record["arrived"]), int(record["completed"]), machine.cpu_s(place, now_s))
+            sampled = [_sampled(record, *fields) for fields in SAMPLED_FIELDS]
             readings[name] = OperatorReading(
-                now[0] - before[0], now[1] - before[1], now[0] - now[1], now[2] - before[2]
+                now[0] - before[0],
+                now[1] - before[1],
+                now[0] - now[1],
+                now[2] - before[2],
+                iats=sampled[0].since(self.sampled[name][0]),
+                services=sampled[1].since(self.sampled[name][1]),
             )
-            self.totals[name] = now
+            self.totals[name], self.sampled[name] = now, sampled
         return readings
 
     def _paths(self, machine: Machine) -> Mapping[str, PathReading]:
         departed = int(machine.clock["departed"][0])
         new = machine.log[self.departed : departed]
         self.departed = departed
+        new = new[new["path"] >= 0]  # the others ended before the end of a path
         count = len(self.pipeline.paths)
         late = new["response_s"] > self.bounds_s[new["path"]]
         sums = [np.bincount(new["path"], weights, count) for weights in (None, new["response_s"], late)]
@@ -82,6 +93,10 @@ class Monitor:
         self.counted_bins = end
         self.counts = frozen(np.concatenate([self.counts, new])[-COUNTED_BINS:])
         return self.counts
+
+
+def _sampled(record: np.void, count: str, total_s: str, squares_s2: str) -> SampledTimes:
+    return SampledTimes(int(record[count]), float(record[total_s]), float(record[squares_s2]))
 
 
 def _bounds_s(pipeline: Pipeline) -> FloatArray:

@@ -28,6 +28,15 @@ OPERATOR = np.dtype(
         ("arrived", np.int64),
         ("completed", np.int64),
         ("cpu_s", np.float64),
+        # The measurer of DRS: of every so many tuples one is recorded, by its inter-arrival and by its service time.
+        ("recorded_every", np.int64),
+        ("last_arrival_s", np.float64),
+        ("iats", np.int64),
+        ("iat_sum_s", np.float64),
+        ("iat_squares_s2", np.float64),
+        ("services", np.int64),
+        ("service_sum_s", np.float64),
+        ("service_squares_s2", np.float64),
         # Demands in its buffer that have been used, and that are there.
         ("drawn", np.int64),
         ("draws", np.int64),

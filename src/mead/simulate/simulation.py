@@ -7,6 +7,8 @@ from heapq import heappop, heappush
 from itertools import count
 from math import inf
 
+import numpy as np
+
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
@@ -44,6 +46,9 @@ class Simulation:
     map every tuple that it made counts for itself. A tuple that an edge sends back from the last operator has not
     left; it counts when it leaves for good. A copy that goes back from earlier on the path counts beside its original.
 
+    Of every ``recorded_every`` tuples at an operator, one has its inter-arrival and its service time recorded. With
+    ``every_end``, tuples that a filter takes count as departed: they are logged, for ``completions``.
+
     The same seed gives the same run, no matter in which steps it is made.
 
     >>> from mead.knowledge.pipeline import Operator
@@ -65,15 +70,25 @@ class Simulation:
         allocation: Allocation | None = None,
         conditions: Conditions | None = None,
         kept_iats: int = KEPT_IATS,
+        recorded_every: int = 1,
+        every_end: bool = False,
     ) -> None:
-        self.pipeline = pipeline
+        self.pipeline, self._every_end = pipeline, every_end
         self.conditions = conditions or Conditions()
         self.conditions.check_names(pipeline)
         self.in_force = self.requested = self._checked(pipeline.most if allocation is None else allocation)
         self.now_s = 0.0
         self.timeline = Timeline()
         self.timeline.add(0.0, self.in_force)
-        self._machine = Machine(pipeline, frozen(trace.times_s), self.in_force, seed, self.conditions)
+        self._machine = Machine(
+            pipeline,
+            frozen(trace.times_s),
+            self.in_force,
+            seed,
+            self.conditions,
+            recorded_every=recorded_every,
+            every_end=every_end,
+        )
         self._monitor = Monitor(pipeline, trace, kept_iats)
         self._places = {operator.name: place for place, operator in enumerate(pipeline.operators)}
         self._interference = dict.fromkeys(self._places, 1.0)
@@ -135,6 +150,20 @@ class Simulation:
         left = self._machine.log[: self.counters.departed]
         left = left[left["path"] == self.pipeline.paths.index(path)]
         return Responses(frozen(left["arrival_s"]), frozen(left["response_s"]))
+
+    def completions(self) -> Responses:
+        """Every input, from its arrival until all that came of it was done; after ``drain``, with ``every_end`` only.
+
+        It is what a stream processor with acknowledgements measures: the longest way through forks, flat maps and
+        loops counts. Inputs of the same moment count as one.
+        """
+        if not self._every_end or not self.empty:
+            raise ValueError("completions are known once all has left, of a simulation that has logged every end")
+        ends = self._machine.log[: self.counters.departed]
+        arrival_s, place = np.unique(ends["arrival_s"], return_inverse=True)
+        longest_s = np.zeros(arrival_s.size)
+        np.maximum.at(longest_s, place, ends["response_s"])
+        return Responses(frozen(arrival_s), frozen(longest_s))
 
     @property
     def counters(self) -> Counters:

@@ -1,0 +1,161 @@
+"""The scheduler of DRS (Fu et al. 2017, section IV-B): whether to re-allocate, and to what.
+
+Problem 6 asks for the shortest sojourn time on ``k_max`` processors, problem 8 for the fewest processors that keep
+``t_max_s``. The paper names three cases of problem 8: (i) shortage, (ii) over-provision, (iii) enough but badly placed.
+It leaves open what happens if model and measurement contradict each other; the rules here are ours:
+
+- a shortage that the model does not see leads to a better placement of what there is, or to nothing;
+- processors are only taken away down to what the model needs for ``t_max_s``;
+- an operator that cannot keep up is a shortage, even before the response time shows it;
+- a target that cannot be met changes nothing, unless some queue grows without end. Then all processors are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Literal, TypeAlias
+
+from mead.plan.drs_model import OpenNetwork
+from mead.plan.drs_search import (
+    InsufficientProcessors,
+    Limits,
+    Placement,
+    TmaxUnreachable,
+    assign_processors,
+    min_processors,
+)
+
+Action: TypeAlias = Literal["none", "scale_out", "scale_in", "rebalance"]
+
+SAME = 1e-9
+"""Sojourn times that differ by less, relatively, are equal: no reason to move anything."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is asked for: problem 6 with ``k_max`` alone, problem 8 with ``t_max_s``."""
+
+    k_max: int | None = None
+    """Processors to use; with ``t_max_s`` those of the pool, which are the most that may be asked for."""
+    t_max_s: float | None = None
+    t_min_s: float = 0.0
+    """Below this response time there are more processors than needed."""
+    t_ra_s: float = 0.0
+    """Least time between two re-allocations; infinite for advice that is never followed."""
+    calibrated: bool = False
+    """Search with ``t_max_s / u``, where u says how many times longer than the model the measured time is."""
+
+    def __post_init__(self) -> None:
+        if self.k_max is None and self.t_max_s is None:
+            raise ValueError("a goal is k_max processors or a sojourn time of t_max_s")
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What has been measured."""
+
+    network: OpenNetwork
+    processors: tuple[int, ...]
+    measured_s: float | None
+    since_s: float
+    """Time since the last re-allocation."""
+    limits: Limits | None = None
+
+    @property
+    def total(self) -> int:
+        """Processors in use."""
+        return sum(self.processors)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do, and in which case of the paper."""
+
+    action: Action
+    placement: Placement
+    reason: str
+    """One word for why: the case, or what stands in the way."""
+    detail: str
+    """The numbers behind it."""
+
+
+def decide(goal: Goal, now: Situation) -> Decision:
+    """The decision of one period; a re-allocation that comes too early is put off."""
+    wanted = _most_of(goal.k_max, now) if goal.t_max_s is None else _fewest(goal, goal.t_max_s, now)
+    if wanted.action != "none" and now.since_s < goal.t_ra_s:
+        waits = f"{wanted.detail}; {wanted.placement} has to wait: only {now.since_s:.0f} s of T_ra {goal.t_ra_s:g} s"
+        return _none(now, "T_ra", f"{waits} since the last re-allocation")
+    return wanted
+
+
+def _most_of(k_max: int | None, now: Situation) -> Decision:
+    """Problem 6."""
+    k_max = now.total if k_max is None else k_max
+    try:
+        best = assign_processors(now.network, k_max, now.limits)
+    except InsufficientProcessors as refusal:
+        return _none(now, "insufficient", str(refusal))
+    kind: Action = "scale_out" if best.total > now.total else "scale_in" if best.total < now.total else "rebalance"
+    return _move(now, kind, best, "AssignProcessors", f"K_max {k_max}")
+
+
+def _fewest(goal: Goal, t_max_s: float, now: Situation) -> Decision:
+    """Problem 8: cases (i) to (iii)."""
+    if now.measured_s is None:
+        return _none(now, "no_response", "nothing has left a path yet")
+    model_s = now.network.sojourn_s(now.processors)
+    ratio = max(1.0, now.measured_s / model_s) if goal.calibrated and model_s > 0 else 1.0
+    shown = f"measured {now.measured_s:.4g} s, model {model_s:.4g} s, T_max {t_max_s:g} s, T_min {goal.t_min_s:g} s"
+    shown += f", ratio {ratio:.3g}" if goal.calibrated else ""
+    short, ample = now.measured_s > t_max_s or not isfinite(model_s), now.measured_s < goal.t_min_s
+    if not (short or ample):
+        return _rebalance(now, "optimal", f"within bounds: {shown}")
+    case = "shortage" if short else "over-provision"
+    try:
+        need = min_processors(now.network, t_max_s / ratio, goal.k_max, now.limits)
+    except (TmaxUnreachable, InsufficientProcessors) as refusal:
+        if isfinite(model_s) or not short:
+            return _none(now, getattr(refusal, "reason", "insufficient"), f"{case}: {shown}; {refusal}")
+        return _everything(goal, now, f"{case}: {shown}; {refusal}")
+    if short and need.total > now.total:
+        return _move(now, "scale_out", need, "shortage", shown)
+    if ample and need.total < now.total:
+        return _move(now, "scale_in", need, "over-provision", shown)
+    return _rebalance(now, "model_disagrees" if short else "optimal", f"{case}: {shown}; needed are {need.total}")
+
+
+def _rebalance(now: Situation, otherwise: str, detail: str) -> Decision:
+    """Case (iii): the same number of processors, placed better if that is possible."""
+    try:
+        best = assign_processors(now.network, now.total, now.limits)
+    except InsufficientProcessors as refusal:
+        return _none(now, "insufficient", f"{detail}; {refusal}")
+    return _move(now, "rebalance", best, "badly placed", detail, otherwise)
+
+
+def _everything(goal: Goal, now: Situation, detail: str) -> Decision:
+    """No target can be met and some queue grows without end: use what there is, as far as it is known."""
+    pool = sum(now.limits.most) if now.limits else None
+    k_max = min((k for k in (goal.k_max, pool) if k is not None), default=now.total)
+    try:
+        best = assign_processors(now.network, k_max, now.limits)
+    except InsufficientProcessors as refusal:
+        return _none(now, "insufficient", f"{detail}; {refusal}")
+    return _move(now, "scale_out", best, "shortage", detail)
+
+
+def _move(
+    now: Situation, action: Action, best: Placement, case: str, detail: str, otherwise: str = "optimal"
+) -> Decision:
+    """Go there, unless what is in force is as good."""
+    if best.total == now.total:
+        model_s = now.network.sojourn_s(now.processors)
+        if best.processors == now.processors or best.sojourn_s >= model_s * (1 - SAME):
+            return _none(now, otherwise, detail)
+    return Decision(action, best, case, f"{detail}; {best} should bring {best.sojourn_s:.4g} s")
+
+
+def _none(now: Situation, reason: str, detail: str) -> Decision:
+    model_s = now.network.sojourn_s(now.processors)
+    return Decision("none", Placement(now.processors, model_s if isfinite(model_s) else inf), reason, detail)
