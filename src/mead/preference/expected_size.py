@@ -1,8 +1,9 @@
 """How large a skyline is, on average, without computing one.
 
 For n independent tuples with d independent continuous attributes,
-``E|SKY(n, d)| = sum over i <= n of E|SKY(i, d-1)| / i`` with ``E|SKY(n, 1)| = 1`` (Bentley, Kung, Schkolnick and Thompson, "On the Average Number of Maxima", 1978). It holds
-whatever the distributions are, and is what the cost model of virtual time rests on. Single samples scatter widely.
+``E|SKY(n, d)| = sum over i <= n of E|SKY(i, d-1)| / i`` with ``E|SKY(n, 1)| = 1`` (Bentley, Kung, Schkolnick and
+Thompson, "On the Average Number of Maxima", 1978). It holds whatever the distributions are, and is what the cost model
+of virtual time rests on. Single samples scatter widely.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The skyline: the tuples that nobody dominates, in one sorted pass with bit masks.
 
-In the order of ``best_first`` no later tuple dominates an earlier one: whoever is not dominated when its turn comes is in
-the skyline for good, and only the skyline so far has to be asked. Most of that asking is done on one word per tuple. Bits
-say which quantiles of an attribute a value has reached; p can dominate q only if p has reached none that q has not,
-``code(p) & ~code(q) == 0`` (the idea of Zhang, Mamoulis and Cheung, "Scalable Skyline Computation", 2009).
+In the order of ``best_first`` no later tuple dominates an earlier one: whoever is not dominated when its turn comes
+is in the skyline for good, and only the skyline so far has to be asked. Most of that is done on one word per tuple.
+Bits say which quantiles of an attribute a value has reached; p can dominate q only if p has reached none that q has
+not, ``code(p) & ~code(q) == 0`` (the idea of Zhang, Mamoulis and Cheung, "Scalable Skyline Computation", 2009).
 """
 
 # ruff: noqa: SIM110 - a plain loop is what numba compiles best

@@ -1,0 +1,157 @@
+"""The emitter of the pane stage: whom to send tuples, what else to tell the workers, and how workers come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mead.models.arrays import IntArray
+from mead.preference.messages import (
+    ClosedEmpty,
+    EmptyPane,
+    Insert,
+    Order,
+    Punctuation,
+    R,
+    TurnOff,
+    UpdateCount,
+)
+from mead.preference.owner_table import OwnerTable
+from mead.preference.threshold import Threshold
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What one worker holds of one pane."""
+
+    pane: int
+    worker: int
+    tuples: int
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A pane that is complete."""
+
+    pane: int
+    count: int
+    """Partitions that it was split into, those of removed workers included; 1 for a pane without tuples."""
+    partitions: tuple[Partition, ...]
+    """Those that workers still hold."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a punctuation leads to."""
+
+    closed: tuple[Closed, ...]
+    orders: tuple[Order[Any], ...]
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What the end of some workers leads to."""
+
+    flushed: tuple[Partition, ...]
+    """Handed on although their panes are not complete; the counts are unknown."""
+    orders: tuple[Order[Any], ...]
+
+
+class PaneEmitter:
+    """Owner table, threshold and the panes closed so far; no queues and no clock, which belong to whoever runs it."""
+
+    def __init__(self, table: OwnerTable, threshold: Threshold, next_pane: int = 0) -> None:
+        self.table = table
+        self.threshold = threshold
+        self.next_pane = next_pane
+        """The oldest pane that no punctuation has closed."""
+
+    @property
+    def active(self) -> list[int]:
+        """The workers that get tuples."""
+        return [int(worker) for worker in self.table.active.nonzero()[0]]
+
+    def send(self, pane: int, row: R, queues: IntArray) -> Iterator[Order[R]]:
+        """The messages for one tuple. Whoever holds a partition is told of a new one before the tuple is sent."""
+        table = self.table
+        table.reserve(pane)
+        before = table.holders(pane)
+        counted = table.count(pane)
+        worker = int(table.assign(np.array([pane], dtype=np.int64), queues, self.threshold.tuples)[0])
+        count = table.count(pane)
+        if count > counted:
+            yield from self._updates(before, pane, count)
+        yield Order(worker, Insert(pane, count, row))
+
+    def progress(self, pane: int) -> Progress:
+        """A punctuation: no tuple of an earlier pane will come."""
+        if pane < self.next_pane:
+            return Progress((), ())
+        closed: list[Closed] = []
+        orders: list[Order[Any]] = []
+        for number in range(self.next_pane, pane):
+            if self.table.is_open(number):
+                whole = self._closed(number)
+                self.threshold = self.threshold.closed(partition.tuples for partition in whole.partitions)
+                closed.append(whole)
+            else:
+                orders.append(Order(self.table.next_active(), ClosedEmpty(number)))
+                closed.append(Closed(number, 1, ()))
+            self.table.close(number)
+        self.next_pane = pane
+        self.threshold = self.threshold.past(pane)
+        orders += [Order(worker, Punctuation(pane)) for worker in self.active]
+        return Progress(tuple(closed), tuple(orders))
+
+    def add(self, workers: Iterable[int]) -> None:
+        """Workers get tuples from now on."""
+        self.table.activate(list(workers))
+
+    def remove(self, workers: Iterable[int], queues: IntArray) -> Removal:
+        """Workers get none any more and hand on what they hold (Alg. 4 of the paper)."""
+        leaving = list(workers)
+        self.table.activate(leaving, on=False)
+        if not self.table.active.any():
+            self.table.activate(leaving)
+            raise ValueError("the last worker cannot be removed: nobody would be left to take the open panes")
+        orders: list[Order[Any]] = [Order(worker, TurnOff()) for worker in leaving]
+        flushed: list[Partition] = []
+        for pane in self.table.open_panes():
+            flushed += [
+                Partition(pane, worker, self.table.drop(pane, worker))
+                for worker in self.table.holders(pane)
+                if worker in leaving
+            ]
+            if self.table.owner(pane) in leaving:
+                orders += self._new_owner(pane, queues)
+        return Removal(tuple(flushed), tuple(orders))
+
+    def _new_owner(self, pane: int, queues: IntArray) -> Iterator[Order[Any]]:
+        """Somebody has to know the final count, so the new owner holds a partition even if it is never filled."""
+        worker, holders = self.table.least_loaded(queues), self.table.holders(pane)
+        if worker not in holders:
+            count = self.table.open_partition(pane, worker)
+            yield from self._updates(holders, pane, count)
+            yield Order(worker, EmptyPane(pane, count))
+        self.table.make_owner(pane, worker)
+
+    @staticmethod
+    def _updates(holders: Iterable[int], pane: int, count: int) -> Iterator[Order[Any]]:
+        return (Order(holder, UpdateCount(pane, count)) for holder in holders)
+
+    def _closed(self, pane: int) -> Closed:
+        partitions = (Partition(pane, worker, self.table.size(pane, worker)) for worker in self.table.holders(pane))
+        return Closed(pane, self.table.count(pane), tuple(partitions))
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, from which ``from_json`` makes the same again."""
+        return {"table": self.table.as_json(), "threshold": self.threshold.as_json(), "next_pane": self.next_pane}
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> PaneEmitter:
+        """What ``as_json`` wrote."""
+        table, threshold = OwnerTable.from_json(document["table"]), Threshold.from_json(document["threshold"])
+        return cls(table, threshold, document["next_pane"])

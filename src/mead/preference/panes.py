@@ -1,0 +1,63 @@
+"""Sliding windows cut into panes: the stretches of time that neighbouring windows share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of a length, one every slide, from time 0 on; each is a whole number of panes.
+
+    Mencagli, Torquati and Danelutto, "Elastic-PPQ" (2018), section 2.1: a pane lasts ``gcd(length, slide)``. There are
+    no partial windows at the start.
+
+    >>> windows = Windows(length_ms=1000, slide_ms=200)
+    >>> windows.pane_ms, list(windows.of_pane(6)), list(windows.panes(2))
+    (200, [2, 3, 4, 5, 6], [2, 3, 4, 5, 6])
+    """
+
+    length_ms: int
+    slide_ms: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.slide_ms <= self.length_ms:
+            raise ValueError(
+                f"a slide lasts at least 1 ms and at most as long as the window; "
+                f"got slide {self.slide_ms} ms and length {self.length_ms} ms"
+            )
+
+    @property
+    def pane_ms(self) -> int:
+        """Length of a pane."""
+        return gcd(self.length_ms, self.slide_ms)
+
+    @property
+    def pane_us(self) -> int:
+        """The same in microseconds, as tuples are stamped."""
+        return 1000 * self.pane_ms
+
+    @property
+    def panes_per_window(self) -> int:
+        """How many panes make a window."""
+        return self.length_ms // self.pane_ms
+
+    @property
+    def panes_per_slide(self) -> int:
+        """By how many panes the next window is later."""
+        return self.slide_ms // self.pane_ms
+
+    def pane_at(self, event_us: int) -> int:
+        """The pane of a tuple with this time stamp."""
+        return event_us // self.pane_us
+
+    def of_pane(self, pane: int) -> range:
+        """The windows that contain a pane."""
+        first = max(0, -((self.panes_per_window - 1 - pane) // self.panes_per_slide))
+        return range(first, pane // self.panes_per_slide + 1)
+
+    def panes(self, window: int) -> range:
+        """The panes of a window."""
+        first = window * self.panes_per_slide
+        return range(first, first + self.panes_per_window)

@@ -1,0 +1,47 @@
+"""The regulator of the inner level: a PID law whose output rises with what is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PIDState:
+    """What a regulator remembers from sample to sample."""
+
+    last: float | None = None
+    """The last measurement; None before the first."""
+    integral: float = 0.0
+
+
+@dataclass(frozen=True)
+class PID:
+    """Proportional, integral and derivative action on how far a measurement is above its set-point.
+
+    The derivative is that of the measurement, so that a new set-point gives no kick, and the first sample has none. The
+    integral is held within the limits of the output: it cannot wind up. Gains are per sample, as in the released code.
+    """
+
+    set_point: float
+    proportional: float
+    integral: float = 0.0
+    derivative: float = 0.0
+    limit: float = 1.0
+    """The output lies between this and its negative."""
+
+    def step(self, state: PIDState, measured: float) -> tuple[float, PIDState]:
+        """The output, and what to remember.
+
+        >>> pid = PID(set_point=0.9, proportional=1.8, derivative=2.0, limit=0.3)
+        >>> output, state = pid.step(PIDState(), 1.0)
+        >>> round(output, 3), round(pid.step(state, 0.95)[0], 3)
+        (0.18, -0.01)
+        """
+        above = measured - self.set_point
+        moved = 0.0 if state.last is None else measured - state.last
+        integral = self._limited(state.integral + self.integral * above)
+        output = self._limited(self.proportional * above + integral + self.derivative * moved)
+        return output, PIDState(measured, integral)
+
+    def _limited(self, value: float) -> float:
+        return min(max(value, -self.limit), self.limit)
