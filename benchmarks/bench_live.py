@@ -22,11 +22,12 @@ from rich.console import Console
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.applications.log_analysis.calibration import calibrate
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.live_comparison import LiveComparison, in_micro_batches, live_table
+from mead.evaluate.live_comparison import BATCHES, LiveComparison, live_table, runs_of
 from mead.evaluate.workloads import DEMAND_S, PATH, Workload
 from mead.execute.detect import detect
 from mead.execute.share_probe import actuation_delay_s
 from mead.knowledge.requirement import Requirement
+from mead.spark.build import live_pipeline
 from mead.spark.engine import SparkEngine, java_cpu_s, java_pid
 from mead.spark.inputs import TraceInput
 from mead.spark.operators import OnBatches, OnStream, Work
@@ -76,14 +77,15 @@ def policies(spark: SparkSession) -> Table:
             actuation_delay_s(detect().open),
         )
         contenders = [PolicyContender.of(name) for name in ("static", "adaptive")]
-        return live_table(comparison.rows([Requirement(PATH, 0.75)], contenders))
+        runs = runs_of([Requirement(PATH, 0.75)], contenders)
+        return live_table([row for rows in comparison.rows(runs) for row in rows])
 
 
 @contextmanager
 def light_pipeline(spark: SparkSession, rate_per_s: float, duration_s: float) -> Iterator[RunningPipeline]:
     """Log analysis with hardly any work per tuple, warm, under Poisson arrivals."""
     trace = Poisson(rate_per_s=rate_per_s, duration_s=duration_s).generate(np.random.default_rng(1))
-    pipeline = in_micro_batches(Workload("light", "light", 1e-4, trace).pipeline(Requirement(PATH, 1.0)))
+    pipeline = live_pipeline(Workload("light", "light", 1e-4, trace).pipeline(Requirement(PATH, 1.0)), BATCHES)
     with tempfile.TemporaryDirectory() as name, closing(detect().open([o.name for o in pipeline.operators])) as shares:
         folder = Path(name)
         np.save(folder / "arrivals.npy", trace.timestamps_us - trace.timestamps_us[0])
@@ -166,7 +168,7 @@ def load(spark: SparkSession) -> Table:
                 readings = engine.observe(float(second)).operators
                 done, backlog = done + readings["matcher"].completed, max(one.backlog for one in readings.values())
             waiting = backlog / rate_per_s
-            cores = [engine.cpu_s(name) / LOAD_S for name in ("parser", "counter", "matcher")]
+            cores = [engine.used(name).cpu_s / LOAD_S for name in ("parser", "counter", "matcher")]
             result.add_row(
                 f"{rate_per_s:,}",
                 f"{done / LOAD_S:,.0f}",

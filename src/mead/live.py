@@ -17,7 +17,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from mead.clock import RunClock, Stopped
-from mead.execute.shares import ShareManager
+from mead.execute.shares import CpuUsage, ShareManager
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
@@ -53,12 +53,15 @@ class LiveResult:
     rounds: Sequence[Round] = field(repr=False)
     responses: Mapping[str, ResponseSketch] = field(repr=False)
     """By path."""
+    parts: Mapping[str, Mapping[int, ResponseSketch]] = field(repr=False)
+    """By path, and by the part of the run in which tuples arrived: as `mead.monitor.responses.PathMonitor` has them."""
     start: Allocation
     cpu: EngineCpu
     """Spark itself, and the driver's Python process: controller, monitor and display."""
     loop_s: float
     """CPU seconds of the control loop alone, all its phases."""
-    operator_cpu_s: Mapping[str, float]
+    used: Mapping[str, CpuUsage]
+    """By the workers of every operator, and how long they were held back by their share."""
     demands_s: Mapping[str, float]
     """As learned."""
     overheads_s: Mapping[str, float]
@@ -142,7 +145,8 @@ def run_live(
             on_wait("interrupted: ending in good order")
         ended_s = min(clock.now_s(), duration_s)
         watch.end()
-        cpu, operator_cpu_s = engine.cpu, {name: engine.cpu_s(name) for name in engine.states}
+        engine.observe(clock.now_s())  # what has come since the last round counts too
+        cpu, used = engine.cpu, {name: engine.used(name) for name in engine.states}
         tuples = source_state.arrived - before
         on_wait("letting what has arrived go through")
         drained = running.drain(DRAIN_LIMIT_S)
@@ -155,10 +159,11 @@ def run_live(
             duration_s=ended_s,
             rounds=rounds,
             responses={path: monitor.whole for path, monitor in engine.paths.items()},
+            parts={path: monitor.parts for path, monitor in engine.paths.items()},
             start=start,
             cpu=cpu,
             loop_s=sum(seconds for this in rounds for seconds in this.phase_s.values()),
-            operator_cpu_s=operator_cpu_s,
+            used=used,
             demands_s={name: one.demand_s for name, one in loop.demands.items()},
             overheads_s={name: one.overhead_s for name, one in loop.overheads.items()},
             first=before,

@@ -415,6 +415,25 @@ def test_a_round_that_makes_no_sense_at_all_is_left_out(path: Path, caplog: pyte
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
+def test_a_file_from_before_there_was_throttling_is_read_and_goes_on(path: Path) -> None:
+    with History.open(path) as history:
+        history.begin("old", PIPELINE, policy="p", started=STARTED)(numbered(1.0))
+    connection = sqlite3.connect(path)
+    connection.executescript("ALTER TABLE operator DROP COLUMN throttled_s; PRAGMA user_version = 1")
+    connection.close()
+    with History.read(path) as history:
+        assert history.rounds(1)[0].operators == {name: OperatorReading(10, 10, 0, 0.1) for name in LOW}
+    throttled = {name: OperatorReading(10, 10, 0, 0.1, throttled_s=0.3) for name in LOW}
+    this = numbered(1.0)
+    assert this.observation is not None
+    for _ in range(2):  # the second finds it up to date
+        with History.open(path) as history:
+            seen = replace(this.observation, operators=throttled)
+            history.begin("new", PIPELINE, policy="p", started=STARTED)(numbered(1.0, observation=seen))
+            assert history.rounds(history.runs()[-1].number)[0].operators == throttled
+            assert history.rounds(1)[0].operators == {name: OperatorReading(10, 10, 0, 0.1) for name in LOW}
+
+
 def plain_text(path: Path) -> None:
     path.write_text("time_s,share\n1,0.4\n" * 100)
 
@@ -438,7 +457,7 @@ def from_the_future(path: Path) -> None:
     [
         (plain_text, "is not a history; name another file"),
         (other_database, "is not a history; name another file"),
-        (from_the_future, "was written by a newer version of MEAD .format 2, this one reads up to 1.; update MEAD"),
+        (from_the_future, "was written by a newer version of MEAD .format 3, this one reads up to 2.; update MEAD"),
         (Path.mkdir, "is a folder; name a file"),
     ],
 )

@@ -1,22 +1,24 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.knowledge.requirement import Requirement
+from mead.knowledge.requirement import STEP_S, Requirement
 from mead.monitor.responses import BatchResponses, PathMonitor, monitors
 
 STEPS = 16
 TIMES_S = st.lists(st.floats(0.0, 10.0), min_size=1, max_size=300)
 
 
-def batch_of(times_s: list[float]) -> BatchResponses:
+def batch_of(times_s: list[float], done_s: float = 60.0) -> BatchResponses:
     """As a micro-batch tells: the mean, and times at evenly spaced ranks."""
     longest_first = np.sort(np.array(times_s))[::-1]
     ranks = np.round(np.linspace(0, 1, STEPS + 1) * (longest_first.size - 1)).astype(int)
-    return BatchResponses(longest_first.size, float(longest_first.mean()), longest_first[ranks])
+    return BatchResponses(done_s, longest_first.size, float(longest_first.mean()), longest_first[ranks])
 
 
 @given(TIMES_S, st.floats(-1.0, 11.0))
@@ -97,3 +99,12 @@ def test_every_path_has_the_requirements_on_it() -> None:
     mean, tail = Requirement("a>b", 0.5), Requirement("a>c", 2.0, percent=95.0)
     by_path = monitors(("a>b", "a>c", "a>d"), [mean, tail])
     assert {path: one.requirements for path, one in by_path.items()} == {"a>b": (mean,), "a>c": (tail,), "a>d": ()}
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 200.0), st.floats(0.0, 100.0)), min_size=1, max_size=30))
+def test_a_tuple_is_in_the_part_of_the_run_in_which_it_arrived(tuples: list[tuple[float, float]]) -> None:
+    monitor, expected = PathMonitor(()), Counter[int]()
+    for done_s, took_s in tuples:
+        monitor.add(BatchResponses(done_s, 1, took_s, np.full(STEPS + 1, took_s)))
+        expected[max(int((done_s - took_s) // STEP_S), 0)] += 1
+    assert {part: round(sketch.total) for part, sketch in monitor.parts.items()} == expected

@@ -34,8 +34,7 @@ def test_the_mean_is_exact(times_s: list[float]) -> None:
 
 @given(TIMES_S, TIMES_S)
 def test_merged_sketches_are_that_of_everything(some_s: list[float], others_s: list[float]) -> None:
-    merged = sketched(some_s)
-    merged.merge(sketched(others_s))
+    merged = ResponseSketch.merged([sketched(some_s), sketched(others_s)])
     whole = sketched(some_s + others_s)
     assert np.array_equal(merged.counts, whole.counts)
     assert merged.total == whole.total == len(some_s) + len(others_s)

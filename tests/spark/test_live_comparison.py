@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.live_comparison import LiveComparison, live_table
+from mead.evaluate.live_comparison import ROWS, LiveComparison, live_table, runs_of
 from mead.evaluate.workloads import PATH, Workload
 from mead.execute.detect import detect
 from mead.knowledge.requirement import Requirement
@@ -27,7 +28,7 @@ def test_every_run_is_measured_and_limited_like_the_first(spark: SparkSession, t
     workload = Workload("live", "live", 0.0015, trace)
     comparison = LiveComparison(spark, detect().open, workload, trace, RUN_S, 200, tmp_path, 0.01)
     policies = [PolicyContender.of("static"), PolicyContender.of("static@share=0.55")]
-    full, half = comparison.rows([Requirement(PATH, 5.0)], policies)
+    (full, strict), (half, _) = comparison.rows(runs_of([Requirement(PATH, 5.0), Requirement(PATH, 1e-3)], policies))
     for row in (full, half):
         assert row.mean_s is not None
         assert row.mean_s > 0
@@ -36,4 +37,10 @@ def test_every_run_is_measured_and_limited_like_the_first(spark: SparkSession, t
         assert row.java > 0
     assert full.cores == pytest.approx((0.4 + 0.4 + 1.0) / 3)
     assert (0.4 + 0.4 + 0.55) / 3 <= half.cores < 0.55  # until its first round, all that may be had is given
+    assert half.throttled >= 0
+    assert (full.met, strict.met) == (True, False), "one run is judged by both"
+    assert strict.mean_s == full.mean_s
     assert live_table([full, half]).row_count == 2
+    written = [json.loads(line) for line in (tmp_path / ROWS).read_text().splitlines()]
+    assert [(row["policy"], row["met"]) for row in written[:2]] == [("static", True), ("static", False)]
+    assert len(written) == 4

@@ -28,7 +28,7 @@ def demo(
     answer within 1 s in the mean. Watch how the share of each operator follows the load, and what is saved.
     """
     from mead.applications.log_analysis.calibration import calibrate
-    from mead.cli.live import LiveOptions, new_folder, print_report, run_file, write_report
+    from mead.cli.live import LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
     from mead.config.keys import ConfigError
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import chosen_policy
@@ -37,6 +37,8 @@ def demo(
     from mead.loop import Mode
     from mead.spark.build import ARRIVALS
 
+    folder = folder or new_folder("demo")
+    refuse_used(ctx, folder)
     measured = calibrate()
     shipped = Path(__file__).parents[1] / "applications" / "log_analysis" / "pipeline.yaml"
     file = read_pipeline(shipped).with_options("matcher", {"tried": measured.tried(DEMAND_S)})
@@ -44,7 +46,6 @@ def demo(
         options = chosen_policy(file.policy, policy, [])
     except ConfigError as error:
         ctx.fail(str(error))
-    folder = folder or new_folder("demo")
     report = run_file(ctx, file, shipped.parent, LiveOptions(options, Mode.ACT, duration, folder, quiet=as_json))
     full = FullShare.of(report, folder / ARRIVALS)
     notes = [str(full)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -306,6 +308,9 @@ def _make_folder(ctx: typer.Context, folder: Path | None) -> None:
 LIVE_POLICIES = ("static", *(f"{name}@interval_s=15" for name in ("threshold", "mg1", "map", "replay")), "adaptive")
 """A run of minutes is too short for decisions every minute."""
 
+AROUND_A_RUN_S = 30.0
+"""Queries start and warm up, and end; until it has been seen how long that takes."""
+
 LIVE_REQUIREMENTS = ("mean=0.5", "mean=0.75", "mean=1.0", "mean=1.5", "p95=2")
 
 
@@ -331,15 +336,17 @@ def live(
 ) -> None:
     """Policies on real Spark, in real time, on the same arrivals: kept or not, at what cost, how well foreseen.
 
-    The log analysis of the MEAD paper, with real log lines. Every run takes its duration and about half a minute.
+    The log analysis of the MEAD paper, with real log lines. Every run takes its duration and about half a minute. A
+    policy that does not look at the requirement runs once for all of them. Ctrl-C shows what is done by then.
 
     Example: `mead evaluate live --trace bc-paug89.parquet --requirement mean=0.75 --policy static --policy adaptive`
     """
     from tempfile import TemporaryDirectory
 
     from mead.applications.log_analysis.calibration import calibrate
+    from mead.cli.live import refuse_used
     from mead.evaluate.comparison import PolicyContender
-    from mead.evaluate.live_comparison import LiveComparison, live_table
+    from mead.evaluate.live_comparison import LiveComparison, LiveRow, in_order, live_table, runs_of
     from mead.evaluate.workloads import Workload, required
     from mead.execute.detect import detect
     from mead.execute.share_probe import actuation_delay_s
@@ -347,24 +354,28 @@ def live(
     from mead.spark.session import started
     from mead.workload.trace import TraceError
 
+    if folder is not None:
+        refuse_used(ctx, folder)
+        _make_folder(ctx, folder)
     check_java(ctx)
     found = detect()
     if found.kind == "none":
         ctx.fail(f"CPU shares cannot be set here: {found}")
     try:
-        requirements = [required(text) for text in requirement or LIVE_REQUIREMENTS]
-        policies = [PolicyContender.of(text) for text in policy or LIVE_POLICIES]
+        requirements = list(dict.fromkeys(required(text) for text in requirement or LIVE_REQUIREMENTS))
+        policies = [PolicyContender.of(text) for text in dict.fromkeys(policy or LIVE_POLICIES)]
         arrivals = _live_arrivals(ctx, trace, start, duration)
     except (ValueError, TraceError) as error:
         ctx.fail(str(error))
-    workload = Workload("live", "live", demand, arrivals)
+    workload, runs = Workload("live", "live", demand, arrivals), runs_of(requirements, policies)
     try:
         with quiet_start():
             spark = started("mead evaluate live")
     except SparkStartError as error:
         ctx.fail(str(error))
+    done: list[list[LiveRow]] = []
     try:
-        with TemporaryDirectory() as temporary, progress_bar(len(requirements) * len(policies)) as show:
+        with TemporaryDirectory() as temporary, _runs_left(len(runs), duration) as show:
             comparison = LiveComparison(
                 spark,
                 found.open,
@@ -375,10 +386,48 @@ def live(
                 folder or Path(temporary),
                 actuation_delay_s(found.open),
             )
-            rows = comparison.rows(requirements, policies, show)
+            coming = comparison.rows(runs)
+            for run in runs:
+                show(str(run), len(done))
+                done.append(next(coming))
+    except KeyboardInterrupt:
+        typer.echo(
+            f"{ctx.command_path}: interrupted, {len(runs) - len(done)} of {len(runs)} runs are missing", err=True
+        )
     finally:
         spark.stop()
-    _show({"experiment": "live", "rows": [row.as_json() for row in rows]}, [live_table(rows)], [], as_json=as_json)
+    rows = in_order((row for some in done for row in some), requirements, policies)
+    document = {"experiment": "live", "rows": [row.as_json() for row in rows], "runs": len(runs), "done": len(done)}
+    _show(document, [live_table(rows)], [], as_json=as_json)
+
+
+@contextmanager
+def _runs_left(runs: int, duration_s: float) -> Iterator[Callable[[str, int], None]]:
+    """Tells what is run, how many runs are left, and about how long they take: a bar in a terminal, lines elsewhere."""
+    import sys
+    from time import monotonic
+
+    started_s = monotonic()
+    with progress_bar(runs) as bar:
+
+        def show(doing: str, done: int) -> None:
+            each_s = (monotonic() - started_s) / done if done else duration_s + AROUND_A_RUN_S
+            said = f"run {done + 1} of {runs}, about {_spoken(each_s * (runs - done))} left: {doing}"
+            if not sys.stderr.isatty():
+                typer.echo(said, err=True)
+            bar(said, done)
+
+        yield show
+
+
+def _spoken(seconds: float) -> str:
+    """So that people can plan their day by it.
+
+    >>> _spoken(45.0), _spoken(7260.0)
+    ('1 min', '2 h 1 min')
+    """
+    hours, minutes = divmod(ceil(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def _live_arrivals(ctx: typer.Context, trace: Path | None, start_s: float, duration_s: float) -> Trace:

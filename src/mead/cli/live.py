@@ -47,6 +47,12 @@ def new_folder(name: str) -> Path:
     return Path("runs") / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 
+def refuse_used(ctx: typer.Context, folder: Path) -> None:
+    """A run begins in a folder of its own: in that of another it would read what the other has left."""
+    if folder.is_dir() and any(folder.iterdir()):
+        ctx.fail(f"{folder}: there is a run in it already, or something else; name a new folder")
+
+
 def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: LiveOptions) -> LiveReport:
     """Run it, or say in one line why not. ``beside`` is where its modules and traces lie."""
     from mead.config.keys import ConfigError

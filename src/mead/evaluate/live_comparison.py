@@ -1,15 +1,16 @@
 """Policies live on Spark, one after the other on the same arrivals: what they kept, what it cost, how well foreseen.
 
 Every run has its own queries and folder in the same Spark session, so that Java is as warm for the last as for the
-first. The prediction beside each measurement is the run's twin in virtual time, under the allocations that it had.
+first. A policy that does not look at the requirement runs once, and is judged by all of them. The prediction beside
+each measurement is the run's twin in virtual time, under the allocations that it had.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,10 @@ from rich.table import Table
 from rich.text import Text
 
 from mead.applications.log_analysis import counter, matcher, parser
+from mead.config.policies import DS2Options, StaticOptions, ThresholdOptions
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.experiment import kept_iats_for
-from mead.evaluate.live_report import LiveReport
+from mead.evaluate.live_report import LiveReport, LiveVerdict
 from mead.evaluate.tables import NOTHING, number, plain_table
 from mead.evaluate.twin import twin
 from mead.evaluate.workloads import Workload
@@ -28,9 +30,9 @@ from mead.execute.detect import Opener
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Batches, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.live import run_live
+from mead.live import LiveResult, run_live
 from mead.plan import registry
-from mead.spark.build import ARRIVALS
+from mead.spark.build import ARRIVALS, live_pipeline
 from mead.spark.inputs import TraceInput
 from mead.spark.operators import OnBatches, OnStream, Work
 from mead.spark.running import WARM_UP
@@ -39,11 +41,18 @@ from mead.workload.trace import Trace
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TRIGGERS_S = {"parser": 0.1, "counter": 1.0, "matcher": 0.1}
-"""A micro-batch costs Spark tens of milliseconds of CPU, whatever its size: so many a second are enough."""
-
 OVERHEAD_S = 0.06
 """Of a micro-batch, until it has been learned."""
+
+BATCHES = {
+    name: Batches(OVERHEAD_S, every_s) for name, every_s in (("parser", 0.1), ("counter", 1.0), ("matcher", 0.1))
+}
+"""A micro-batch costs Spark tens of milliseconds of CPU, whatever its size: so many a second are enough."""
+
+BLIND = StaticOptions, ThresholdOptions, DS2Options
+"""Of policies that do not look at what is required."""
+
+ROWS = "rows.jsonl"
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,8 @@ class LiveRow:
     predicted_p95_s: float
     used: float
     """Cores that the workers of all operators used."""
+    throttled: float
+    """Cores that they were ready to use and were held back from."""
     java: float
     """Cores that Spark itself used."""
     own: float
@@ -86,9 +97,44 @@ class LiveRow:
             "predicted": {"mean_s": self.predicted_mean_s, "p95_s": self.predicted_p95_s},
             "error": dict(zip(("mean", "p95"), self.errors, strict=True)),
             "used_cores": self.used,
+            "throttled_cores": self.throttled,
             "spark_cores": self.java,
             "own_cores": self.own,
         }
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """One run: a policy, and what it is judged by."""
+
+    policy: PolicyContender
+    requirements: tuple[Requirement, ...]
+
+    def __str__(self) -> str:
+        bounds = ", ".join(f"{r.statistic} {r.bound_s:g} s" for r in self.requirements)
+        return f"{self.policy.label} ({bounds})"
+
+    @property
+    def folder(self) -> str:
+        """Its name."""
+        bounds = [f"{r.statistic}-{r.bound_s:g}" for r in self.requirements] if len(self.requirements) == 1 else ["all"]
+        return "-".join([self.policy.label, *bounds])
+
+    def pipeline(self, workload: Workload) -> Pipeline:
+        """As Spark runs it, under the first requirement: who is judged by several looks at none."""
+        return live_pipeline(workload.pipeline(self.requirements[0]), BATCHES)
+
+
+def runs_of(requirements: Sequence[Requirement], policies: Sequence[PolicyContender]) -> list[LiveRun]:
+    """What has to be run: one for a policy that does not look at the requirement, one for each requirement otherwise.
+
+    >>> both = [Requirement("parser>matcher", 0.5), Requirement("parser>matcher", 1.0)]
+    >>> [str(run) for run in runs_of(both, [PolicyContender.of("static"), PolicyContender.of("adaptive")])]
+    ['static (mean 0.5 s, mean 1 s)', 'adaptive (mean 0.5 s)', 'adaptive (mean 1 s)']
+    """
+    blind = [LiveRun(policy, tuple(requirements)) for policy in policies if isinstance(policy.options, BLIND)]
+    seeing = [policy for policy in policies if not isinstance(policy.options, BLIND)]
+    return [*blind, *(LiveRun(policy, (requirement,)) for requirement in requirements for policy in seeing)]
 
 
 @dataclass(frozen=True)
@@ -105,31 +151,51 @@ class LiveComparison:
     folder: Path
     actuation_delay_s: float
 
-    def rows(
-        self,
-        requirements: Sequence[Requirement],
-        policies: Sequence[PolicyContender],
-        show: Callable[[str, float], None] = lambda *_: None,
-    ) -> list[LiveRow]:
-        """One run after the other; ``show`` is told what is run, and how many are done."""
-        rows: list[LiveRow] = []
-        for requirement, policy in product(requirements, policies):
-            show(f"{policy.label}, {requirement}", len(rows))
-            rows.append(self.row(requirement, policy))
-        return rows
+    def rows(self, runs: Sequence[LiveRun]) -> Iterator[list[LiveRow]]:
+        """Those of one run after the other, each written down before it is returned."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for run in runs:
+            rows = self.rows_of(run)
+            with (self.folder / ROWS).open("a", encoding="utf-8") as file:
+                file.writelines(f"{json.dumps(row.as_json(), allow_nan=False)}\n" for row in rows)
+            yield rows
 
-    def row(self, requirement: Requirement, policy: PolicyContender) -> LiveRow:
-        """One run."""
-        options = policy.options
-        folder = self.folder / f"{policy.label}-{requirement.statistic}-{requirement.bound_s:g}"
-        folder.mkdir(parents=True, exist_ok=True)
+    def rows_of(self, run: LiveRun) -> list[LiveRow]:
+        """One run, and a row for each requirement. Raises KeyboardInterrupt if somebody ends it before its time."""
+        folder = self.folder / run.folder
+        result = self._result(run, folder)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        foreseen = twin(result, folder / ARRIVALS, result.timeline)
+        report = LiveReport.of(result)
+        return [
+            LiveRow(
+                requirement=verdict.requirement,
+                policy=run.policy.label,
+                mean_s=result.responses[verdict.requirement.path].mean_s,
+                p95_s=result.responses[verdict.requirement.path].percentile_s(95),
+                met=verdict.met,
+                cores=result.mean_cores,
+                changes=result.changes,
+                predicted_mean_s=float(foreseen[verdict.requirement.path].mean()),
+                predicted_p95_s=float(np.percentile(foreseen[verdict.requirement.path], 95)),
+                used=sum(ran for ran, _ in report.used.values()),
+                throttled=sum(held for _, held in report.used.values()),
+                java=result.cpu.java_s / result.duration_s,
+                own=result.cpu.driver_s / result.duration_s,
+            )
+            for verdict in (LiveVerdict.of(result, requirement) for requirement in run.requirements)
+        ]
+
+    def _result(self, run: LiveRun, folder: Path) -> LiveResult:
+        folder.mkdir(parents=True)
         np.save(folder / ARRIVALS, self.trace.timestamps_us - self.trace.timestamps_us[0])
-        pipeline = in_micro_batches(self.workload.pipeline(requirement))
+        pipeline, options = run.pipeline(self.workload), run.policy.options
         source = TraceInput(
             folder / ARRIVALS, 1.0, folder / WARM_UP, "mead.workload.log_lines:log_lines", "line string"
         )
         with closing(self.manager([operator.name for operator in pipeline.operators])) as shares:
-            result = run_live(
+            return run_live(
                 self.spark,
                 Knowledge(pipeline, self.actuation_delay_s),
                 source,
@@ -140,25 +206,6 @@ class LiveComparison:
                 duration_s=self.duration_s,
                 kept_iats=kept_iats_for(options),
             )
-        if result.interrupted:
-            raise KeyboardInterrupt
-        report = LiveReport.of(result)
-        foreseen = twin(result, folder / ARRIVALS, result.timeline)[requirement.path]
-        measured = result.responses[requirement.path]
-        return LiveRow(
-            requirement=requirement,
-            policy=policy.label,
-            mean_s=measured.mean_s,
-            p95_s=measured.percentile_s(95),
-            met=report.met,
-            cores=result.mean_cores,
-            changes=result.changes,
-            predicted_mean_s=float(foreseen.mean()),
-            predicted_p95_s=float(np.percentile(foreseen, 95)),
-            used=sum(result.operator_cpu_s.values()) / result.duration_s,
-            java=result.cpu.java_s / result.duration_s,
-            own=result.cpu.driver_s / result.duration_s,
-        )
 
     def _work(self) -> dict[str, Work]:
         return {
@@ -168,12 +215,12 @@ class LiveComparison:
         }
 
 
-def in_micro_batches(pipeline: Pipeline) -> Pipeline:
-    """As Spark runs it."""
-    operators = [
-        replace(operator, batches=Batches(OVERHEAD_S, TRIGGERS_S[operator.name])) for operator in pipeline.operators
-    ]
-    return Pipeline(pipeline.name, operators, pipeline.edges, pipeline.requirements)
+def in_order(
+    rows: Iterable[LiveRow], requirements: Sequence[Requirement], policies: Sequence[PolicyContender]
+) -> list[LiveRow]:
+    """By requirement and policy as they were asked for, in whichever order they were run."""
+    labels = [policy.label for policy in policies]
+    return sorted(rows, key=lambda row: (requirements.index(row.requirement), labels.index(row.policy)))
 
 
 def live_table(rows: Sequence[LiveRow]) -> Table:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from rich.table import Table
@@ -11,9 +13,11 @@ from rich.text import Text
 
 from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.tables import NOTHING, number, plain_table
-from mead.knowledge.requirement import WINDOW_S, Requirement
-from mead.knowledge.round import Round
+from mead.evaluate.windows import broken_part, window_parts
+from mead.knowledge.requirement import STEP_S, Requirement
 from mead.live import LiveResult
+from mead.models.network.graph import PATH_SEPARATOR
+from mead.monitor.sketch import ResponseSketch
 
 PERCENTS = (50.0, 95.0, 99.0)
 
@@ -27,6 +31,12 @@ class LiveVerdict:
     """Its mean or percentile over the run; None if nothing left the path."""
     broken_windows: float
     """The part of the sliding windows that break it."""
+
+    @classmethod
+    def of(cls, result: LiveResult, requirement: Requirement) -> LiveVerdict:
+        """Judge a run by any requirement, also by one that nobody knew of in the run."""
+        measured_s = statistic_s(result.responses[requirement.path], requirement)
+        return cls(requirement, measured_s, broken_windows(result, requirement))
 
     @property
     def met(self) -> bool:
@@ -44,19 +54,7 @@ class LiveReport:
     @classmethod
     def of(cls, result: LiveResult) -> LiveReport:
         """Judge a run."""
-        return cls(
-            result,
-            tuple(
-                LiveVerdict(
-                    requirement,
-                    result.responses[requirement.path].mean_s
-                    if requirement.percent is None
-                    else result.responses[requirement.path].percentile_s(requirement.percent),
-                    broken_windows(result.rounds, requirement, min(WINDOW_S, result.duration_s)),
-                )
-                for requirement in result.pipeline.requirements
-            ),
-        )
+        return cls(result, tuple(LiveVerdict.of(result, requirement) for requirement in result.pipeline.requirements))
 
     @property
     def met(self) -> bool:
@@ -73,6 +71,15 @@ class LiveReport:
             "of it the control loop": result.loop_s / result.duration_s,
         }
 
+    @property
+    def used(self) -> Mapping[str, tuple[float, float]]:
+        """By operator, cores on which its workers ran, and on which they were ready to run and were held back."""
+        result = self.result
+        return {
+            name: (used.cpu_s / result.duration_s, used.throttled_s / result.duration_s)
+            for name, used in result.used.items()
+        }
+
     def as_json(self) -> dict[str, Any]:
         """As `mead simulate` has it, where both have it."""
         result = self.result
@@ -84,7 +91,8 @@ class LiveReport:
             "paths": {path: self._path_json(path) for path in result.pipeline.paths},
             "cpu_share_mean": result.mean_cores,
             "cores": result.cores,
-            "operator_cpu": {name: seconds / result.duration_s for name, seconds in result.operator_cpu_s.items()},
+            "operator_cpu": {name: ran for name, (ran, _) in self.used.items()},
+            "operator_throttled": {name: held for name, (_, held) in self.used.items()},
             "engine_cpu": dict(self.own_load),
             "demands_s": dict(result.demands_s),
             "overheads_s": dict(result.overheads_s),
@@ -152,12 +160,11 @@ class LiveReport:
 
     def _cpu_table(self) -> Table:
         result = self.result
-        table = plain_table("CPU cores, time average", "", "given", "used", "CPU per tuple", "per micro-batch")
+        table = plain_table("CPU cores, time average", "", "given", "used", "throttled", "per tuple", "per micro-batch")
         for name, cores in result.cores.items():
             table.add_row(
                 Text(name),
-                f"{cores:.3f}",
-                f"{result.operator_cpu_s[name] / result.duration_s:.3f}",
+                *(f"{value:.3f}" for value in (cores, *self.used[name])),
                 f"{1e3 * result.demands_s[name]:.3g} ms",
                 f"{1e3 * result.overheads_s[name]:.0f} ms",
             )
@@ -168,28 +175,31 @@ class LiveReport:
         return table
 
 
-def broken_windows(rounds: Sequence[Round], requirement: Requirement, length_s: float) -> float:
-    """The part of the windows of that length, one ending with every round, in which a requirement is broken.
+def broken_windows(result: LiveResult, requirement: Requirement) -> float:
+    """The part of the sliding windows in which the requirement is broken; a tuple counts where it arrived.
 
-    A mean is that of all tuples that were done in the window; a percentile is broken if too many took too long.
+    A window in which tuples wait, and none of those that arrived in it was ever done, is broken.
     """
-    seen = [
-        (this.time_s, this.observation.paths[requirement.path])
-        for this in rounds
-        if this.observation is not None and requirement.path in this.observation.paths
-    ]
-    windows = broken = first = 0
-    for last, (end_s, _) in enumerate(seen):
-        while seen[first][0] <= end_s - length_s:
-            first += 1
-        if end_s < length_s - 1e-6 and last + 1 < len(seen):
-            continue
-        inside = [reading for _, reading in seen[first : last + 1]]
-        completed = sum(reading.completed for reading in inside)
-        windows += 1
-        if requirement.percent is None:
-            broken += sum(reading.response_sum_s for reading in inside) > completed * requirement.bound_s
-        else:
-            beyond = sum(reading.beyond.get(requirement.bound_s, 0) for reading in inside)
-            broken += beyond > completed * (1 - requirement.percent / 100)
-    return broken / windows if windows else 0.0
+    parts = result.parts[requirement.path]
+    values_s = []
+    for window in window_parts(result.duration_s):
+        measured_s = statistic_s(ResponseSketch.merged(parts[part] for part in window if part in parts), requirement)
+        if measured_s is None:
+            measured_s = inf if _waiting(result, requirement.path, window.stop * STEP_S) else 0.0
+        values_s.append(measured_s)
+    return broken_part(values_s, requirement)
+
+
+def statistic_s(responses: ResponseSketch, requirement: Requirement) -> float | None:
+    """The mean or the percentile that the requirement is about; None if nothing was done."""
+    if requirement.percent is None:
+        return responses.mean_s
+    return responses.percentile_s(requirement.percent)
+
+
+def _waiting(result: LiveResult, path: str, end_s: float) -> bool:
+    """Whether some operator of the path had tuples waiting when it was last looked at before that time."""
+    before = result.rounds[: bisect_right(result.rounds, end_s, key=lambda this: this.time_s)]
+    seen = next((this.observation for this in reversed(before) if this.observation is not None), None)
+    names = path.split(PATH_SEPARATOR)
+    return seen is not None and any(seen.operators[name].backlog > 0 for name in names if name in seen.operators)

@@ -25,9 +25,9 @@ class LiveTable:
     def add(self, this: Round, engine: SparkEngine) -> Group:
         """The table after another round."""
         self.rounds = [*self.rounds[1 - RECENT :], this]
-        return Group(self._operators(this, engine), self._paths(engine), self._decision(this))
+        return Group(self._operators(this), self._paths(engine), self._decision(this))
 
-    def _operators(self, this: Round, engine: SparkEngine) -> Table:
+    def _operators(self, this: Round) -> Table:
         table = plain_table(f"{this.time_s:6.0f} s", "operator", "share", "busy", "tuples/s", "waiting", "throttled")
         seen = this.observation
         for operator in self.pipeline.operators:
@@ -36,14 +36,13 @@ class LiveTable:
             if reading is None or seen is None or seen.interval_s <= 0:
                 table.add_row(operator.name, str(held or NOTHING))
                 continue
-            usage = engine.states[operator.name].usage
             table.add_row(
                 operator.name,
                 str(held or NOTHING),
                 f"{reading.busy_s / seen.interval_s:.2f}",
                 f"{reading.arrived / seen.interval_s:,.0f}",
                 f"{reading.backlog:,}",
-                f"{usage.throttled_periods / max(usage.periods, 1):.0%}",
+                f"{reading.throttled_s / seen.interval_s:.2f}",
             )
         return table
 

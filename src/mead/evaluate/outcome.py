@@ -9,12 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from mead.evaluate.experiment import Run
-from mead.knowledge.requirement import WINDOW_S, Requirement
+from mead.evaluate.windows import broken_part, window_starts_s
+from mead.knowledge.requirement import STEP_S, WINDOW_S, Requirement
 from mead.models.arrays import FloatArray
 from mead.simulate.simulation import Responses
-
-STEP_S = 30.0
-"""The windows in which a requirement is looked at slide by half a minute."""
 
 MINUTE_S = 60.0
 
@@ -97,18 +95,15 @@ def statistic_s(response_s: FloatArray, requirement: Requirement) -> float:
 def broken_windows(responses: Responses, requirement: Requirement, duration_s: float) -> float:
     """The part of the sliding windows in which the requirement is broken; a tuple counts where it arrived."""
     values = _by_window(responses, requirement, duration_s, min(WINDOW_S, duration_s), STEP_S)
-    return sum(value > requirement.bound_s for value in values) / len(values)
+    return broken_part(values, requirement)
 
 
 def _by_window(
     responses: Responses, requirement: Requirement, duration_s: float, length_s: float, step_s: float
 ) -> list[float]:
-    """The statistic in every window. The last one may end half a step after the run.
-
-    Half an hour of a trace ends with its last arrival, a moment before the half hour is over; its last minute counts.
-    """
+    """The statistic in every window."""
     order = np.argsort(responses.arrival_s, kind="stable")
     arrival_s, response_s = responses.arrival_s[order], responses.response_s[order]
-    starts_s = step_s * np.arange(max(round((duration_s - length_s) / step_s), 0) + 1)
+    starts_s = window_starts_s(duration_s, length_s, step_s)
     first, end = np.searchsorted(arrival_s, [starts_s, starts_s + length_s])
     return [statistic_s(response_s[i:j], requirement) for i, j in zip(first, end, strict=True)]

@@ -24,6 +24,9 @@ class OperatorReading:
     """Micro-batches that ended; 0 where the engine does not tell."""
     serving_s: float = 0.0
     """How long these took, from start to end."""
+    throttled_s: float = 0.0
+    """How long its workers were ready to run and were held back by their share: the sum over CPUs. 0 where nothing is
+    measured."""
     iats: SampledTimes = NOTHING_SAMPLED
     """Of some of its tuples, the time since the one before; none where the engine does not tell."""
     services: SampledTimes = NOTHING_SAMPLED

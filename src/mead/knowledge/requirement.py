@@ -9,6 +9,9 @@ from math import inf
 WINDOW_S = 300.0
 """A requirement is to hold in every window of this length."""
 
+STEP_S = 30.0
+"""The windows slide by half a minute."""
+
 TEXT = re.compile(
     r"\s*(?:mean|p(?P<percent>\d+(?:\.\d+)?))\s*<=?\s*(?P<bound>\d*\.?\d+(?:e[+-]?\d+)?)\s*(?P<unit>ms|s)\s*",
     re.ASCII | re.IGNORECASE,

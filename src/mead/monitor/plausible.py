@@ -36,8 +36,8 @@ def _objections(observation: Observation, pipeline: Pipeline, after_s: float) ->
         yield from _impossible(name, {"share": resources.share, "replicas": resources.replicas})
     for name, operator in observation.operators.items():
         counts = {"arrived": operator.arrived, "completed": operator.completed, "backlog": operator.backlog}
-        times = {"busy_s": operator.busy_s, "batches": operator.batches, "serving_s": operator.serving_s}
-        yield from _impossible(name, counts | times)
+        times = {"busy_s": operator.busy_s, "serving_s": operator.serving_s, "throttled_s": operator.throttled_s}
+        yield from _impossible(name, counts | {"batches": operator.batches} | times)
     for name, path in observation.paths.items():
         yield from _impossible(name, {"completed": path.completed, "late": path.late, "response": path.response_sum_s})
         if path.late > path.completed:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mead.knowledge.observation import PathReading
-from mead.knowledge.requirement import Requirement
+from mead.knowledge.requirement import STEP_S, Requirement
 from mead.models.arrays import FloatArray
 from mead.monitor.sketch import ResponseSketch
 
@@ -18,8 +18,10 @@ SPREAD = 8
 
 @dataclass(frozen=True, eq=False)
 class BatchResponses:
-    """Of one micro-batch: how many tuples, their mean, and the response times at evenly spaced ranks, longest first."""
+    """Of one micro-batch: when it was done, its tuples, their mean, and times at evenly spaced ranks, longest first."""
 
+    done_s: float
+    """Since the run began."""
     tuples: int
     mean_s: float
     at_ranks_s: FloatArray
@@ -27,7 +29,7 @@ class BatchResponses:
     def beyond(self, bound_s: float) -> float:
         """How many took longer, as far as ranks can tell.
 
-        >>> BatchResponses(10, 1.0, np.array([2.0, 1.0, 0.0])).beyond(1.5)
+        >>> BatchResponses(60.0, 10, 1.0, np.array([2.0, 1.0, 0.0])).beyond(1.5)
         2.5
         """
         ranks = np.linspace(0.0, 1.0, self.at_ranks_s.size)
@@ -40,9 +42,14 @@ class PathMonitor:
     """What leaves one path."""
 
     requirements: tuple[Requirement, ...]
-    whole: ResponseSketch = field(default_factory=ResponseSketch)
-    """All since the start."""
+    parts: dict[int, ResponseSketch] = field(default_factory=dict)
+    """By the part of the run, each of ``STEP_S``, in which tuples arrived. What came before the run is in the first."""
     _new: list[BatchResponses] = field(default_factory=list)
+
+    @property
+    def whole(self) -> ResponseSketch:
+        """All since the start."""
+        return ResponseSketch.merged(self.parts.values())
 
     def add(self, batch: BatchResponses) -> None:
         """One micro-batch of the path's last operator."""
@@ -51,7 +58,10 @@ class PathMonitor:
         spread_s = np.interp((np.arange(steps * SPREAD) + 0.5) / SPREAD, np.arange(steps + 1), batch.at_ranks_s)
         if spread_s.sum() > 0:  # the mean is known exactly: keep it
             spread_s = spread_s * (batch.mean_s * spread_s.size / spread_s.sum())
-        self.whole.add(spread_s, batch.tuples / spread_s.size)
+        arrived_in = np.maximum((batch.done_s - spread_s) // STEP_S, 0.0).astype(np.int64)
+        for part in np.unique(arrived_in).tolist():
+            sketch = self.parts.setdefault(part, ResponseSketch())
+            sketch.add(spread_s[arrived_in == part], batch.tuples / spread_s.size)
 
     def reading(self) -> PathReading:
         """Of what came since the last."""

@@ -6,6 +6,7 @@ error: Masson, Rim and Lee, "DDSketch" (VLDB 2019), section 2.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import ceil, log
 
@@ -44,11 +45,15 @@ class ResponseSketch:
         self.total += float(weights.sum())
         self.sum_s += float(values_s @ weights)
 
-    def merge(self, other: ResponseSketch) -> None:
-        """All that the other has seen, too."""
-        self.counts += other.counts
-        self.total += other.total
-        self.sum_s += other.sum_s
+    @classmethod
+    def merged(cls, parts: Iterable[ResponseSketch]) -> ResponseSketch:
+        """All that the parts have seen, as if one had seen it."""
+        whole = cls()
+        for part in parts:
+            whole.counts += part.counts
+            whole.total += part.total
+            whole.sum_s += part.sum_s
+        return whole
 
     @property
     def mean_s(self) -> float | None:

@@ -70,14 +70,14 @@ def _tables(report: LiveReport) -> Iterator[str]:
     )
     yield _table(
         "CPU cores, time average",
-        ["", "given", "used"],
+        ["", "given", "used", "throttled"],
         [
             *(
-                [name, f"{cores:.3f}", f"{result.operator_cpu_s[name] / result.duration_s:.3f}"]
-                for name, cores in result.cores.items()
+                [name, *(f"{cores:.3f}" for cores in (given, *report.used[name]))]
+                for name, given in result.cores.items()
             ),
-            ["mean of the operators", f"{result.mean_cores:.3f}", ""],
-            *([who, "", f"{cores:.3f}"] for who, cores in report.own_load.items()),
+            ["mean of the operators", f"{result.mean_cores:.3f}", "", ""],
+            *([who, "", f"{cores:.3f}", ""] for who, cores in report.own_load.items()),
         ],
     )
 
@@ -108,7 +108,7 @@ def _shown(value: float | None) -> str:
 
 
 def _picture(result: LiveResult) -> str:
-    with rc_context(STYLE | {"svg.fonttype": "none"}):
+    with rc_context(STYLE | {"svg.fonttype": "none", "text.parse_math": False}):  # a name is a name
         figure = Figure(figsize=(10.0, 8.5), layout="constrained")
         responses, rates, waiting, cores = figure.subplots(4, 1, sharex=True)
         seen = [this for this in result.rounds if this.observation is not None]

@@ -21,7 +21,8 @@ from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation, OperatorReading
 from mead.knowledge.pipeline import Pipeline
 from mead.monitor.arrivals import Arrivals
-from mead.monitor.responses import BatchResponses, monitors
+from mead.monitor.responses import monitors
+from mead.spark.batch_times import add_stamps, responses, stamp_fault
 from mead.spark.inputs import offset_sum
 from mead.spark.probe import OBSERVATION, Stamps
 from mead.spark.progress import Progress, ProgressQueue
@@ -80,6 +81,8 @@ class AttachedEngine:
         self.exact = False
         """Whether the rows carry stamps."""
         self.observed_s = 0.0
+        self._began_us = time_ns() // 1000
+        self._throttled_s = 0.0
         self._last = Progress.parsed(query.lastProgress.json) if query.lastProgress else None
         self._recent: deque[Batch] = deque()
         self._backlog = 0
@@ -111,8 +114,7 @@ class AttachedEngine:
         """Everything since the last call."""
         interval_s, self.observed_s = time_s - self.observed_s, time_s
         new = [progress for progress in self.progress.fetch() if progress.run == self.run]
-        for progress in new:
-            self._take(progress)
+        faults = [self._take(progress) for progress in new]
         return Observation(
             time_s=time_s,
             interval_s=interval_s,
@@ -121,6 +123,7 @@ class AttachedEngine:
             paths={path: monitor.reading() for path, monitor in self.paths.items()},
             iats_s=self.arrivals.iats_s,
             counts=self.arrivals.counts,
+            missing=next(filter(None, faults), ""),
         )
 
     def close(self) -> None:
@@ -148,11 +151,11 @@ class AttachedEngine:
                 "control one query of an application, and only observe the others"
             )
 
-    def _take(self, progress: Progress) -> None:
-        """One micro-batch."""
+    def _take(self, progress: Progress) -> str:
+        """One micro-batch. What cannot be true of it is returned, and not used."""
         before, self._last = self._last, progress
         if progress.rows == 0:
-            return
+            return ""
         self.exact = OBSERVATION in progress.observed
         first_us = came_since_us(progress, before, self.operator.batches.trigger_s if self.operator.batches else None)
         if self.exact:
@@ -160,25 +163,19 @@ class AttachedEngine:
         elif first_us is not None:
             stamps = Stamps.spread(progress.rows, first_us, float(progress.started_us))
         else:  # nobody knows since when its rows had come
-            return
+            return ""
         self._recent.append(
             Batch(progress.started_us if first_us is None else first_us, progress.started_us, stamps.rows)
         )
-        if stamps.rows == 0:
-            return
-        if stamps.all_us is None:
-            self.arrivals.add_spread(stamps.at_ranks_us, stamps.rows)
-        else:
-            self.arrivals.add(stamps.all_us)
+        if (fault := stamp_fault(progress, stamps)) or stamps.rows == 0:
+            return fault
+        add_stamps(self.arrivals, stamps)
         # Some sources deliver late: what came after the last stamp may still be on its way.
         self.arrivals.known_until(min(progress.started_us, int(stamps.at_ranks_us[-1])))
-        responses = BatchResponses(
-            stamps.rows,
-            max(progress.done_us - stamps.mean_us, 0.0) / 1e6,
-            ((progress.done_us - stamps.at_ranks_us) / 1e6).clip(min=0.0),
-        )
+        done = responses(progress, stamps, self._began_us)
         for monitor in self.paths.values():
-            monitor.add(responses)
+            monitor.add(done)
+        return ""
 
     def _reading(self, new: list[Progress]) -> OperatorReading:
         completed = sum(progress.rows for progress in new)
@@ -190,7 +187,10 @@ class AttachedEngine:
             busy_s = sum(serving_s) * self.allocation[self.operator.name].cores
         before, self._cpu_s, self._backlog = self._backlog, self.workers.cpu_s, self._waiting()
         arrived = max(completed + self._backlog - before, 0)
-        return OperatorReading(arrived, completed, self._backlog, busy_s, len(serving_s), sum(serving_s))
+        usage = self.shares.usage(self.operator.name) if self.shares else None
+        held_before_s, self._throttled_s = self._throttled_s, usage.throttled_s if usage else self._throttled_s
+        throttled_s = self._throttled_s - held_before_s
+        return OperatorReading(arrived, completed, self._backlog, busy_s, len(serving_s), sum(serving_s), throttled_s)
 
     def _waiting(self) -> int:
         """What the source said was left, if it says such things, and what has come since at the present rate."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +34,10 @@ SPARE_S = 10.0
 """Arrivals are generated for so much longer than the run: the first of them serve to warm up."""
 
 
-def live_pipeline(pipeline: Pipeline) -> Pipeline:
-    """The pipeline as Spark runs it: every operator works in micro-batches."""
-    operators = [replace(o, batches=o.batches or Batches(DEFAULT_OVERHEAD_S)) for o in pipeline.operators]
+def live_pipeline(pipeline: Pipeline, batches: Mapping[str, Batches] = MappingProxyType({})) -> Pipeline:
+    """The pipeline as Spark runs it: every operator works in micro-batches, in these if it does not say in which."""
+    usual = Batches(DEFAULT_OVERHEAD_S)
+    operators = [replace(o, batches=o.batches or batches.get(o.name, usual)) for o in pipeline.operators]
     return Pipeline(pipeline.name, operators, pipeline.edges, pipeline.requirements)
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from mead.execute.shares import CpuUsage
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation, OperatorReading
-from mead.models.arrays import FloatArray
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.monitor.arrivals import Arrivals
-from mead.monitor.responses import BatchResponses, monitors
+from mead.monitor.responses import monitors
+from mead.spark.batch_times import add_stamps, responses, stamp_fault
 from mead.spark.executors import Executors
 from mead.spark.probe import Stamps
 from mead.spark.progress import Progress, ProgressQueue
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 SILENT_S = 30.0
 """An operator with tuples waiting that completes none for so long does not report, or does not work."""
-
-STAMP_ERROR_US = 1_000_000
-"""So far stamps may lie in the future, where other machines have set them."""
 
 NO_USAGE = CpuUsage(0.0, 0, 0, 0.0)
 
@@ -68,6 +65,7 @@ class SparkEngine:
         self.paths = monitors(self.pipeline.paths, self.pipeline.requirements)
         self.allocation = self.pipeline.most
         self.observed_s = 0.0
+        self._began_us = time_ns() // 1000
         self._started = {name: self._usage(name) for name in self.states}
         for name, state in self.states.items():
             state.usage = self._started[name]
@@ -110,9 +108,9 @@ class SparkEngine:
         now, start = self._cpu_now(), self._cpu_start
         return EngineCpu(now.java_s - start.java_s, now.driver_s - start.driver_s)
 
-    def cpu_s(self, operator: str) -> float:
-        """CPU seconds of its workers since the start; 0 where nothing is measured."""
-        return self._usage(operator).since(self._started[operator]).cpu_s
+    def used(self, operator: str) -> CpuUsage:
+        """By its workers since the start; all 0 where nothing is measured."""
+        return self._usage(operator).since(self._started[operator])
 
     def close(self) -> None:
         """Listen no more."""
@@ -137,8 +135,8 @@ class SparkEngine:
             state.new.append((progress, stamps.rows))
             if not stamps.rows:
                 continue
-            if stamps.at_ranks_us[-1] > progress.done_us + STAMP_ERROR_US:
-                fault = f"tuples of {progress.query} are said to have arrived in the future"
+            if untrue := stamp_fault(progress, stamps):
+                fault = untrue
                 continue
             self._arrivals(progress, stamps)
             self._responses(progress, stamps)
@@ -147,22 +145,15 @@ class SparkEngine:
     def _arrivals(self, progress: Progress, stamps: Stamps) -> None:
         if self.running.predecessors(progress.query):
             return
-        if stamps.all_us is None:
-            self.arrivals.add_spread(stamps.at_ranks_us, stamps.rows)
-        else:
-            self.arrivals.add(stamps.all_us)
+        add_stamps(self.arrivals, stamps)
         self.arrivals.known_until(progress.started_us)
 
     def _responses(self, progress: Progress, stamps: Stamps) -> None:
         """A tuple is done on a path when the micro-batch of the path's last operator is."""
-        responses = BatchResponses(
-            stamps.rows,
-            max(progress.done_us - stamps.mean_us, 0.0) / 1e6,
-            _not_negative((progress.done_us - stamps.at_ranks_us) / 1e6),
-        )
+        done = responses(progress, stamps, self._began_us)
         for path, monitor in self.paths.items():
             if path.rpartition(PATH_SEPARATOR)[2] == progress.query:
-                monitor.add(responses)
+                monitor.add(done)
 
     def _reading(self, name: str, state: OperatorState) -> OperatorReading:
         """Counts of tuples only grow, whatever a source says of itself."""
@@ -172,9 +163,15 @@ class SparkEngine:
         batches = [progress.took_s for progress, rows in state.new if rows]
         usage = self.running.shares.usage(name)
         # Where nothing is measured, time at work stands for CPU time. An estimator tells overhead from demand.
-        busy_s = sum(batches) if usage is None else usage.since(state.usage).cpu_s
+        new = None if usage is None else usage.since(state.usage)
         reading = OperatorReading(
-            arrived - state.arrived, completed, arrived - state.completed, busy_s, len(batches), sum(batches)
+            arrived - state.arrived,
+            completed,
+            arrived - state.completed,
+            sum(batches) if new is None else new.cpu_s,
+            len(batches),
+            sum(batches),
+            0.0 if new is None else new.throttled_s,
         )
         state.arrived, state.usage, state.new = arrived, usage or NO_USAGE, []
         if not self.running.predecessors(name) and reading.backlog == 0:
@@ -212,8 +209,3 @@ def java_cpu_s(pid: int) -> float:
     """CPU seconds of that process so far, without the Python workers, which are processes of their own."""
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-
-
-def _not_negative(values: FloatArray) -> FloatArray:
-    """Clocks of milliseconds and microseconds can disagree by one."""
-    return values.clip(min=0.0)

@@ -178,7 +178,9 @@ class History:
                 **{key: row[key] for key in ("time_s", "observed_s", "interval_s", "rate_per_s", "missing", "error")},
                 in_force=_allocation(operators[row["number"]], ""),
                 operators={
-                    r["name"]: OperatorReading(r["arrived"], r["completed"], r["backlog"], r["busy_s"])
+                    r["name"]: OperatorReading(
+                        r["arrived"], r["completed"], r["backlog"], r["busy_s"], throttled_s=_throttled_s(r)
+                    )
                     for r in operators[row["number"]]
                     if None not in (r["arrived"], r["completed"], r["backlog"], r["busy_s"])
                 },
@@ -209,6 +211,11 @@ class History:
             yield
         except sqlite3.Error as error:
             raise HistoryError(f"{self.path}: cannot be {doing} ({error})") from error
+
+
+def _throttled_s(row: sqlite3.Row) -> float:
+    """0 in files that are older than this reading."""
+    return (row["throttled_s"] if "throttled_s" in row.keys() else None) or 0.0  # noqa: SIM118 - a row holds values
 
 
 def _allocation(rows: list[sqlite3.Row], prefix: str) -> Allocation | None:

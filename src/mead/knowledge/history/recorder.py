@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 MOST_WAITING = 3_600
 """Rounds that are kept for a file that cannot be written: an hour at a round per second."""
 
-ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 17, 18, 10
+ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 17, 19, 10
 
 
 class _Rows(NamedTuple):

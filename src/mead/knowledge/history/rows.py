@@ -20,7 +20,7 @@ PHASES = ("observe", "analyze", "plan", "execute")
 
 
 def operator_rows(this: Round, pipeline: Pipeline, before: Allocation | None) -> Iterator[Row]:
-    """Place, name, readings, and what the operator had, has, and was to have."""
+    """Place, name, readings, what the operator had, has, and was to have, and one more reading, which came later."""
     seen = this.observation
     plan = this.plan
     for place, operator in enumerate(pipeline.operators):
@@ -34,6 +34,7 @@ def operator_rows(this: Round, pipeline: Pipeline, before: Allocation | None) ->
             *_resources(this.in_force, operator.name),
             *_resources(None if plan is None else plan.allocation, operator.name),
             *_resources(None if plan is None else plan.target, operator.name),
+            None if reading is None else number(reading.throttled_s),
         )
 
 

@@ -11,7 +11,10 @@ from pathlib import Path
 APPLICATION = 0x4D454144
 """``MEAD`` in four letters, where SQLite keeps the kind of a file."""
 
-VERSION = 1
+VERSION = 2
+
+MIGRATIONS = {1: "ALTER TABLE operator ADD COLUMN throttled_s REAL"}
+"""What a file of that version lacks. A new column comes last, so that old and new files have the same order."""
 
 MOST_WAIT_S = 0.25
 """For another writer. Control goes on; what cannot be written now is written with a later round."""
@@ -75,6 +78,7 @@ CREATE TABLE operator (
     planned_replicas INTEGER,
     target_share REAL,            -- what the policy wanted before bounds and planning rules
     target_replicas INTEGER,
+    throttled_s REAL,             -- a reading, too; NULL in rounds of before there was this column
     PRIMARY KEY (run, round, place)
 ) WITHOUT ROWID;
 
@@ -187,4 +191,16 @@ def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None
             "update MEAD"
         )
     if write:
+        _migrate(connection)
         connection.execute("PRAGMA synchronous = NORMAL")  # a crash of the machine may cost the last rounds, no more
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Bring an older file up to date; whoever comes second finds nothing to do."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    for version in range(connection.execute("PRAGMA user_version").fetchone()[0], VERSION):
+        connection.execute(MIGRATIONS[version])
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")

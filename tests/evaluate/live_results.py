@@ -1,0 +1,70 @@
+"""Live runs as the engine would return them, made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mead.execute.shares import CpuUsage
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.observation import Observation, OperatorReading, PathReading
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.round import Round
+from mead.live import LiveResult
+from mead.loop import Mode
+from mead.models.arrays import frozen
+from mead.monitor.responses import BatchResponses, PathMonitor
+from mead.spark.engine import EngineCpu
+
+NOTHING = frozen([])
+
+
+def live_result(
+    pipeline: Pipeline, duration_s: float, took_s: Mapping[str, Iterable[tuple[float, float]]], **changes: Any
+) -> LiveResult:
+    """A run at full share in which tuples arrived on paths at these times, and took so long."""
+    paths = {path: PathMonitor(()) for path in pipeline.paths}
+    for path, some in took_s.items():
+        for arrived_s, response_s in some:
+            paths[path].add(BatchResponses(arrived_s + response_s, 1, response_s, np.full(17, response_s)))
+    usual: dict[str, Any] = {
+        "pipeline": pipeline,
+        "policy": "static",
+        "mode": Mode.ACT,
+        "duration_s": duration_s,
+        "rounds": [],
+        "responses": {path: monitor.whole for path, monitor in paths.items()},
+        "parts": {path: monitor.parts for path, monitor in paths.items()},
+        "start": pipeline.most,
+        "cpu": EngineCpu(java_s=0.5 * duration_s, driver_s=0.03 * duration_s),
+        "loop_s": 0.01 * duration_s,
+        "used": {o.name: CpuUsage(0.4 * duration_s, 100, 30, 0.25 * duration_s) for o in pipeline.operators},
+        "demands_s": {o.name: o.demand_s for o in pipeline.operators},
+        "overheads_s": {o.name: o.batches.overhead_s for o in pipeline.operators if o.batches},
+        "first": 0,
+        "tuples": max((len(list(some)) for some in took_s.values()), default=0),
+        "restarts": (),
+        "drained": True,
+    }
+    return LiveResult(**usual | changes)
+
+
+def seen(time_s: float, pipeline: Pipeline, backlog: int = 0, **changes: Any) -> Round:
+    """A round that saw as many tuples waiting everywhere."""
+    observation = Observation(
+        time_s,
+        1.0,
+        pipeline.most,
+        {o.name: OperatorReading(10, 10, backlog, 0.1) for o in pipeline.operators},
+        {path: PathReading(10, 5.0, 0) for path in pipeline.paths},
+        NOTHING,
+        NOTHING,
+    )
+    return Round(time_s, **{"observation": observation, "in_force": pipeline.most} | changes)
+
+
+def at_share(pipeline: Pipeline, share: float) -> Allocation:
+    """The same for all operators."""
+    return Allocation.of({operator.name: Resources(share) for operator in pipeline.operators})
