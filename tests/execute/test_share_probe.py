@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mead.execute.detect import detect
 from mead.execute.dry_run import DryRunShares
-from mead.execute.share_probe import ShareProbe, probe_share
+from mead.execute.limit import Limit
+from mead.execute.share_probe import PATIENCE_S, SHARE, ShareProbe, actuation_delay_s, most_cpu_s, probe_share
 
 
 def test_a_spinning_process_is_held_to_its_share() -> None:
@@ -22,3 +25,25 @@ def test_what_limits_nothing_is_seen_to_limit_nothing() -> None:
 
 def test_a_manager_that_measures_nothing_is_no_error() -> None:
     assert probe_share(DryRunShares).held == 0
+
+
+@given(st.sampled_from([0.1, 0.2, 0.4, 1.0]), st.floats(0.0, 0.5), st.floats(0.0, 0.2))
+def test_no_share_gives_more_than_it_is_said_to(share: float, seconds: float, idle_s: float) -> None:
+    """The kernel's bucket in small steps, from the fullest that it can be, and from any place within a period on."""
+    limit = Limit.of(share)
+    step_us, used_us = 100, 0
+    bucket_us = limit.quota_us + limit.burst_us
+    for at_us in range(int(1e6 * idle_s), int(1e6 * (idle_s + seconds)), step_us):
+        if at_us % limit.period_us < step_us and at_us >= limit.period_us:
+            bucket_us = min(bucket_us + limit.quota_us, limit.quota_us + limit.burst_us)
+        ran_us = min(step_us, bucket_us)
+        bucket_us, used_us = bucket_us - ran_us, used_us + ran_us
+    assert used_us / 1e6 <= most_cpu_s(share, seconds) + step_us / 1e6
+
+
+def test_a_change_shows_within_a_few_periods() -> None:
+    found = detect()
+    if found.kind == "none":
+        pytest.skip(f"no shares can be set here: {found}")
+    least_s = most_cpu_s(SHARE, 0.0) / (1 - SHARE)  # a whole core needs so long to get what a low share cannot give
+    assert least_s <= actuation_delay_s(found.open) < PATIENCE_S

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from mead.execute.detect import Opener
+from mead.execute.limit import Limit
 from mead.execute.shares import ShareManager
 
 SPIN = (
@@ -22,9 +23,6 @@ FREE_S = 0.2
 HELD_S = 0.6
 CHANGES = 5
 LOOK_S = 0.005
-RAISED = 0.5
-"""A process that gets so many cores has got its new share: more than twice the old one."""
-
 PATIENCE_S = 1.0
 TOLERANCE = 1.3
 """The unused time of one period may be used in the next, and periods do not begin when the clock is read."""
@@ -56,20 +54,37 @@ def probe_share(manager: Opener, share: float = SHARE) -> ShareProbe:
 def actuation_delay_s(manager: Opener, changes: int = CHANGES) -> float:
     """From a change of share to the moment at which it shows, for a process that could use more; the median of some.
 
-    It shows when the process gets more than it could have had before. Where the machine is busy it takes longer, for a
-    share is what one may have, and no promise.
+    It shows when the process has got more than the old share could have given it. Where the machine is busy it takes
+    longer, for a share is what one may have, and no promise.
     """
     delays_s = []
     with closing(manager(["probe"])) as shares, _spinning(shares):
         for _ in range(changes):
             shares.set_share("probe", SHARE)
             _cores(shares, HELD_S / 4)
-            began_s = time.perf_counter()
+            before, began_s = shares.usage("probe"), time.perf_counter()
             shares.set_share("probe", 1.0)
-            while _cores(shares, LOOK_S) < RAISED and time.perf_counter() < began_s + PATIENCE_S:
-                continue
-            delays_s.append(time.perf_counter() - began_s)
+            passed_s, used_s = 0.0, 0.0
+            while used_s <= most_cpu_s(SHARE, passed_s) and passed_s < PATIENCE_S:
+                time.sleep(LOOK_S)
+                after = shares.usage("probe")
+                passed_s = time.perf_counter() - began_s  # after the reading, so that it never counts for too little
+                used_s = after.since(before).cpu_s if after and before else 0.0
+            delays_s.append(passed_s)
     return median(delays_s)
+
+
+def most_cpu_s(share: float, seconds: float) -> float:
+    """What a group can get in this time, whenever it begins.
+
+    Beside its share that is a quota with what was saved, if none of it has been used by then, and another quota, for
+    as many periods as fit into that time one more can begin in it.
+
+    >>> round(most_cpu_s(0.2, 0.1), 6)
+    0.032
+    """
+    limit = Limit.of(share)
+    return share * seconds + (2 * limit.quota_us + limit.burst_us) / 1e6
 
 
 @contextmanager
