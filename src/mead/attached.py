@@ -164,16 +164,13 @@ class Attached:
 
     def _watched(self) -> None:
         """Until the query has ended, or somebody does not want this any more."""
-
-        def control() -> None:
-            with suppress(Stopped):
-                self.loop.run(inf)
-
-        controller = Thread(target=control, name=f"mead-controller-{self.engine.operator.name}", daemon=True)
-        controller.start()
+        controller = self._controller()
         try:
             while not self._clock.stopped and not self.query.awaitTermination(WATCH_S):
-                continue
+                if not controller.is_alive() and not self._clock.stopped:
+                    self._notes = (*self._notes, "the controller ended before its time and was started again")
+                    log.warning("%s: %s", self.engine.operator.name, self._notes[-1])
+                    controller = self._controller()
         except Exception as error:  # noqa: BLE001 - it failed, or Spark is gone: the owner is told by Spark
             log.info("%s has ended: %s", self.engine.operator.name, str(error).partition("\n")[0])
         finally:
@@ -181,6 +178,17 @@ class Attached:
             controller.join(END_S)
             with suppress(Exception):  # Spark may be gone
                 self._opened.close()
+
+    def _controller(self) -> Thread:
+        """Turns the loop. What is in force stays in force if it ends."""
+
+        def control() -> None:
+            with suppress(Stopped):
+                self.loop.run(inf)
+
+        controller = Thread(target=control, name=f"mead-controller-{self.engine.operator.name}", daemon=True)
+        controller.start()
+        return controller
 
 
 def attach(

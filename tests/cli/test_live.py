@@ -123,6 +123,26 @@ def test_a_run_that_is_killed_goes_on_and_an_interrupted_one_ends_in_good_order(
     assert left_behind() <= before
 
 
+@needs_shares
+def test_a_comparison_that_is_interrupted_shows_what_is_done(tmp_path: Path) -> None:
+    before, folder = left_behind(), tmp_path / "comparison"
+    options = ["--duration", "10", "--requirement", "mean=5", "--requirement", "mean=0.001", "--folder", str(folder)]
+    policies = ["--policy", "static", "--policy", "static@share=0.55"]
+    command = [str(program.PROGRAM), "evaluate", "live", *options, *policies, "--json"]
+    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    _await(folder / "rows.jsonl", process, limit_s=300.0)
+    os.killpg(process.pid, signal.SIGINT)
+    output, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    answer = json.loads(output)
+    assert (answer["runs"], answer["done"]) == (2, 1)
+    assert [(row["policy"], row["met"]) for row in answer["rows"]] == [("static", True), ("static", False)]
+    assert [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()] == answer["rows"]
+    assert b"run 1 of 2, about 2 min left: static (mean 5 s, mean 0.001 s)" in said
+    assert b"interrupted, 1 of 2 runs are missing" in said
+    assert left_behind() <= before
+
+
 def _await(path: Path, process: subprocess.Popen[bytes], limit_s: float = 180.0) -> None:
     until_s = time.monotonic() + limit_s
     while not path.exists():
@@ -155,3 +175,14 @@ def test_a_function_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None
         "name: no\noperators: [{name: one, demand_s: 0.001, function: 'math:nothing', output: id bigint}]\n"
     )
     assert "math:nothing" in complaint(str(file), "--folder", str(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("command", [("demo",), ("evaluate", "live")])
+def test_a_folder_that_holds_a_run_is_refused(tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    said = program.complaint(*command, "--folder", tmp_path)
+    assert (
+        said
+        == f"mead {' '.join(command)}: {tmp_path}: there is a run in it already, or something else; name a new folder"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoints"]

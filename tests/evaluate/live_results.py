@@ -62,7 +62,8 @@ def seen(time_s: float, pipeline: Pipeline, backlog: int = 0, **changes: Any) ->
         NOTHING,
         NOTHING,
     )
-    return Round(time_s, **{"observation": observation, "in_force": pipeline.most} | changes)
+    usual: dict[str, Any] = {"observation": observation, "in_force": pipeline.most}
+    return Round(time_s, **usual | changes)
 
 
 def at_share(pipeline: Pipeline, share: float) -> Allocation:
