@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,12 +13,19 @@ from hypothesis import strategies as st
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, InvalidPipelineError, Operator, Pipeline
 from mead.models.network.graph import Edge
-from mead.simulate.conditions import Conditions
+from mead.simulate.conditions import Conditions, Restart
+from mead.simulate.grouping import Grouping, Kind
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 
 shares = st.floats(0.2, 2.0)
 replicas = st.integers(1, 4)
+GROUPINGS = st.builds(
+    Grouping,
+    st.sampled_from(get_args(Kind)),
+    st.tuples(*[st.sampled_from([0.37, 1.0, 1.6])] * 4),
+    st.sampled_from([0.5, 3.1]),
+)
 
 
 @dataclass(frozen=True)
@@ -70,13 +77,18 @@ def cases(draw: st.DrawFn) -> Case:
     times = sorted(draw(st.lists(st.floats(0.0, 15.0), max_size=5)))
     steps = st.lists(st.tuples(st.floats(0.0, 15.0), st.floats(0.3, 1.5)), max_size=2)
     delays = st.sampled_from([0.0, 0.7])
+    groupings = {
+        operator.name: draw(GROUPINGS)
+        for operator in pipeline.operators
+        if operator.batches is None and draw(st.booleans())
+    }
     return Case(
         pipeline,
         Trace.from_iats_s(iats),
         draw(st.integers(0, 1000)),
         draw(allocations),
         [(time_s, draw(allocations)) for time_s in times],
-        Conditions(draw(delays), draw(delays), interference={names[0]: draw(steps)}),
+        Conditions(draw(delays), draw(delays), interference={names[0]: draw(steps)}, groupings=groupings),
     )
 
 
@@ -85,9 +97,9 @@ def conserved(simulation: Simulation) -> bool:
     observation = simulation.observe()
     machine = simulation._machine
     arrived = dict(zip(observation.operators, machine.operators["arrived"].tolist(), strict=False))
-    completed = dict(zip(observation.operators, machine.operators["completed"].tolist(), strict=False))
+    completed = {name: machine.completed(place) for place, name in enumerate(observation.operators)}
     return (
-        counters.arrived + counters.copied == counters.departed + counters.filtered + counters.inside
+        counters.arrived + counters.copied == counters.departed + counters.filtered + counters.lost + counters.inside
         and counters.inside == sum(reading.backlog for reading in observation.operators.values())
         and all(arrived[n] == sum(k for edge, k in sent.items() if edge.split(">")[1] == n) for n in arrived)
         and all(arrived[n] == completed[n] + reading.backlog for n, reading in observation.operators.items())
@@ -111,14 +123,21 @@ def test_nothing_is_lost_and_nothing_comes_from_nowhere(case: Case) -> None:
 
 
 @settings(max_examples=200)
-@given(case=cases())
-def test_a_simulator_that_is_obviously_right_agrees(case: Case, naive: Any) -> None:
+@given(case=cases(), restart=st.none() | st.builds(Restart, st.sampled_from([0.4, 2.3]), st.booleans()))
+def test_a_simulator_that_is_obviously_right_agrees(case: Case, restart: Restart | None, naive: Any) -> None:
+    case = replace(case, conditions=replace(case.conditions, restart=restart))
     simulation = case.simulation()
-    expected = naive(case.pipeline, case.trace.times_s, case.seed, case.start)
-    pending = [(t, "interference", n, f) for n, steps in case.conditions.interference.items() for t, f in steps]
+    expected = naive(case.pipeline, case.trace.times_s, case.seed, case.start, case.conditions.groupings)
+    pending: list[tuple[float, str, str, Any]] = [
+        (t, "interference", n, f) for n, steps in case.conditions.interference.items() for t, f in steps
+    ]
+    before = case.start
     for time_s, allocation in case.changes:
         simulation.advance(time_s)
         simulation.apply(allocation)
+        if restart and any(before[name].replicas != allocation[name].replicas for name in allocation):
+            pending.append((time_s + case.conditions.replicas_delay_s, "restart", next(iter(allocation)), restart))
+        before = allocation
         for name, resources in allocation.items():
             pending.append((time_s + case.conditions.share_delay_s, "share", name, resources.share))
             pending.append((time_s + case.conditions.replicas_delay_s, "replicas", name, resources.replicas))
@@ -127,11 +146,14 @@ def test_a_simulator_that_is_obviously_right_agrees(case: Case, naive: Any) -> N
         station = expected.stations[name]
         if what == "interference":
             expected.factors[name] = value
+        elif what == "restart":
+            expected.restart(value.downtime_s, loses=value.loses)
         else:
             now = {"share": station.share, "replicas": station.replicas}
             expected.set(name, **(now | {what: value}))
     simulation.drain()
     expected.drain()
+    assert simulation.counters.lost == expected.lost
     for path in case.pipeline.paths:
         responses = simulation.responses(path)
         found = np.column_stack([responses.arrival_s, responses.response_s])

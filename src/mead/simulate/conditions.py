@@ -7,6 +7,20 @@ from dataclasses import dataclass, field
 from math import inf
 
 from mead.knowledge.pipeline import Pipeline
+from mead.simulate.grouping import Grouping
+
+
+@dataclass(frozen=True)
+class Restart:
+    """What a change of replicas costs on a system that has to stop for it, as Storm does by default."""
+
+    downtime_s: float
+    loses: bool = False
+    """Whether what waits, is in service or arrives meanwhile is lost. If not, it waits."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.downtime_s < inf:
+            raise ValueError(f"downtime_s must be finite and not negative; got {self.downtime_s:g}")
 
 
 @dataclass(frozen=True)
@@ -31,6 +45,11 @@ class Conditions:
     neighbour does who takes away cache, memory bandwidth or the other half of a core.
     """
 
+    groupings: Mapping[str, Grouping] = field(default_factory=dict)
+    """By operator: a queue for every replica, and who gets a tuple. The others have one queue for all replicas."""
+    restart: Restart | None = None
+    """What comes with every change of replicas; None where replicas come from a pool that is always ready."""
+
     def __post_init__(self) -> None:
         for name in ("share_delay_s", "replicas_delay_s"):
             if not 0 <= (delay_s := getattr(self, name)) < inf:
@@ -45,7 +64,7 @@ class Conditions:
 
     def check_names(self, pipeline: Pipeline) -> None:
         """Refuse operators that the pipeline does not have."""
-        check_names("the conditions name", {*self.demand_factors, *self.interference}, pipeline)
+        check_names("the conditions name", {*self.demand_factors, *self.interference, *self.groupings}, pipeline)
 
 
 def check_names(what: str, names: Iterable[str], pipeline: Pipeline) -> None:

@@ -2,8 +2,10 @@
 
 There are three kinds of event: a tuple arrives at the source, a service ends, a batch starts. At equal times a batch
 starts last, so that it takes every tuple that arrives at that moment; a batch upstream hands over all its tuples at
-once. Everything between two events follows from the records of ``mead.simulate.records``, which hold nothing but what
-has happened. So a run can stop anywhere and go on later, and is the same.
+once. Where every replica has a queue of its own, each is an operator of one server, and the operator that it belongs to
+does nothing but choose among them. Everything between two events follows from the records of
+``mead.simulate.records``, which hold nothing but what has happened. So a run can stop anywhere and go on later, and is
+the same.
 """
 
 # ruff: noqa: FURB136, PLR1730 - min and max take longer to compile than a comparison
@@ -18,10 +20,29 @@ from numba import njit
 inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]  # not in its stubs
 """Compiled as a part of ``run`` only: nothing is cached or made callable from Python on its own, which costs time."""
 
+SHUFFLE, LEAST_UTILISED, WEIGHTED_RANDOM = 1, 2, 3
+"""Kinds of grouping. What they do stands in this file, because the cache of compiled code looks at no other."""
+
+FULL = 1 - 1e-9
+
 
 @njit(cache=True, error_model="numpy")
 def run(  # pragma: no cover - compiled
-    until_s, fanout, clocks, operators, services, edges, ways, paths, pool, arrivals_s, demands, coins, log
+    until_s,
+    fanout,
+    clocks,
+    operators,
+    services,
+    edges,
+    ways,
+    paths,
+    pool,
+    arrivals_s,
+    demands,
+    coins,
+    groups,
+    dice,
+    log,
 ):
     """Do every event up to and at ``until_s``. The last of the operators is the source.
 
@@ -43,6 +64,9 @@ def run(  # pragma: no cover - compiled
         if chosen == source:
             arrival_s, trail = clock.now_s, len(paths) - 1
             leave_source(operator, arrivals_s)
+            if clock.now_s < clock.down_until_s:
+                clock.lost += 1
+                continue
         elif operator.batched > 0:
             arrival_s, trail = pool[operator.head].arrival_s, pool[operator.head].trail
             leave_batch(clock, operator, services[chosen], pool)
@@ -50,14 +74,21 @@ def run(  # pragma: no cover - compiled
             done = services[chosen, operator.in_service - 1]
             arrival_s, trail = done.arrival_s, done.trail
             leave_server(clock, operator, services[chosen], pool)
-        children = 0
-        for number in range(operator.first_edge, operator.end_edge):
-            edge = edges[number]
-            way = ways[trail, number - operator.first_edge]
-            for _ in range(copies_of(clock, edge, coins[number])):
-                place = edge.target
-                arrive(clock, operators[place], services[place], demands[place], pool, fanout, arrival_s, way)
-                children += 1
+        children = send_on(
+            clock,
+            operator,
+            operators,
+            services,
+            edges,
+            ways[trail],
+            pool,
+            demands,
+            coins,
+            groups,
+            dice,
+            fanout,
+            arrival_s,
+        )
         if children > 0:
             clock.copied += children - 1
         else:
@@ -81,6 +112,25 @@ def leave_source(source, arrivals_s):  # pragma: no cover - compiled
     """A tuple has arrived; what happens there next is the arrival of another one."""
     source.arrived += 1
     source.next_s = arrivals_s[source.arrived] if source.arrived < arrivals_s.size else inf
+
+
+@inner
+def send_on(  # pragma: no cover - compiled
+    clock, operator, operators, services, edges, ways, pool, demands, coins, groups, dice, fanout, arrival_s
+):
+    """A tuple that has been served goes on to what comes next; returns how many came of it."""
+    children = 0
+    for number in range(operator.first_edge, operator.end_edge):
+        edge = edges[number]
+        for _ in range(copies_of(clock, edge, coins[number])):
+            place = edge.target
+            demand_s = demand_of(clock, operators[place], demands[place], fanout)
+            if groups[place].kind > 0:
+                place = replica_for(clock, groups[place], place, operators, services, dice[place], fanout)
+            way = ways[number - operator.first_edge]
+            arrive(clock, operators[place], services[place], demand_s, pool, arrival_s, way)
+            children += 1
+    return children
 
 
 @inner
@@ -111,12 +161,90 @@ def end(clock, operator, arrival_s, path, log):  # pragma: no cover - compiled
 
 
 @inner
-def arrive(clock, operator, services, demands, pool, fanout, arrival_s, trail):  # pragma: no cover - compiled
-    """A tuple reaches an operator: into service if a server is free, into the queue if not."""
+def demand_of(clock, operator, demands, fanout):  # pragma: no cover - compiled
+    """The demand of the next tuple at an operator, whichever replica it goes to."""
     demand_s = demands[operator.drawn]
     operator.drawn += 1
     if operator.drawn + fanout > operator.draws:
         clock.short = 1
+    return demand_s
+
+
+@inner
+def replica_for(clock, group, place, operators, services, dice, fanout):  # pragma: no cover - compiled
+    """The record of the replica that the next tuple of an operator goes to; see ``Grouping`` for the kinds."""
+    operator = operators[place]
+    count_arrival(clock, operator)
+    first, end = group.first, group.first + operator.servers
+    if group.kind == LEAST_UTILISED:
+        look_at(clock, group, operators, services)
+        return least_utilised(group, operators, first, end)
+    drawn = dice[group.drawn]
+    group.drawn += 1
+    if group.drawn + fanout > group.draws:
+        clock.short = 1
+    if group.kind == SHUFFLE:
+        return first + int(drawn * operator.servers)
+    look_at(clock, group, operators, services)
+    left = 0.0
+    for replica in range(first, end):
+        left += weight_of(operators[replica])
+    left *= drawn
+    for replica in range(first, end - 1):
+        left -= weight_of(operators[replica])
+        if left < 0:
+            return replica
+    return end - 1
+
+
+@inner
+def weight_of(replica):  # pragma: no cover - compiled
+    """From 1 for one that was busy all the time to 101 for one that was idle, as in the authors' program."""
+    return 101.0 - floor(100.0 * replica.load)
+
+
+@inner
+def least_utilised(group, operators, first, end):  # pragma: no cover - compiled
+    """Algorithm 1 of PA-SPS: who has least to do gets the tuple, and in turn if all are full.
+
+    There are at most a few dozen replicas in a row of memory: to look at each is faster than to keep a heap.
+    """
+    chosen = first
+    for replica in range(first + 1, end):
+        if operators[replica].load < operators[chosen].load:
+            chosen = replica
+    if operators[chosen].load >= FULL:
+        group.turn += 1
+        return first + (group.turn - 1) % (end - first)
+    load = operators[chosen].load + operators[chosen].step
+    operators[chosen].load = load if load < 1.0 else 1.0
+    return chosen
+
+
+@inner
+def look_at(clock, group, operators, services):  # pragma: no cover - compiled
+    """Measure all replicas anew once an interval is over: equation 1, with the execution times of each replica."""
+    elapsed_s = clock.now_s - group.looked_s
+    if elapsed_s < group.interval_s:
+        return
+    group.looked_s = clock.now_s
+    for number in range(group.replicas):
+        replica = operators[group.first + number]
+        worked_s = replica.worked_s
+        if replica.in_service > 0 and replica.share > 0:
+            worked_s += clock.now_s - services[group.first + number, 0].since_s
+        busy_s = worked_s - replica.seen_worked_s
+        load = busy_s / elapsed_s
+        replica.load = load if load < 1.0 else 1.0
+        if replica.completed > replica.seen_completed:
+            replica.step = busy_s / (replica.completed - replica.seen_completed) / group.interval_s
+        replica.seen_worked_s = worked_s
+        replica.seen_completed = replica.completed
+
+
+@inner
+def count_arrival(clock, operator):  # pragma: no cover - compiled
+    """One more; of every so many, one is recorded with the time since the one before it."""
     operator.arrived += 1
     if operator.arrived % operator.recorded_every == 0 and operator.arrived > 1:
         iat_s = clock.now_s - operator.last_arrival_s
@@ -124,6 +252,12 @@ def arrive(clock, operator, services, demands, pool, fanout, arrival_s, trail): 
         operator.iat_sum_s += iat_s
         operator.iat_squares_s2 += iat_s * iat_s
     operator.last_arrival_s = clock.now_s
+
+
+@inner
+def arrive(clock, operator, services, demand_s, pool, arrival_s, trail):  # pragma: no cover - compiled
+    """A tuple reaches an operator: into service if a server is free, into the queue if not."""
+    count_arrival(clock, operator)
     if operator.batched == 0 and operator.in_service < operator.servers:
         serve(clock, operator, services, demand_s, arrival_s, trail)
         return
@@ -193,7 +327,9 @@ def leave_server(clock, operator, services, pool):  # pragma: no cover - compile
     """The service that ends first is done; its server goes on with the next tuple, unless it is to be removed."""
     operator.in_service -= 1
     operator.completed += 1
-    operator.cpu_s += operator.share * (clock.now_s - services[operator.in_service].since_s)
+    worked_s = clock.now_s - services[operator.in_service].since_s
+    operator.worked_s += worked_s
+    operator.cpu_s += operator.share * worked_s
     operator.next_s = services[operator.in_service - 1].end_s if operator.in_service > 0 else inf
     serve_waiting(clock, operator, services, pool)
 

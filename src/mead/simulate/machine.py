@@ -12,17 +12,21 @@ from mead.knowledge.pipeline import Pipeline
 from mead.models.arrays import FloatArray
 from mead.simulate.conditions import Conditions
 from mead.simulate.draws import Buffers, coin_blocks, demand_blocks
+from mead.simulate.grouping import NUMBERS
 from mead.simulate.kernel import run
-from mead.simulate.records import CLOCK, DEPARTURE, OPERATOR, SERVICE, Records, grown, grown_pool, pool_of
+from mead.simulate.records import CLOCK, DEPARTURE, GROUP, OPERATOR, SERVICE, Records, grown, grown_pool, pool_of
 from mead.simulate.routes import Routes
 
 FIRST_ROOM = 1024
 """Places for waiting tuples at the start; they double when they are full, as those for departures do."""
 
+DICE = "#"
+"""In place of a target, in the name of the random numbers that decide who of an operator's replicas gets a tuple."""
+
 
 @dataclass(frozen=True)
 class Counters:
-    """Where the tuples are. ``arrived + copied == departed + filtered + inside``, at every moment.
+    """Where the tuples are. ``arrived + copied == departed + filtered + lost + inside``, at every moment.
 
     A tuple that leaves the source or an operator goes on to its successors. What goes on first counts as itself, the
     others are copies. If nothing goes on, it has departed at the end of a path, and was filtered before.
@@ -35,6 +39,8 @@ class Counters:
     departed: int
     inside: int
     """Waiting or in service."""
+    lost: int = 0
+    """By restarts."""
 
 
 class Machine:
@@ -53,7 +59,12 @@ class Machine:
     ) -> None:
         self.arrivals_s = arrivals_s
         self.routes = Routes.of(pipeline)
-        self.operators = _operator_records(pipeline, self.routes, allocation)
+        self.members = _members(pipeline, allocation, conditions)
+        self.speeds = [
+            _speeds(o.name, len(m), conditions) for o, m in zip(pipeline.operators, self.members, strict=True)
+        ]
+        self.operators = _operator_records(pipeline, self.routes, allocation, self.members, self.speeds, conditions)
+        self.groups = _group_records(pipeline, self.members, conditions)
         self.operators["next_s"][-1] = arrivals_s[0]
         self.operators["recorded_every"] = recorded_every
         if every_end:
@@ -65,12 +76,18 @@ class Machine:
         self.clock["room"] = self.pool.size
         factors = conditions.demand_factors
         self.demands = Buffers(
-            self.operators[:-1],
+            self.operators[: len(self.members)],
             [demand_blocks(o, seed, factors.get(o.name, 1.0)) for o in pipeline.operators],
             least=self.routes.fanout,
         )
         self.coins = Buffers(
             self.routes.edge_records, [coin_blocks(*edge, seed) for edge in self.routes.edges], least=1
+        )
+        thrown = len(self.members) if conditions.groupings else 0
+        self.dice = Buffers(
+            self.groups[:thrown],
+            [coin_blocks(o.name, DICE, seed) for o in pipeline.operators[:thrown]],
+            least=self.routes.fanout,
         )
 
     def run(self, until_s: float) -> None:
@@ -89,11 +106,14 @@ class Machine:
             self.arrivals_s,
             self.demands.values,
             self.coins.values,
+            self.groups,
+            self.dice.values,
             self.log,
         ):
             if self.clock["short"][0]:
                 self.demands.refill()
                 self.coins.refill()
+                self.dice.refill()
                 self.clock["short"] = 0
             if self.clock["room"][0] < routes.fanout:
                 self.pool = grown_pool(self.pool, self.clock)
@@ -105,20 +125,26 @@ class Machine:
 
         The overhead of a batch is spent by the engine and not by the operator's workers: its length stays.
         """
-        operator = self.operators[place]
-        running = self._running(place)
-        running["end_s"] = _rescaled(running, now_s, operator["speed"] / speed)
-        operator["cpu_s"] += _uncharged_s(running, now_s) * operator["share"] * operator["busy_tasks"]
-        running["since_s"] = np.maximum(running["since_s"], now_s)
-        operator["share"], operator["speed"] = share, speed
-        if running.size:
-            operator["next_s"] = running["end_s"][-1]
+        for member, of_replica in zip(self.members[place], self.speeds[place], strict=True):
+            operator = self.operators[member]
+            running = self._running(member)
+            running["end_s"] = _rescaled(running, now_s, operator["speed"] / (speed * of_replica))
+            uncharged_s = _uncharged_s(running, now_s)
+            operator["cpu_s"] += uncharged_s * operator["share"] * operator["busy_tasks"]
+            operator["worked_s"] += uncharged_s * (operator["share"] > 0)
+            running["since_s"] = np.maximum(running["since_s"], now_s)
+            operator["share"], operator["speed"] = share, speed * of_replica
+            if running.size:
+                operator["next_s"] = running["end_s"][-1]
 
     def set_servers(self, place: int, now_s: float, servers: int) -> None:
         """Servers that are added take waiting tuples, with the next ``run``; removed ones finish what they serve.
 
-        A micro-batch that runs keeps its tasks.
+        A micro-batch that runs keeps its tasks. A replica with a queue of its own gets no more tuples and serves those
+        that it has.
         """
+        if self.groups["kind"][place] and servers > len(self.members[place]):
+            raise ValueError(f"the pool has {len(self.members[place])} replicas with a queue each; got {servers}")
         self.clock["now_s"] = now_s
         self.operators["servers"][place] = servers
         if (missing := servers - self.services.shape[1]) > 0:
@@ -126,8 +152,34 @@ class Machine:
 
     def cpu_s(self, place: int, now_s: float) -> float:
         """CPU seconds that the operator has been charged for, running services included."""
-        operator = self.operators[place]
-        uncharged_s = _uncharged_s(self._running(place), now_s)
+        return sum(self._charged_s(member, now_s) for member in self.members[place])
+
+    def completed(self, place: int) -> int:
+        """Tuples that the operator has served."""
+        return int(self.operators["completed"][self.members[place]].sum())
+
+    def backlog(self, place: int) -> int:
+        """Tuples that wait at the operator, or are in service."""
+        members = self.operators[self.members[place]]
+        return int(members["waiting"].sum() + members["in_service"].sum())
+
+    def lose_all(self, now_s: float, until_s: float) -> None:
+        """Forget every tuple that is inside, and those that arrive before ``until_s``."""
+        for member in range(self.operators.size - 1):
+            operator = self.operators[member]
+            operator["worked_s"] += _uncharged_s(self._running(member), now_s)
+            operator["cpu_s"] = self._charged_s(member, now_s)
+        self.clock["lost"] += self.counters.inside
+        self.clock["down_until_s"] = until_s
+        self.pool = pool_of(self.pool.size)
+        self.clock["free"], self.clock["room"] = 0, self.pool.size
+        for name in ("queued", "waiting", "in_service", "starting"):
+            self.operators[name] = 0
+        self.operators["next_s"][:-1] = inf
+
+    def _charged_s(self, member: int, now_s: float) -> float:
+        operator = self.operators[member]
+        uncharged_s = _uncharged_s(self._running(member), now_s)
         return float(operator["cpu_s"] + uncharged_s * operator["share"] * operator["busy_tasks"])
 
     @property
@@ -140,6 +192,7 @@ class Machine:
             filtered=int(clock["filtered"]),
             departed=int(clock["departed"]),
             inside=int(self.operators["waiting"].sum() + self.operators["in_service"].sum()),
+            lost=int(clock["lost"]),
         )
 
     @property
@@ -171,14 +224,61 @@ def _expected_departures(pipeline: Pipeline, routes: Routes, arrivals: int) -> i
     return int(1.02 * arrivals * per_arrival) + FIRST_ROOM
 
 
-def _operator_records(pipeline: Pipeline, routes: Routes, allocation: Allocation) -> Records:
-    records = np.zeros(len(pipeline.operators) + 1, OPERATOR)
+def _members(pipeline: Pipeline, allocation: Allocation, conditions: Conditions) -> list[list[int]]:
+    """The records of every operator: its own, or one for each replica if these have queues of their own."""
+    members, behind = [], len(pipeline.operators)
+    for place, operator in enumerate(pipeline.operators):
+        grouping = conditions.groupings.get(operator.name)
+        if grouping is None:
+            members.append([place])
+            continue
+        if operator.batches is not None:
+            raise ValueError(
+                f"operator {operator.name!r} works in micro-batches, which are split evenly over its replicas; "
+                "a grouping is for tuples one by one"
+            )
+        replicas = max(operator.max_replicas, allocation[operator.name].replicas, len(grouping.speeds))
+        members.append(list(range(behind, behind + replicas)))
+        behind += replicas
+    return members
+
+
+def _speeds(name: str, replicas: int, conditions: Conditions) -> list[float]:
+    """Of every record of an operator, over the speed of its share."""
+    grouping = conditions.groupings.get(name)
+    given = list(grouping.speeds) if grouping else []
+    return given + [1.0] * (replicas - len(given))
+
+
+def _group_records(pipeline: Pipeline, members: list[list[int]], conditions: Conditions) -> Records:
+    records = np.zeros(len(members), GROUP)
+    for record, operator, of_operator in zip(records, pipeline.operators, members, strict=True):
+        if grouping := conditions.groupings.get(operator.name):
+            record["kind"] = NUMBERS[grouping.kind]
+            record["first"], record["replicas"] = of_operator[0], len(of_operator)
+            record["interval_s"] = grouping.interval_s
+    return records
+
+
+def _operator_records(
+    pipeline: Pipeline,
+    routes: Routes,
+    allocation: Allocation,
+    members: list[list[int]],
+    speeds: list[list[float]],
+    conditions: Conditions,
+) -> Records:
+    """Operators, behind them replicas that have queues of their own, and at last the source."""
+    count = len(pipeline.operators)
+    replicas = sum(len(of_operator) for of_operator in members if of_operator[0] >= count)
+    records = np.zeros(count + replicas + 1, OPERATOR)
     records["next_s"] = inf
     records["started_s"] = -1.0
     records["busy_tasks"] = 1.0
-    records["first_edge"], records["end_edge"] = routes.first_edges[:-1], routes.first_edges[1:]
-    records["sink"] = routes.sinks
-    for record, operator in zip(records[:-1], pipeline.operators, strict=True):
+    places = [*range(count), -1]
+    records["first_edge"][places], records["end_edge"][places] = routes.first_edges[:-1], routes.first_edges[1:]
+    records["sink"][places] = routes.sinks
+    for record, operator in zip(records[:count], pipeline.operators, strict=True):
         resources = allocation[operator.name]
         record["share"] = record["speed"] = resources.share
         record["servers"] = resources.replicas
@@ -187,4 +287,10 @@ def _operator_records(pipeline: Pipeline, routes: Routes, allocation: Allocation
             record["overhead_s"] = batches.overhead_s
             record["trigger_s"] = batches.trigger_s or 0.0
             record["max_tuples"] = batches.max_tuples or np.iinfo(np.int64).max
+    for place, (operator, of_operator) in enumerate(zip(pipeline.operators, members, strict=True)):
+        if grouping := conditions.groupings.get(operator.name):
+            records[of_operator] = records[place]
+            records["servers"][of_operator] = 1
+            records["speed"][of_operator] *= speeds[place]
+            records["step"][of_operator] = operator.demand_s / records["share"][place] / grouping.interval_s
     return records

@@ -52,12 +52,13 @@ class Monitor:
         readings = {}
         for place, (name, before) in enumerate(self.totals.items()):
             record = machine.operators[place]
-            now = (int(record["arrived"]), int(record["completed"]), machine.cpu_s(place, now_s))
-            sampled = [_sampled(record, *fields) for fields in SAMPLED_FIELDS]
+            now = (int(record["arrived"]), machine.completed(place), machine.cpu_s(place, now_s))
+            served = [_sampled(machine.operators[member], *SAMPLED_FIELDS[1]) for member in machine.members[place]]
+            sampled = [_sampled(record, *SAMPLED_FIELDS[0]), sum(served, NOTHING_SAMPLED)]
             readings[name] = OperatorReading(
                 now[0] - before[0],
                 now[1] - before[1],
-                now[0] - now[1],
+                machine.backlog(place),
                 now[2] - before[2],
                 iats=sampled[0].since(self.sampled[name][0]),
                 services=sampled[1].since(self.sampled[name][1]),

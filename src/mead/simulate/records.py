@@ -52,8 +52,28 @@ OPERATOR = np.dtype(
         ("first_edge", np.int64),
         ("end_edge", np.int64),
         ("sink", np.int64),
+        # One replica of an operator with a queue for each: its load, what a tuple adds to it, and what was seen last.
+        ("load", np.float64),
+        ("step", np.float64),
+        ("worked_s", np.float64),
+        ("seen_worked_s", np.float64),
+        ("seen_completed", np.int64),
     ]
 )
+
+GROUP = np.dtype(
+    [
+        ("kind", np.int64),  # 0: one queue for all replicas, and nothing to choose
+        ("first", np.int64),  # the record of its first replica; the others stand behind it
+        ("replicas", np.int64),  # in the pool, active or not
+        ("interval_s", np.float64),
+        ("looked_s", np.float64),
+        ("turn", np.int64),
+        ("drawn", np.int64),
+        ("draws", np.int64),
+    ]
+)
+"""How an operator hands its tuples to its replicas, if each of these has a queue of its own."""
 
 SERVICE = np.dtype(
     [
@@ -86,6 +106,8 @@ CLOCK = np.dtype(
         ("now_s", np.float64),
         ("copied", np.int64),  # children beyond the first
         ("filtered", np.int64),  # tuples without any child
+        ("lost", np.int64),  # by a restart
+        ("down_until_s", np.float64),  # what arrives before is lost
         ("departed", np.int64),
         ("free", np.int64),  # head of the unused part of the pool
         ("room", np.int64),  # how many unused places there are

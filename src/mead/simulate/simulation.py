@@ -14,7 +14,7 @@ from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
 from mead.models.arrays import FloatArray, frozen
 from mead.models.network.graph import PATH_SEPARATOR
-from mead.simulate.conditions import Conditions, check_names
+from mead.simulate.conditions import Conditions, Restart, check_names
 from mead.simulate.machine import Counters, Machine
 from mead.simulate.readings import Monitor
 from mead.simulate.timeline import Timeline
@@ -22,6 +22,10 @@ from mead.workload.trace import Trace
 
 KEPT_IATS = 50_000
 """As many as the MEAD paper's workload monitor keeps."""
+
+STANDSTILL = 2.0**-40
+"""The speed of what is down, over that of its share. A minute of it does less than a nanosecond of work, and what is
+left of a service can be told from it exactly, as it could not from a speed of zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +40,9 @@ class Responses:
 class Simulation:
     """Tuples of a trace on their way through a pipeline, from the first arrival on, which is at 0 s.
 
-    Every operator serves first come, first served: one queue, ``replicas`` servers, each at the speed of its share. A
-    tuple's demand is fixed when it arrives there. A change of share acts at once, on what is left of the running
+    Every operator serves first come, first served: one queue, ``replicas`` servers, each at the speed of its share. If
+    the conditions have a grouping, every replica has a queue of its own, and a tuple stays where it was sent. A tuple's
+    demand is fixed when it arrives there. A change of share acts at once, on what is left of the running
     services; added replicas take waiting tuples at once, removed ones finish theirs. A micro-batch is split evenly
     over the replicas, task j of k taking the tuples j, j + k ..., and lasts its overhead and as long as its longest
     task: ``overhead + ceil(n / k) demand / share`` for equal demands.
@@ -92,6 +97,7 @@ class Simulation:
         self._monitor = Monitor(pipeline, trace, kept_iats)
         self._places = {operator.name: place for place, operator in enumerate(pipeline.operators)}
         self._interference = dict.fromkeys(self._places, 1.0)
+        self._down_until_s = -inf
         self._changes: list[_Change] = []
         self._order = count()
         for name, steps in self.conditions.interference.items():
@@ -128,6 +134,8 @@ class Simulation:
         before, self.requested = self.requested, self._checked(allocation)
         share_s = self.now_s + self.conditions.share_delay_s
         replicas_s = self.now_s + self.conditions.replicas_delay_s
+        if self.conditions.restart and any(r.replicas != before[name].replicas for name, r in allocation.items()):
+            heappush(self._changes, _Change(replicas_s, next(self._order), restart=self.conditions.restart))
         for name, wanted in allocation.items():
             if wanted.share != before[name].share:
                 heappush(self._changes, _Change(share_s, next(self._order), name, share=wanted.share))
@@ -180,18 +188,47 @@ class Simulation:
     def _change(self) -> None:
         """Put the next change into force."""
         change = heappop(self._changes)
+        if change.restart is not None:
+            self._restart(change.time_s, change.restart)
+            return
+        if not change.operator:
+            self._resume(change.time_s)
+            return
         name, place = change.operator, self._places[change.operator]
         now = self.in_force[name]
         if change.replicas is not None:
             self._machine.set_servers(place, change.time_s, change.replicas)
         else:
             self._interference[name] = change.interference or self._interference[name]
-            share = change.share or now.share
-            self._machine.set_speed(place, change.time_s, share, share * self._interference[name])
+            self._set_speed(name, change.time_s, change.share or now.share)
         if change.interference is None:
             resources = Resources(change.share or now.share, change.replicas or now.replicas)
             self.in_force = self.in_force.with_(name, resources)
             self.timeline.add(change.time_s, self.in_force)
+
+    def _set_speed(self, name: str, time_s: float, share: float) -> None:
+        """What the share is worth now. An operator that stands still is charged for nothing."""
+        if time_s < self._down_until_s:
+            self._machine.set_speed(self._places[name], time_s, 0.0, share * STANDSTILL)
+        else:
+            self._machine.set_speed(self._places[name], time_s, share, share * self._interference[name])
+
+    def _restart(self, time_s: float, restart: Restart) -> None:
+        """Everything stops for a while."""
+        until_s = time_s + restart.downtime_s
+        if restart.loses:
+            self._machine.lose_all(time_s, until_s)
+            return
+        self._down_until_s = until_s
+        heappush(self._changes, _Change(until_s, next(self._order)))
+        for name, resources in self.in_force.items():
+            self._set_speed(name, time_s, resources.share)
+
+    def _resume(self, time_s: float) -> None:
+        """Everything goes on, unless it had to stop again meanwhile."""
+        if time_s >= self._down_until_s:
+            for name, resources in self.in_force.items():
+                self._set_speed(name, time_s, resources.share)
 
     def _checked(self, allocation: Allocation) -> Allocation:
         """The allocation in the order of the pipeline, if it is one."""
@@ -209,12 +246,16 @@ class Simulation:
 
 @dataclass(frozen=True, order=True)
 class _Change:
-    """Of one operator, at a time: one of its share, its replicas, or what another load leaves of its speed."""
+    """At a time: of one operator its share, its replicas, or what another load leaves of its speed; or of all.
+
+    Without an operator, everything stops (``restart``) or goes on.
+    """
 
     time_s: float
     order: int
     """As ordered, where the times are equal."""
-    operator: str = field(compare=False)
+    operator: str = field(default="", compare=False)
     share: float | None = field(default=None, compare=False)
     replicas: int | None = field(default=None, compare=False)
     interference: float | None = field(default=None, compare=False)
+    restart: Restart | None = field(default=None, compare=False)

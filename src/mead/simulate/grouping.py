@@ -1,0 +1,48 @@
+"""Who of an operator's replicas gets a tuple, where each has a queue of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Literal, TypeAlias, get_args
+
+from mead.simulate.kernel import LEAST_UTILISED, SHUFFLE, WEIGHTED_RANDOM
+
+Kind: TypeAlias = Literal["shuffle", "least_utilised", "weighted_random"]
+
+NUMBERS: dict[Kind, int] = {
+    "shuffle": SHUFFLE,
+    "least_utilised": LEAST_UTILISED,
+    "weighted_random": WEIGHTED_RANDOM,
+}
+"""By which the compiled code knows them."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How an operator hands out its tuples, to replicas that may differ in speed.
+
+    - ``shuffle``: any active replica, all equally likely.
+    - ``least_utilised``: Algorithm 1 of PA-SPS. The replica of least load gets the tuple, and its load rises by what a
+      tuple takes it; if all are full, it is their turn one after the other. Once an interval is over, loads are
+      measured anew.
+    - ``weighted_random``: as the authors' program has it, at random with the integer weight 101 - 100 load. Their load
+      is Storm's, of the queue; ours is the same utilization as above.
+
+    Equation 1 of the paper multiplies the tuples of a replica by the execution time of the operator. We take the
+    replica's own: with a common one, a slow replica, which does less, would look idle.
+    """
+
+    kind: Kind
+    speeds: tuple[float, ...] = ()
+    """Of the replicas in the order of the pool, over that of the operator's share; those not named have 1."""
+    interval_s: float = 1.0
+    """Time between two measurements of the loads."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise ValueError(f"there is no grouping {self.kind!r}; there are {', '.join(get_args(Kind))}")
+        if not all(0 < speed < inf for speed in self.speeds):
+            raise ValueError(f"speeds of replicas must be above 0 and finite; got {list(self.speeds)}")
+        if not 0 < self.interval_s < inf:
+            raise ValueError(f"interval_s of a grouping must be above 0 and finite; got {self.interval_s:g}")
