@@ -10,7 +10,21 @@ from typing import Annotated
 import typer
 
 import mead
-from mead.cli import allocate, characterize, demo, doctor, evaluate, fit, generate, history, plan, run, simulate, solve
+from mead.cli import (
+    allocate,
+    characterize,
+    demo,
+    doctor,
+    evaluate,
+    evaluate_drs,
+    fit,
+    generate,
+    history,
+    plan,
+    run,
+    simulate,
+    solve,
+)
 from mead.cli.inputs import HelpsWithPolicies
 from mead.cli.terminal import OneLineErrors
 
@@ -22,6 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(generate.app, name="generate")
+evaluate_drs.add_to(evaluate.app)
 app.add_typer(evaluate.app, name="evaluate")
 app.command(cls=fit.SeveralWindows)(fit.fit)
 app.command()(characterize.characterize)

@@ -49,7 +49,7 @@ def simulate(
     """
     from mead.config.keys import ConfigError
     from mead.config.policy_choice import chosen_policy
-    from mead.evaluate.experiment import kept_iats_for, run
+    from mead.evaluate.experiment import kept_iats_for, recorded_every_for, run
     from mead.evaluate.run_report import RunReport
     from mead.plan import registry
     from mead.simulate.conditions import Conditions
@@ -84,6 +84,7 @@ def simulate(
             seed=seed,
             conditions=conditions,
             kept_iats=kept_iats_for(options),
+            recorded_every=recorded_every_for(options),
             progress=follow,
         )
     report = RunReport.of(result, seed)

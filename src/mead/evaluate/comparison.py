@@ -16,7 +16,7 @@ import numpy as np
 from mead.config.policies import PolicyOptions, StaticOptions
 from mead.config.policy_choice import chosen_policy
 from mead.evaluate.clairvoyant import clairvoyant
-from mead.evaluate.experiment import Run, kept_iats_for, run
+from mead.evaluate.experiment import Run, kept_iats_for, recorded_every_for, run
 from mead.evaluate.mead_tables import Case
 from mead.evaluate.outcome import Outcome, Verdict, statistic_s
 from mead.models.arrays import FloatArray
@@ -120,6 +120,7 @@ class PolicyContender:
             conditions=self.conditions,
             metrics=self.metrics,
             kept_iats=kept_iats_for(self.options),
+            recorded_every=recorded_every_for(self.options),
         )
         return Result(case, self.label, seed, Outcome.of(done), course=Course.of(done))
 

@@ -8,7 +8,8 @@ from time import process_time
 from typing import Any
 
 from mead.clock import VirtualClock
-from mead.config.policies import AdaptiveOptions, PolicyOptions, PredictiveOptions
+from mead.config.policies import AdaptiveOptions, DRSOptions, PolicyOptions, PredictiveOptions
+from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.round import Round
@@ -37,6 +38,11 @@ def kept_iats_for(options: PolicyOptions) -> int:
     return max(KEPT_IATS, options.most_iats if isinstance(options, PredictiveOptions | AdaptiveOptions) else 0)
 
 
+def recorded_every_for(options: PolicyOptions) -> int:
+    """Of how many tuples at an operator one is recorded: as the measurer of DRS wants it, and all for the others."""
+    return options.sample_every if isinstance(options, DRSOptions) else 1
+
+
 def run(
     pipeline: Pipeline,
     trace: Trace,
@@ -47,10 +53,22 @@ def run(
     metrics: FaultyMetrics | None = None,
     mode: Mode = Mode.ACT,
     kept_iats: int = KEPT_IATS,
+    recorded_every: int = 1,
+    start: Allocation | None = None,
+    every_end: bool = False,
     progress: Callable[[Round], None] = lambda _: None,
 ) -> Run:
-    """Let a policy control a pipeline for as long as tuples of the trace arrive."""
-    simulation = Simulation(pipeline, trace, seed, conditions=conditions, kept_iats=kept_iats)
+    """Let a policy control a pipeline for as long as tuples of the trace arrive, from all resources or ``start`` on."""
+    simulation = Simulation(
+        pipeline,
+        trace,
+        seed,
+        allocation=start,
+        conditions=conditions,
+        kept_iats=kept_iats,
+        recorded_every=recorded_every,
+        every_end=every_end,
+    )
     engine = simulation if metrics is None else MonitoredSimulation(simulation, metrics)
     delays_s = [simulation.conditions.share_delay_s]
     if any(operator.max_replicas > operator.min_replicas for operator in pipeline.operators):
@@ -63,6 +81,7 @@ def run(
         progress(this)
 
     loop = ControlLoop(engine, policy, knowledge, VirtualClock(), mode=mode, record=record, cpu_s=process_time)
+    loop.allocation = simulation.in_force
     loop.run(trace.duration_s)
     simulation.advance(max(simulation.now_s, trace.duration_s))
     simulation.drain()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf, isfinite
 
@@ -98,19 +98,33 @@ class DRS:
         self._seen = now
 
     def _situation(self, observation: Observation, measured: Measurements, pipeline: Pipeline) -> Situation:
-        stations = tuple(
-            Station(one.rate_per_s, 1 / one.service_s, one.arrival_scv, one.service_scv)
-            for one in measured.operators.values()
-        )
+        processors = tuple(observation.allocation[o.name].replicas for o in pipeline.operators)
+        network = self._network(measured, {})
+        if not isfinite(network.sojourn_s(processors)):
+            # Behind an operator that cannot keep up arrives less than will, once it can: the traffic equations know.
+            network = self._network(measured, pipeline.visits)
         return Situation(
-            OpenNetwork(measured.external_per_s, stations, Model(self.options.model)),
-            tuple(observation.allocation[o.name].replicas for o in pipeline.operators),
+            network,
+            processors,
             measured.response_s,
             observation.time_s - self._reallocated_s,
             Limits(
                 tuple(o.min_replicas for o in pipeline.operators), tuple(o.max_replicas for o in pipeline.operators)
             ),
         )
+
+    def _network(self, measured: Measurements, visits: Mapping[str, float]) -> OpenNetwork:
+        """What is measured; an operator that is visited more often than it shows gets what it should."""
+        stations = tuple(
+            Station(
+                max(one.rate_per_s, measured.external_per_s * visits.get(name, 0.0)),
+                1 / one.service_s,
+                one.arrival_scv,
+                one.service_scv,
+            )
+            for name, one in measured.operators.items()
+        )
+        return OpenNetwork(measured.external_per_s, stations, Model(self.options.model))
 
 
 def _predicted(pipeline: Pipeline, situation: Situation, decision: Decision) -> dict[str, Prediction]:

@@ -1,0 +1,195 @@
+"""The two applications of the DRS paper (Fu et al. 2017, section V-A) as pipelines of the simulator.
+
+No rates and no demands are published. Those here are chosen so that DRS decides as it does in the paper: a frame per
+second loads extractor, matcher and aggregator with 0.225, 0.304 and 0.0016 processors, and 320 tweets per second load
+generator, detector and reporter with 3.7, 9.3 and 1.45. Decisions of the paper that come out are consistent with it;
+they are no proof. Times in seconds follow from these loads and can be compared with each other, not with the paper's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mead.config.policies import DRSOptions
+from mead.evaluate.experiment import Run, run
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.models.arrays import FloatArray
+from mead.models.network.graph import Edge
+from mead.monitor.sampling import Measurer
+from mead.monitor.smoothing import Window
+from mead.plan.drs import DRS
+from mead.plan.drs_model import Model, OpenNetwork, Station
+from mead.simulate.simulation import Responses, Simulation
+from mead.workload.generators.poisson import Poisson
+from mead.workload.generators.steps import Steps
+from mead.workload.trace import Trace
+
+K_MAX = 22
+"""Executors of the paper's cluster that are left for operators."""
+
+FEATURES = 60
+"""That the extractor finds in a frame."""
+
+MATCHES = 4
+"""Of a frame's features that go on to the aggregator."""
+
+CONTENT_SCV = 4.0
+"""How much the work on a frame's features varies with what the frame shows, where they stay together."""
+
+TWEETS_PER_S = 320.0
+LEAST_FPS, MOST_FPS = 1.0, 25.0
+"""The frame rate is uniform between these: 13 in the mean."""
+
+
+def _operator(name: str, demand_s: float, scv: float = 1.0) -> Operator:
+    return Operator(name, demand_s, scv=scv, shares=(1.0,), max_replicas=K_MAX)
+
+
+VIDEO = Pipeline(
+    "video logo detection",
+    [
+        _operator("extractor", 0.225),
+        _operator("matcher", 0.304 / FEATURES),
+        _operator("aggregator", 0.0016 / MATCHES),
+    ],
+    [Edge("extractor", "matcher", float(FEATURES)), Edge("matcher", "aggregator", MATCHES / FEATURES)],
+)
+"""Every feature is a tuple, as in the paper: those of a frame reach the matcher all at once."""
+
+VIDEO_FRAMES = Pipeline(
+    "video logo detection, frame by frame",
+    [
+        _operator("extractor", 0.225),
+        _operator("matcher", 0.304, scv=CONTENT_SCV),
+        _operator("aggregator", 0.0016),
+    ],
+    [Edge("extractor", "matcher"), Edge("matcher", "aggregator")],
+)
+"""The features of a frame stay together. For the model it is the same: eq. 4 depends on loads alone."""
+
+PATTERNS = Pipeline(
+    "frequent pattern detection",
+    [
+        _operator("generator", 3.7 / TWEETS_PER_S),
+        _operator("detector", 9.3 * 0.9 / (10 * TWEETS_PER_S)),
+        _operator("reporter", 1.45 * 0.9 / (0.5 * TWEETS_PER_S)),
+    ],
+    [Edge("generator", "detector", 10.0), Edge("detector", "detector", 0.1), Edge("detector", "reporter", 0.05)],
+)
+"""Ten candidates for every tweet; of those looked at, a tenth changes others: the detector's loop back to itself."""
+
+
+def frames(duration_s: float, seed: int) -> Trace:
+    """Frames at a rate that is drawn anew every second, uniformly; within a second they are Poisson arrivals."""
+    rng = np.random.default_rng(seed)
+    rates = rng.uniform(LEAST_FPS, MOST_FPS, round(duration_s))
+    return Steps(rates_per_s=tuple(rates.tolist()), step_s=1.0).generate(rng)
+
+
+def tweets(duration_s: float, seed: int) -> Trace:
+    """Poisson arrivals, as in the paper."""
+    return Poisson(rate_per_s=TWEETS_PER_S, duration_s=duration_s).generate(np.random.default_rng(seed))
+
+
+def allocation(pipeline: Pipeline, processors: Sequence[int]) -> Allocation:
+    """So many replicas, each on a core of its own."""
+    return Allocation.of({o.name: Resources(1.0, k) for o, k in zip(pipeline.operators, processors, strict=True)})
+
+
+def shown(processors: Sequence[int] | Allocation) -> str:
+    """As the paper writes it.
+
+    >>> shown((10, 11, 1))
+    '(10:11:1)'
+    """
+    if isinstance(processors, Allocation):
+        processors = [resources.replicas for resources in processors.values()]
+    return f"({':'.join(map(str, processors))})"
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """A run at one allocation: total sojourn times of all inputs, and what the measurer saw."""
+
+    completions: Responses
+    observation: Observation
+
+    @property
+    def mean_s(self) -> float:
+        """Of the sojourn times."""
+        return float(self.completions.response_s.mean())
+
+    @property
+    def std_s(self) -> float:
+        """Standard deviation of the sojourn times."""
+        return float(self.completions.response_s.std())
+
+
+def simulated(pipeline: Pipeline, trace: Trace, processors: Sequence[int], seed: int) -> Simulated:
+    """Without re-allocation, until all that arrived is done."""
+    simulation = Simulation(pipeline, trace, seed, allocation=allocation(pipeline, processors), every_end=True)
+    observation = simulation.observe(trace.duration_s)
+    simulation.drain()
+    return Simulated(simulation.completions(), observation)
+
+
+def measured_network(pipeline: Pipeline, observation: Observation, model: Model = Model.MMK) -> OpenNetwork:
+    """What DRS believes after an observation."""
+    measured = Measurer(lambda: Window(1)).pull(observation, pipeline)
+    if measured is None:
+        raise ValueError("nothing has arrived")
+    stations = tuple(
+        Station(one.rate_per_s, 1 / one.service_s, one.arrival_scv, one.service_scv)
+        for one in measured.operators.values()
+    )
+    return OpenNetwork(measured.external_per_s, stations, model)
+
+
+def controlled(pipeline: Pipeline, trace: Trace, start: Sequence[int], seed: int, options: DRSOptions) -> Run:
+    """DRS in control, from a given allocation on."""
+    begin = allocation(pipeline, start)
+    return run(pipeline, trace, DRS(options), seed=seed, start=begin, every_end=True)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A re-allocation."""
+
+    minute: float
+    processors: tuple[int, ...]
+    action: str
+    """Scale out, scale in or rebalance."""
+
+    def __str__(self) -> str:
+        return f"{self.minute:g}: {shown(self.processors)}"
+
+
+def events(done: Run) -> tuple[Event, ...]:
+    """What DRS did."""
+    changes = [this for this in done.rounds if this.plan is not None and this.observation is not None]
+    return tuple(
+        Event(
+            round(this.time_s / 60, 2),
+            tuple(resources.replicas for resources in this.plan.allocation.values()),
+            this.plan.reason.partition(":")[0],
+        )
+        for this in changes
+        if this.plan is not None
+        and this.observation is not None
+        and this.plan.allocation != this.observation.allocation
+    )
+
+
+def by_minute(done: Run) -> FloatArray:
+    """Mean sojourn times of the inputs that arrived in every minute; NaN where none did."""
+    completions = done.simulation.completions()
+    minute = (completions.arrival_s // 60).astype(np.int64)
+    count = int(np.ceil(done.duration_s / 60))
+    sums = np.bincount(minute, completions.response_s, count)
+    inputs = np.bincount(minute, minlength=count)
+    return np.divide(sums, inputs, out=np.full(sums.size, np.nan), where=inputs > 0)
