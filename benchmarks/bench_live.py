@@ -78,7 +78,7 @@ def policies(spark: SparkSession) -> Table:
         )
         contenders = [PolicyContender.of(name) for name in ("static", "adaptive")]
         runs = runs_of([Requirement(PATH, 0.75)], contenders)
-        return live_table([row for rows in comparison.rows(runs) for row in rows])
+        return live_table([row for rows in comparison.calibrated(DEMAND_S).rows(runs) for row in rows])
 
 
 @contextmanager

@@ -386,7 +386,8 @@ def live(
                 folder or Path(temporary),
                 actuation_delay_s(found.open),
             )
-            coming = comparison.rows(runs)
+            show("calibrating the matcher", 0)
+            coming = comparison.calibrated(demand).rows(runs)
             for run in runs:
                 show(str(run), len(done))
                 done.append(next(coming))

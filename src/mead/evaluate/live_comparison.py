@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from mead.evaluate.experiment import kept_iats_for
 from mead.evaluate.live_report import LiveReport, LiveVerdict
 from mead.evaluate.tables import NOTHING, number, plain_table
 from mead.evaluate.twin import twin
-from mead.evaluate.workloads import Workload
+from mead.evaluate.workloads import PATH, Workload
 from mead.execute.detect import Opener
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Batches, Pipeline
@@ -45,9 +45,12 @@ OVERHEAD_S = 0.06
 """Of a micro-batch, until it has been learned."""
 
 BATCHES = {
-    name: Batches(OVERHEAD_S, every_s) for name, every_s in (("parser", 0.1), ("counter", 1.0), ("matcher", 0.1))
+    name: Batches(OVERHEAD_S, every_s) for name, every_s in (("parser", 0.2), ("counter", 1.0), ("matcher", 0.2))
 }
-"""A micro-batch costs Spark tens of milliseconds of CPU, whatever its size: so many a second are enough."""
+"""A micro-batch costs Spark tens of milliseconds of CPU, whatever its size. With ten a second of each operator it took
+most of a core, and what it took was missing where the operators worked: no model of a queue knows of that."""
+
+CALIBRATION, CALIBRATION_S = "calibration", 20.0
 
 BLIND = StaticOptions, ThresholdOptions, DS2Options
 """Of policies that do not look at what is required."""
@@ -151,6 +154,12 @@ class LiveComparison:
     folder: Path
     actuation_delay_s: float
 
+    def calibrated(self, demand_s: float) -> LiveComparison:
+        """The same with a matcher that costs so much live: beside Spark, a tuple costs more than it does alone."""
+        run = LiveRun(PolicyContender.of("static"), (Requirement(PATH, bound_s=1.0),))
+        result = self._result(run, self.folder / CALIBRATION, min(CALIBRATION_S, self.duration_s))
+        return replace(self, tried=max(1, round(self.tried * demand_s / result.demands_s["matcher"])))
+
     def rows(self, runs: Sequence[LiveRun]) -> Iterator[list[LiveRow]]:
         """Those of one run after the other, each written down before it is returned."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -163,9 +172,7 @@ class LiveComparison:
     def rows_of(self, run: LiveRun) -> list[LiveRow]:
         """One run, and a row for each requirement. Raises KeyboardInterrupt if somebody ends it before its time."""
         folder = self.folder / run.folder
-        result = self._result(run, folder)
-        if result.interrupted:
-            raise KeyboardInterrupt
+        result = self._result(run, folder, self.duration_s)
         foreseen = twin(result, folder / ARRIVALS, result.timeline)
         report = LiveReport.of(result)
         return [
@@ -187,7 +194,7 @@ class LiveComparison:
             for verdict in (LiveVerdict.of(result, requirement) for requirement in run.requirements)
         ]
 
-    def _result(self, run: LiveRun, folder: Path) -> LiveResult:
+    def _result(self, run: LiveRun, folder: Path, duration_s: float) -> LiveResult:
         folder.mkdir(parents=True)
         np.save(folder / ARRIVALS, self.trace.timestamps_us - self.trace.timestamps_us[0])
         pipeline, options = run.pipeline(self.workload), run.policy.options
@@ -195,7 +202,7 @@ class LiveComparison:
             folder / ARRIVALS, 1.0, folder / WARM_UP, "mead.workload.log_lines:log_lines", "line string"
         )
         with closing(self.manager([operator.name for operator in pipeline.operators])) as shares:
-            return run_live(
+            result = run_live(
                 self.spark,
                 Knowledge(pipeline, self.actuation_delay_s),
                 source,
@@ -203,9 +210,12 @@ class LiveComparison:
                 folder,
                 shares,
                 registry.policy(options),
-                duration_s=self.duration_s,
+                duration_s=duration_s,
                 kept_iats=kept_iats_for(options),
             )
+        if result.interrupted:
+            raise KeyboardInterrupt
+        return result
 
     def _work(self) -> dict[str, Work]:
         return {
