@@ -1,0 +1,59 @@
+"""Other programs on the same machine: they leave the workers a part of their speed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numba import njit
+
+from mead.models.arrays import FloatArray, frozen
+
+
+@dataclass(frozen=True, eq=False)
+class Interference:
+    """The speed of all workers over time: from each time on, that part of the full one.
+
+    >>> half = Interference.of([(0.0, 1.0), (10.0, 0.5)])
+    >>> half.finish_s(9.0, 2.0)
+    12.0
+    """
+
+    times_s: FloatArray
+    speeds: FloatArray
+
+    @classmethod
+    def of(cls, steps: Iterable[tuple[float, float]]) -> Interference:
+        """From pairs of time and speed; the first is at 0."""
+        times_s, speeds = (list(values) for values in zip(*steps, strict=True))
+        if times_s[0] != 0 or sorted(set(times_s)) != times_s or not all(0 < speed < inf for speed in speeds):
+            raise ValueError("speeds are above 0, and their times begin at 0 and rise")
+        return cls(frozen(times_s), frozen(speeds))
+
+    @classmethod
+    def none(cls) -> Interference:
+        """The machine is ours alone."""
+        return cls.of([(0.0, 1.0)])
+
+    def finish_s(self, start_s: float, work_s: float) -> float:
+        """When work that takes so long at full speed is done."""
+        return float(finish(start_s, work_s, self.times_s, self.speeds))
+
+
+@njit(cache=True)
+def finish(start_s, work_s, times_s, speeds):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Step by step through the speeds."""
+    now_s = start_s
+    for step in range(times_s.size):
+        if step + 1 < times_s.size and times_s[step + 1] <= now_s:
+            continue
+        if step + 1 < times_s.size:
+            possible_s = (times_s[step + 1] - now_s) * speeds[step]
+            if work_s > possible_s:
+                work_s -= possible_s
+                now_s = times_s[step + 1]
+                continue
+        return now_s + work_s / speeds[step]
+    return np.inf

@@ -1,0 +1,125 @@
+"""The window stage in virtual time: results arrive, workers that are ready get tasks, windows leave in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+
+import numpy as np
+
+from mead.models.arrays import FloatArray
+from mead.preference.messages import PaneResult
+from mead.preference.utilization import Load
+from mead.preference.virtual.cost import CostModel
+from mead.preference.virtual.interference import Interference
+from mead.preference.virtual.pane_stage import Emitted
+from mead.preference.window_directory import InOrder, Merge, Update, WindowDirectory
+
+
+@dataclass(frozen=True)
+class Work:
+    """A task at a worker."""
+
+    task: Update[int] | Merge[int]
+    worker: int
+    took_s: float
+
+
+class WindowStage:
+    """Feedback-based scheduling (Alg. 2 of the paper). Results stand for their tuples by their number."""
+
+    def __init__(
+        self, directory: WindowDirectory[int], workers: int, cost: CostModel, interference: Interference
+    ) -> None:
+        self.directory = directory
+        self.finished_s: list[float] = []
+        """When each window left the collector, by number."""
+        self.updates = self.merges = 0
+        self.active = np.zeros(workers, dtype=np.bool_)
+        self._ready = np.ones(workers, dtype=np.bool_)
+        self._scheduled, self._done = np.zeros(workers), np.zeros(workers)
+        self._busy_s = np.zeros(workers)
+        self._last = -1
+        self._cost, self._interference = cost, interference
+        self._collector: InOrder[None] = InOrder()
+        self._events: list[tuple[float, int, PaneResult[int] | Work]] = []
+        self._order = count()
+
+    @property
+    def next_s(self) -> float:
+        """When something happens next; infinity if nothing is under way."""
+        return self._events[0][0] if self._events else inf
+
+    def expect(self, emitted: Emitted) -> None:
+        """A result that will leave the pane stage."""
+        heappush(self._events, (emitted.time_s, next(self._order), emitted.result))
+
+    def run(self, until_s: float) -> None:
+        """Everything that happens before that time."""
+        while self._events and self._events[0][0] < until_s:
+            now_s, _, event = heappop(self._events)
+            if isinstance(event, Work):
+                self._feedback(event, now_s)
+            else:
+                self.directory.add(event)
+                self._use_idle(now_s)
+
+    def resize(self, degree: int, now_s: float) -> None:
+        """The first free workers come, or idle ones go; who is removed at work finishes its task."""
+        active = np.flatnonzero(self.active)
+        if degree > active.size:
+            self.active[np.flatnonzero(~self.active)[: degree - active.size]] = True
+            self._use_idle(now_s)
+        elif degree < active.size:
+            idle_first = active[np.argsort(~self._ready[active], kind="stable")]
+            self.active[idle_first[: active.size - degree]] = False
+
+    def sample(self, interval_s: float) -> Load:
+        """What the workers got and did since the last sample."""
+        load = Load.of(interval_s, self._scheduled, self._done, self._busy_s, self.active.astype(np.float64))
+        self._scheduled, self._done, self._busy_s = (np.zeros(self.active.size) for _ in range(3))
+        return load
+
+    def _use_idle(self, now_s: float) -> None:
+        """As many tasks as there are workers for."""
+        idle = self._ready & self.active
+        for task in self.directory.find_tasks(int(idle.sum())):
+            self._last = _behind(self._last, idle)
+            idle[self._last] = False
+            self._start(task, self._last, now_s)
+
+    def _start(self, task: Update[int] | Merge[int], worker: int, now_s: float) -> None:
+        if isinstance(task, Merge):
+            work_s = self._cost.merge_s(task.one, task.other)
+            self.merges += 1
+        else:
+            work_s = self._cost.merge_s(task.state or 0, task.result)
+            self.updates += 1
+        self._ready[worker] = False
+        self._scheduled[worker] += 1
+        end_s = self._interference.finish_s(now_s, work_s)
+        heappush(self._events, (end_s, next(self._order), Work(task, worker, end_s - now_s)))
+
+    def _feedback(self, work: Work, now_s: float) -> None:
+        task = work.task
+        self._busy_s[work.worker] += work.took_s
+        self._done[work.worker] += 1
+        self._ready[work.worker] = True
+        if isinstance(task, Merge):
+            self.directory.done(task, task.one + task.other)
+        else:
+            self.directory.done(task, (task.state or 0) + task.result)
+            if task.last:
+                self.finished_s += [now_s for _ in self._collector.add(task.window, None)]
+        if self.active[work.worker]:
+            for following in self.directory.find_tasks(1):
+                self._start(following, work.worker, now_s)
+
+
+def _behind(last: int, idle: FloatArray | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
+    """The next idle worker behind the one that was chosen last."""
+    idle_workers = np.flatnonzero(idle)
+    later = idle_workers[idle_workers > last]
+    return int(later[0] if later.size else idle_workers[0])
