@@ -17,16 +17,19 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from mead.clock import RunClock, Stopped
+from mead.execute.negotiator import NegotiatedEngine
 from mead.execute.shares import CpuUsage, ShareManager
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.round import Round
-from mead.loop import ControlLoop, Mode
+from mead.loop import ControlLoop, Engine, Mode
 from mead.monitor.sketch import ResponseSketch
+from mead.plan.drs import DRS
 from mead.plan.policy import Policy
 from mead.spark.engine import EngineCpu, SparkEngine
 from mead.spark.inputs import Input
+from mead.spark.negotiator import ExecutorNegotiator
 from mead.spark.operators import Work
 from mead.spark.running import RunningPipeline
 
@@ -132,7 +135,11 @@ def run_live(
         engine, clock = SparkEngine(running, kept_iats), RunClock()
         rounds: list[Round] = []
         made: SimpleQueue[Round] = SimpleQueue()
-        loop = ControlLoop(engine, policy, knowledge, clock, mode=mode, record=made.put, cpu_s=time.thread_time)
+        engine_of_loop: Engine = engine
+        if isinstance(policy, DRS) and engine.executors.supported:
+            # It places processors: to have fewer than it asked for is something that it can deal with.
+            engine_of_loop = NegotiatedEngine(engine, ExecutorNegotiator(engine.executors), engine.allocation)
+        loop = ControlLoop(engine_of_loop, policy, knowledge, clock, mode=mode, record=made.put, cpu_s=time.thread_time)
         start = loop.allocation
         source_state = engine.states[knowledge.pipeline.order[0]]
         before = source_state.arrived

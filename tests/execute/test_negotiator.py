@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mead.clock import VirtualClock
+from mead.config.policies import DRSOptions
+from mead.execute.negotiator import NegotiatedEngine, NotGranted, Pool, within
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.round import Round
+from mead.loop import ControlLoop
+from mead.models.network.graph import Edge
+from mead.plan.drs import DRS
+from mead.simulate.simulation import Simulation
+from mead.workload.generators.poisson import Poisson
+
+CHAIN = Pipeline(
+    "chain",
+    [Operator(name, 0.2, scv=1.0, shares=(1.0,), max_replicas=20) for name in ("first", "second")],
+    [Edge("first", "second")],
+)
+
+
+def held(**replicas: int) -> Allocation:
+    return Allocation.of({name: Resources(1.0, k) for name, k in replicas.items()})
+
+
+def run(pool: Pool, rate_per_s: float, duration_s: float = 300.0) -> tuple[Simulation, list[Round]]:
+    """DRS on a pool, from two processors each on."""
+    trace = Poisson(rate_per_s=rate_per_s, duration_s=duration_s).generate(np.random.default_rng(1))
+    start = held(first=2, second=2)
+    simulation = Simulation(CHAIN, trace, 1, allocation=start)
+    engine = NegotiatedEngine(simulation, pool, start)
+    rounds: list[Round] = []
+    policy = DRS(DRSOptions(interval_s=20.0, t_max_s=0.6, t_ra_s=40.0, window=2))
+    loop = ControlLoop(engine, policy, Knowledge(CHAIN), VirtualClock(), record=rounds.append)
+    loop.allocation = start
+    loop.run(duration_s)
+    return simulation, rounds
+
+
+def replicas(simulation: Simulation) -> list[int]:
+    return [sum(one.replicas for one in allocation.values()) for allocation in simulation.timeline.allocations]
+
+
+def test_what_is_granted_is_in_force() -> None:
+    pool = Pool(capacity=40, held=4)
+    simulation, rounds = run(pool, rate_per_s=18.0)
+    assert not any(this.error for this in rounds)
+    assert replicas(simulation)[-1] == pool.held >= 9  # a load of 3.6 at both
+
+
+def test_a_pool_that_grants_less_is_used_up_and_asked_again() -> None:
+    pool = Pool(capacity=9, held=4)
+    simulation, rounds = run(pool, rate_per_s=20.0)  # it takes five of each at least
+    assert max(replicas(simulation)) == pool.held == 9
+    refused = [this.error for this in rounds if this.error]
+    assert len(refused) >= 2
+    assert all("processors were asked for and 9 are there" in error for error in refused)
+
+
+def test_processors_that_come_late_are_used() -> None:
+    pool = Pool(capacity=9, held=4)
+    trace_s = 300.0
+    simulation, _ = run(pool, rate_per_s=20.0, duration_s=trace_s)
+    pool.capacity = 20
+    granted = NegotiatedEngine(simulation, pool, simulation.in_force)
+    granted.apply(held(first=6, second=6))
+    assert pool.held == 12
+    assert simulation.in_force == held(first=6, second=6)
+
+
+def test_processors_that_are_not_needed_go_back() -> None:
+    pool = Pool(capacity=12, held=12)
+    simulation = Simulation(
+        CHAIN,
+        Poisson(rate_per_s=1.0, count=10).generate(np.random.default_rng(1)),
+        1,
+        allocation=held(first=6, second=6),
+    )
+    NegotiatedEngine(simulation, pool, simulation.in_force).apply(held(first=1, second=2))
+    assert pool.held == 3
+
+
+def test_a_refusal_names_both_numbers() -> None:
+    simulation = Simulation(CHAIN, Poisson(rate_per_s=1.0, count=10).generate(np.random.default_rng(1)), 1)
+    engine = NegotiatedEngine(simulation, Pool(capacity=5), held(first=2, second=2))
+    with pytest.raises(NotGranted, match="8 processors were asked for and 5 are there"):
+        engine.apply(held(first=4, second=4))
+    assert simulation.in_force == held(first=2, second=3)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4), st.integers(0, 30))
+def test_what_is_cut_fits_and_leaves_one_to_everybody(both: list[tuple[int, int]], spare: int) -> None:
+    wanted, now = (
+        Allocation.of({str(i): Resources(1.0, k) for i, k in enumerate(ks)}) for ks in zip(*both, strict=True)
+    )
+    processors = len(both) + spare
+    cut = within(wanted, now, processors)
+    assert sum(one.replicas for one in cut.values()) == min(processors, sum(one.replicas for one in wanted.values()))
+    assert all(1 <= cut[name].replicas <= wanted[name].replicas for name in wanted)
+
+
+def test_a_pool_never_gives_more_than_it_has() -> None:
+    pool = Pool(3)
+    assert (pool.request(-2), pool.request(5), pool.release(9), pool.held) == (0, 3, 3, 0)
+    with pytest.raises(ValueError, match="cannot have given"):
+        Pool(2, held=3)
