@@ -130,7 +130,7 @@ def test_a_comparison_that_is_interrupted_shows_what_is_done(tmp_path: Path) -> 
     policies = ["--policy", "static", "--policy", "static@share=0.55"]
     command = [str(program.PROGRAM), "evaluate", "live", *options, *policies, "--json"]
     process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    _await(folder / "rows.jsonl", process, limit_s=300.0)
+    _await(folder / "rows.jsonl", process, limit_s=600.0)
     os.killpg(process.pid, signal.SIGINT)
     output, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
