@@ -7,12 +7,14 @@ of a stream costs is asked before every micro-batch.
 
 from __future__ import annotations
 
+import json
 import statistics
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pyarrow as pa
 from rich.console import Console
@@ -56,7 +58,10 @@ def log_rates(folder: Path) -> tuple[str, str]:
 
     def write() -> int:
         for _ in range(MESSAGES // BATCH):
-            log.commit(next(batches), [log.write([rows], rows.schema)])
+            written = log.write([rows], rows.schema)
+            content = json.dumps([next(batches), [(written.file, written.rows, None)]]).encode()
+            with (folder / "index").open("ab") as index:  # a line as the sink in Java writes it
+                index.write(b"%08x %s\n" % (crc32(content), content))
         return MESSAGES
 
     def read() -> int:

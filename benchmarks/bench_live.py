@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,13 +138,19 @@ def _watched(
     query = running.queries["parser"].running
     pid, last = java_pid(spark.sparkContext), query.lastProgress
     first = last.batchId if last else -1
-    start_s, java_s, own_s = time.monotonic(), java_cpu_s(pid), time.process_time()
+    start_s, java_s, own_s = time.monotonic(), _measured(java_cpu_s(pid)), time.process_time()
     while time.monotonic() < start_s + MONITOR_S:
         time.sleep(1.0)
         each_second(time.monotonic())
-    passed_s, java_s, own_s = time.monotonic() - start_s, java_cpu_s(pid) - java_s, time.process_time() - own_s
+    passed_s, own_s = time.monotonic() - start_s, time.process_time() - own_s
+    java_s = _measured(java_cpu_s(pid)) - java_s
     took_ms = [one.durationMs["triggerExecution"] for one in query.recentProgress if one.batchId > first]
     return java_s / passed_s, own_s / passed_s, statistics.median(took_ms)
+
+
+def _measured(cpu_s: float | None) -> float:
+    """As it stands in a table: no number where there is none."""
+    return nan if cpu_s is None else cpu_s
 
 
 def load(spark: SparkSession) -> Table:
@@ -173,7 +180,7 @@ def load(spark: SparkSession) -> Table:
                 f"{rate_per_s:,}",
                 f"{done / LOAD_S:,.0f}",
                 f"{waiting:.2f}",
-                f"{engine.cpu.java_s / LOAD_S:.2f}",
+                f"{_measured(engine.cpu.java_s) / LOAD_S:.2f}",
                 *(f"{one:.2f}" for one in cores),
                 f"{engine.paths[PATH].whole.mean_s or 0.0:.2f}",
             )

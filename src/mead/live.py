@@ -24,6 +24,7 @@ from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Engine, Mode
+from mead.monitor.run_record import RunRecord
 from mead.monitor.sketch import ResponseSketch
 from mead.plan.drs import DRS
 from mead.plan.policy import Policy
@@ -54,6 +55,15 @@ class LiveResult:
     mode: Mode
     duration_s: float
     rounds: Sequence[Round] = field(repr=False)
+    """The last ones, as many as are kept; all of them are in the history."""
+    total_rounds: int
+    failed_rounds: int
+    changes: int
+    """How often another allocation came into force."""
+    timeline: Sequence[tuple[float, Allocation]] = field(repr=False)
+    """When which allocation came into force."""
+    cores: Mapping[str, float]
+    """By operator, the time average of what it was given."""
     responses: Mapping[str, ResponseSketch] = field(repr=False)
     """By path."""
     parts: Mapping[str, Mapping[int, ResponseSketch]] = field(repr=False)
@@ -79,33 +89,9 @@ class LiveResult:
     """Whether somebody ended it before its time."""
 
     @property
-    def timeline(self) -> list[tuple[float, Allocation]]:
-        """When which allocation came into force."""
-        changes = [(0.0, self.start)]
-        for this in self.rounds:
-            if this.in_force is not None and this.in_force != changes[-1][1]:
-                changes.append((this.time_s, this.in_force))
-        return changes
-
-    @property
-    def cores(self) -> dict[str, float]:
-        """By operator, the time average of what it was given."""
-        ends_s = [time_s for time_s, _ in self.timeline[1:]] + [self.duration_s]
-        spans = [(end_s - start_s, held) for (start_s, held), end_s in zip(self.timeline, ends_s, strict=True)]
-        return {
-            operator.name: sum(length_s * held[operator.name].cores for length_s, held in spans) / self.duration_s
-            for operator in self.pipeline.operators
-        }
-
-    @property
     def mean_cores(self) -> float:
         """Per operator: the MEAD paper's CPU percentage, divided by 100."""
         return sum(self.cores.values()) / len(self.cores)
-
-    @property
-    def changes(self) -> int:
-        """How often another allocation came into force."""
-        return len(self.timeline) - 1
 
 
 def run_live(
@@ -133,17 +119,16 @@ def run_live(
         running.start()
         running.begin(WARM_UP_LIMIT_S, on_wait)
         engine, clock = SparkEngine(running, kept_iats), RunClock()
-        rounds: list[Round] = []
         made: SimpleQueue[Round] = SimpleQueue()
         engine_of_loop: Engine = engine
         if isinstance(policy, DRS) and engine.executors.supported:
             # It places processors: to have fewer than it asked for is something that it can deal with.
             engine_of_loop = NegotiatedEngine(engine, ExecutorNegotiator(engine.executors), engine.allocation)
         loop = ControlLoop(engine_of_loop, policy, knowledge, clock, mode=mode, record=made.put, cpu_s=time.thread_time)
-        start = loop.allocation
+        record = RunRecord(loop.allocation)
         source_state = engine.states[knowledge.pipeline.order[0]]
         before = source_state.arrived
-        watch = _Watch(loop, clock, running, duration_s, _take(made, rounds, lambda this: on_round(this, engine)))
+        watch = _Watch(loop, clock, running, duration_s, _take(made, record, lambda this: on_round(this, engine)))
         interrupted = False
         try:
             watch.until_the_end()
@@ -164,12 +149,17 @@ def run_live(
             policy=policy.name,
             mode=mode,
             duration_s=ended_s,
-            rounds=rounds,
+            rounds=tuple(record.last),
+            total_rounds=record.rounds,
+            failed_rounds=record.failed,
+            changes=record.changes,
+            timeline=tuple(record.timeline),
+            cores={name: core_s / ended_s for name, core_s in record.core_s(ended_s).items()},
             responses={path: monitor.whole for path, monitor in engine.paths.items()},
             parts={path: monitor.parts for path, monitor in engine.paths.items()},
-            start=start,
+            start=record.start,
             cpu=cpu,
-            loop_s=sum(seconds for this in rounds for seconds in this.phase_s.values()),
+            loop_s=record.loop_s,
             used=used,
             demands_s={name: one.demand_s for name, one in loop.demands.items()},
             overheads_s={name: one.overhead_s for name, one in loop.overheads.items()},
@@ -222,7 +212,7 @@ class _Watch:
             self.loop.run(self.duration_s)
 
 
-def _take(made: SimpleQueue[Round], rounds: list[Round], show: Callable[[Round], None]) -> Callable[[], None]:
+def _take(made: SimpleQueue[Round], record: RunRecord, show: Callable[[Round], None]) -> Callable[[], None]:
     """Fetch the rounds that the controller has put down."""
 
     def take() -> None:
@@ -231,7 +221,7 @@ def _take(made: SimpleQueue[Round], rounds: list[Round], show: Callable[[Round],
                 this = made.get_nowait()
             except Empty:
                 return
-            rounds.append(this.without_arrivals())
+            record.add(this)
             show(this)
 
     return take

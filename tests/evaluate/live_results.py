@@ -16,6 +16,7 @@ from mead.live import LiveResult
 from mead.loop import Mode
 from mead.models.arrays import frozen
 from mead.monitor.responses import BatchResponses, PathMonitor
+from mead.monitor.run_record import RunRecord
 from mead.spark.engine import EngineCpu
 
 NOTHING = frozen([])
@@ -29,15 +30,23 @@ def live_result(
     for path, some in took_s.items():
         for arrived_s, response_s in some:
             paths[path].add(BatchResponses(arrived_s + response_s, 1, response_s, np.full(17, response_s)))
+    record = RunRecord(changes.get("start", pipeline.most))
+    for this in changes.get("rounds", ()):
+        record.add(this)
     usual: dict[str, Any] = {
         "pipeline": pipeline,
         "policy": "static",
         "mode": Mode.ACT,
         "duration_s": duration_s,
-        "rounds": [],
+        "rounds": (),
+        "total_rounds": record.rounds,
+        "failed_rounds": record.failed,
+        "changes": record.changes,
+        "timeline": tuple(record.timeline),
+        "cores": {name: core_s / duration_s for name, core_s in record.core_s(duration_s).items()},
         "responses": {path: monitor.whole for path, monitor in paths.items()},
         "parts": {path: monitor.parts for path, monitor in paths.items()},
-        "start": pipeline.most,
+        "start": record.start,
         "cpu": EngineCpu(java_s=0.5 * duration_s, driver_s=0.03 * duration_s),
         "loop_s": 0.01 * duration_s,
         "used": {o.name: CpuUsage(0.4 * duration_s, 100, 30, 0.25 * duration_s) for o in pipeline.operators},

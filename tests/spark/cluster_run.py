@@ -20,6 +20,7 @@ from mead.execute.detect import detect
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.models.network.graph import Edge
+from mead.spark import executors as executors_module
 from mead.spark.engine import SparkEngine
 from mead.spark.executors import Executors
 from mead.spark.inputs import TraceInput
@@ -112,7 +113,7 @@ def log_analysis(spark: Any, folder: Path) -> dict[str, Any]:
             "matched": spark.read.parquet(str(folder / RESULTS / "matcher")).count(),
             "matched_in_log": StreamLog(folder / STREAMS / "matcher").end,
             "cpu_s": {name: usage.cpu_s for name, usage in usages.items() if usage},
-            "restarts": running.restarts,
+            "restarts": list(running.restarts),
         }
 
 
@@ -121,7 +122,8 @@ def _has(engine: SparkEngine, executors: int) -> bool:
 
 
 def plan(spark: Any, folder: Path) -> dict[str, Any]:
-    """Executors by the plan: from two to one and back, while rows arrive."""
+    """Executors by the plan: from two to one and back, while rows arrive. What is not wanted goes at once."""
+    executors_module.HOLD_S = 0.0
     with closing(detect().open(["parser"])) as shares:
         running = RunningPipeline(spark, ONE, source(folder), WORK, folder, shares)
         running.start()
@@ -136,7 +138,11 @@ def plan(spark: Any, folder: Path) -> dict[str, Any]:
             engine.close()
         finally:
             running.stop()
-    return {"executors": numbers, "parsed": StreamLog(folder / STREAMS / "parser").end, "restarts": running.restarts}
+    return {
+        "executors": numbers,
+        "parsed": StreamLog(folder / STREAMS / "parser").end,
+        "restarts": list(running.restarts),
+    }
 
 
 def main(folder: Path) -> None:

@@ -25,6 +25,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.memory", "1g")
         .config("spark.log.level", "ERROR")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.python.authenticate.socketTimeout", "120s")  # a Python process on a busy machine
     )
     session = FastProfile().start(builder)
     yield session

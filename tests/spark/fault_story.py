@@ -219,7 +219,7 @@ def lived_through(spark: SparkSession, folder: Path) -> Story:
         assert progress is not None
         told.lines = json.loads(progress.sources[0].endOffset)["count"]
         controller.die()
-        told.every, told.restarts = controller.rounds, running.restarts
+        told.every, told.restarts = controller.rounds, list(running.restarts)
         engine.close()
     finally:
         running.stop()

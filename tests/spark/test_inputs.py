@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.spark.log_writer import commit
 
 from mead.spark.inputs import ForeignInput, Input, LogInput, TraceInput, check_stamped, offset_sum
 from mead.spark.log import StreamLog
 from mead.spark.operators import OperatorError
-from mead.spark.progress import Progress
-from mead.spark.tasks import PAUSED, order_tasks
+from mead.spark.progress import Done
+from mead.spark.tasks import order_tasks
 
 SCHEMA = pa.schema([("number", pa.int64())])
-
-
-def progress(end: Mapping[str, Any], latest: Mapping[str, Any] | None = None, rows: int = 0) -> Progress:
-    """Of a micro-batch that has read until there."""
-    values: dict[str, Any] = dict.fromkeys(Progress.__dataclass_fields__)
-    return Progress(**{**values, "query": "parser", "rows": rows, "end_offset": end, "latest_offset": latest})
 
 
 def opened(source: Input, tasks: Path) -> tuple[Any, str]:
@@ -43,7 +37,7 @@ def test_of_a_trace_has_arrived_what_is_due(trace: Path) -> None:
     now_us = [5_000_000]
     source = TraceInput(trace, speed=2.0, now_us=lambda: now_us[0])
     assert source.arrived(None) == 0, "nobody knows yet when it began"
-    last = progress({"started_us": 5_000_000, "count": 4})
+    last = Done(0, {"started_us": 5_000_000, "count": 4})
     assert source.completed(last) == source.arrived(last) == 4
     now_us[0] += 100_000
     assert source.arrived(last) == 21, "0.2 s of the trace have passed"
@@ -72,25 +66,23 @@ def test_of_a_log_has_arrived_what_was_committed(tmp_path: Path) -> None:
     rows = pa.record_batch([pa.array([1, 2, 3])], schema=SCHEMA)
     written = log.write([rows], SCHEMA)
     assert source.arrived(None) == 0
-    log.commit(0, [written])
+    commit(log, 0, [written])
     assert source.arrived(None) == 3
-    assert source.completed(progress({"rows": 2})) == 2
+    assert source.completed(Done(0, {"rows": 2})) == 2
 
 
 @pytest.mark.usefixtures("spark")
 def test_rows_of_a_log_are_kept_for_an_operator_whose_query_has_not_started(tmp_path: Path) -> None:
-    order_tasks(tmp_path / "tasks", PAUSED)
+    order_tasks(tmp_path / "tasks", 1)
     log = StreamLog(tmp_path / "log")
     log.register("counter")
     source = LogInput(tmp_path / "log", "matcher", "number bigint")
     reader, _ = opened(source, tmp_path / "tasks")
     for batch in range(3):
-        log.commit(batch, [log.write([pa.record_batch([pa.array([batch])], schema=SCHEMA)], SCHEMA)])
+        commit(log, batch, [log.write([pa.record_batch([pa.array([batch])], schema=SCHEMA)], SCHEMA)])
     log.consumed("counter", 3)
     start = reader.initialOffset()
     assert start == {"rows": 0}
-    assert reader.latestOffset(start, None) == start, "nothing is let in while it is paused"
-    order_tasks(tmp_path / "tasks", 1)
     end = reader.latestOffset(start, None)
     assert [b["number"].to_pylist() for part in reader.partitions(start, end) for b in reader.read(part)] == [
         [0],
@@ -102,12 +94,15 @@ def test_rows_of_a_log_are_kept_for_an_operator_whose_query_has_not_started(tmp_
 def test_of_a_foreign_stream_what_was_read_is_added_up_and_what_waits_is_asked_for() -> None:
     source = ForeignInput(lambda spark, _: spark.readStream.format("rate").load())
     assert source.arrived(None) is None
-    first = progress({"topic": {"0": 5, "1": 5}}, {"topic": {"0": 9, "1": 6}}, rows=10)
+    first = Done(0, {"topic": {"0": 5, "1": 5}}, {"topic": {"0": 9, "1": 6}}, rows=10)
     assert source.completed(first) == 10
     assert source.arrived(first) == 15
-    second = progress({"topic": {"0": 9, "1": 6}}, None, rows=5)
+    assert source.completed(first) == 10, "a micro-batch that is told twice"
+    second = Done(1, {"topic": {"0": 9, "1": 6}}, rows=5)
     assert source.completed(second) == 15
     assert source.arrived(second) is None, "a source that does not tell what waits"
+    odd = Done(2, {"offset": 9, "timestamp": 900}, {"offset": 19, "timestamp": 1900}, rows=5)
+    assert source.arrived(odd) is None, "numbers that need not be those of rows"
     assert source.reader(Path("tasks")) is None
 
 

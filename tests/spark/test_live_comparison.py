@@ -34,6 +34,7 @@ def test_every_run_is_measured_and_limited_like_the_first(spark: SparkSession, t
         assert row.mean_s > 0
         assert row.used > 0.01, "the workers are in the groups of their run"
         assert row.predicted_mean_s > 0
+        assert row.java is not None
         assert row.java > 0
     assert full.cores == pytest.approx((0.4 + 0.4 + 1.0) / 3)
     assert (0.4 + 0.4 + 0.55) / 3 <= half.cores < 0.55  # until its first round, all that may be had is given

@@ -6,14 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.spark.log_writer import commit, line
 
-from mead.spark.log import LogError, StreamLog, Written, _line
+from mead.spark.log import LogError, StreamLog, Written
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -39,7 +41,7 @@ def filled(folder: Path, sizes: list[list[int]]) -> StreamLog:
         for rows in files:
             parts.append(written(log, range(first, first + rows)))
             first += rows
-        log.commit(batch, parts)
+        commit(log, batch, parts)
     return log
 
 
@@ -63,34 +65,8 @@ def test_rows_count_only_after_their_batch_was_committed(tmp_path: Path) -> None
     log = StreamLog(tmp_path)
     part = written(log, range(3))
     assert StreamLog(tmp_path).end == 0
-    log.commit(0, [part])
+    commit(log, 0, [part])
     assert StreamLog(tmp_path).end == 3
-
-
-def test_a_batch_that_comes_again_is_not_added_twice(tmp_path: Path) -> None:
-    filled(tmp_path, [[2], [3]])
-    again = StreamLog(tmp_path)
-    again.commit(1, [written(again, range(2, 5))])
-    assert numbers(again, 0, again.end) == [0, 1, 2, 3, 4]
-    assert len(list((tmp_path / "data").iterdir())) == 2, "the files of the second attempt are gone"
-
-
-def test_an_abort_that_comes_after_the_commit_takes_nothing_away(tmp_path: Path) -> None:
-    """A query that is stopped while it commits does not know whether it has."""
-    log = StreamLog(tmp_path)
-    part = written(log, range(3))
-    log.commit(0, [part])
-    StreamLog(tmp_path).abort([part])
-    assert numbers(StreamLog(tmp_path), 0, 3) == [0, 1, 2]
-
-
-def test_a_commit_that_comes_after_the_abort_is_refused(tmp_path: Path) -> None:
-    log = StreamLog(tmp_path)
-    part = written(log, range(3))
-    StreamLog(tmp_path).abort([part])
-    with pytest.raises(LogError, match="were removed before their batch was committed"):
-        log.commit(0, [part])
-    assert StreamLog(tmp_path).end == 0
 
 
 def test_a_reader_sees_what_another_process_adds(tmp_path: Path) -> None:
@@ -106,7 +82,8 @@ def test_a_line_that_a_crash_cut_off_is_as_if_it_were_not_there(tmp_path: Path) 
     index.write_bytes(index.read_bytes()[:-4])
     log = StreamLog(tmp_path)
     assert log.end == 2
-    log.commit(1, [written(log, range(2, 6))])
+    assert log.repair() == 0
+    commit(log, 1, [written(log, range(2, 6))])
     assert numbers(StreamLog(tmp_path), 0, 6) == [0, 1, 2, 3, 4, 5]
 
 
@@ -128,17 +105,53 @@ def test_offsets_go_on_after_everything_was_removed(tmp_path: Path) -> None:
     log = filled(tmp_path, [[2], [2]])
     log.register("counter")
     log.consumed("counter", 4)
-    log.commit(2, [written(log, range(4, 7))])
+    commit(log, 2, [written(log, range(4, 7))])
     assert (log.start, log.end) == (4, 7)
     fresh = StreamLog(tmp_path)
     assert numbers(fresh, 4, 7) == [4, 5, 6]
 
 
+def test_however_long_a_log_is_only_what_is_kept_of_it_is_remembered(tmp_path: Path) -> None:
+    """By whoever consumes it, by one who only asks for its end, and by one who reads notes."""
+    writer, consumer, onlooker = StreamLog(tmp_path), StreamLog(tmp_path), StreamLog(tmp_path)
+    reader_of_notes = StreamLog(tmp_path, keep_notes=True)
+    consumer.register("matcher")
+    for batch in range(200):
+        commit(writer, batch, [written(writer, range(3)), written(writer, range(2))], [{"rows": 3}, None])
+        consumer.consumed("matcher", max(consumer.end - 10, 0))
+        assert onlooker.end == 5 * (batch + 1)
+        assert reader_of_notes.notes(batch) == [{"rows": 3}]
+        for log in (consumer, onlooker, reader_of_notes):
+            assert len(log._entries) <= 5, "two batches are kept, and where the one before them ends"
+    assert reader_of_notes._notes == {}
+    assert onlooker.start == 990
+    assert len(list((tmp_path / "data").iterdir())) == 4
+
+
+def test_consumers_in_processes_of_their_own_never_put_the_start_back(tmp_path: Path) -> None:
+    """One looks at what the others need, is held up, and goes on when they have moved on."""
+    log = filled(tmp_path, [[1]] * 30)
+    with ThreadPoolExecutor(3) as pool:
+        consumers = [StreamLog(tmp_path) for _ in range(3)]
+        for number, consumer in enumerate(consumers):
+            consumer.register(str(number))
+
+        def consume(number: int) -> list[int]:
+            starts = []
+            for end in range(1, 31):
+                consumers[number].consumed(str(number), end)
+                starts.append(log.start)
+            return starts
+
+        for starts in pool.map(consume, range(3)):
+            assert starts == sorted(starts)
+    assert StreamLog(tmp_path).start == 30
+    assert list((tmp_path / "data").iterdir()) == []
+
+
 def noted(log: StreamLog, batch: int, notes: list[object]) -> None:
-    """A batch as the sink in Java commits it: with what its tasks have noted."""
-    files = [(written(log, range(2)).file, 2, note) for note in notes]
-    with (log.folder / "index").open("ab") as index:
-        index.write(_line(batch, files))
+    """A batch with what its tasks have noted."""
+    commit(log, batch, [written(log, range(2)) for _ in notes], notes)
 
 
 def test_what_tasks_have_noted_is_told_once_to_those_who_asked_for_notes(tmp_path: Path) -> None:
@@ -161,7 +174,7 @@ def test_a_repair_removes_what_a_crash_has_left_and_nothing_else(tmp_path: Path)
     crashed = StreamLog(tmp_path)
     orphan = written(crashed, range(9))
     with (tmp_path / "index").open("ab") as index:
-        index.write(_line(2, [(orphan.file, 9, None)])[:-5])
+        index.write(line(2, [orphan])[:-5])
     assert StreamLog(tmp_path).repair() == 1
     log = StreamLog(tmp_path)
     assert numbers(log, 0, log.end) == [0, 1, 2, 3, 4]
@@ -177,13 +190,16 @@ def test_a_log_that_is_not_there_needs_no_repair(tmp_path: Path) -> None:
 
 KILLED = """
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import pyarrow as pa
+sys.path.insert(0, sys.argv[2])
+from log_writer import commit
 from mead.spark.log import StreamLog
 log, schema = StreamLog(Path(sys.argv[1])), pa.schema([("number", pa.int64())])
-for batch in range(log.end // 5, 10_000):
+for batch in range(log.repair() + 1, 10_000):
     rows = pa.array(range(5 * batch, 5 * batch + 5), pa.int64())
-    log.commit(batch, [log.write([pa.record_batch([rows], schema=schema)], schema)])
+    commit(log, batch, [log.write([pa.record_batch([rows], schema=schema)], schema)])
     print(batch, flush=True)
 """
 
@@ -191,7 +207,8 @@ for batch in range(log.end // 5, 10_000):
 def test_a_writer_killed_at_any_moment_leaves_whole_batches(tmp_path: Path) -> None:
     log = StreamLog(tmp_path)
     for _ in range(4):
-        writer = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, "-c", KILLED, str(tmp_path), str(Path(__file__).parent)]
+        writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert writer.stdout is not None
         for _ in range(7):
             writer.stdout.readline()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from tests.spark.log_writer import commit
 
 from mead.applications.log_analysis.counter import count
 from mead.spark.log import StreamLog
@@ -49,10 +50,10 @@ def run(spark: SparkSession, tmp_path: Path) -> Callable[[], Totals]:
 
 def test_totals_survive_a_restart_exactly(run: Callable[[], Totals], tmp_path: Path) -> None:
     log, schema = StreamLog(tmp_path / "in"), batch_of().schema
-    log.commit(0, [log.write([batch_of(("auth", "INFO", 70), ("cart", "WARN", 30))], schema)])
+    commit(log, 0, [log.write([batch_of(("auth", "INFO", 70), ("cart", "WARN", 30))], schema)])
     before = run()
     assert sorted(before) == [("auth", "INFO", 70), ("cart", "WARN", 30)]
-    log.commit(1, [log.write([batch_of(("auth", "INFO", 5), ("auth", "WARN", 7))], schema)])
+    commit(log, 1, [log.write([batch_of(("auth", "INFO", 5), ("auth", "WARN", 7))], schema)])
     after = run()
     assert after[:2] == before
     assert sorted(after[2:]) == [("auth", "INFO", 75), ("auth", "WARN", 7)]

@@ -14,8 +14,10 @@ import pyarrow as pa
 import pytest
 from tests.spark.rabbitmq import why_no_broker
 
+from mead.spark.inputs import RabbitMQInput
 from mead.spark.log import StreamLog
 from mead.spark.log_sink import into_log
+from mead.spark.progress import Done
 from mead.spark.rabbitmq_broker import PrivateBroker
 from mead.spark.rabbitmq_connection import Connection, RabbitError
 from mead.spark.rabbitmq_place import KEPT, Place
@@ -166,13 +168,14 @@ def test_the_end_follows_what_is_published(broker: PrivateBroker, folder: Path) 
     source.stop()
 
 
-def test_nothing_more_is_let_in_while_no_tasks_are_ordered(full: Place, folder: Path) -> None:
-    source = reader(full, folder)
-    order_tasks(folder / "tasks", 0)
-    assert source.latestOffset({"offset": 7}, None) == {"offset": 7}
-    order_tasks(folder / "tasks", 2)
-    assert source.latestOffset({"offset": 7}, None) == {"offset": MESSAGES}
-    source.stop()
+def test_the_controller_asks_on_a_connection_that_ends_with_the_run(broker: PrivateBroker, full: Place) -> None:
+    source = RabbitMQInput({"url": broker.url, "stream": full.stream})
+    assert source.arrived(Done(0, {"offset": 7})) == MESSAGES
+    assert source._tail is not None
+    connection = source._tail.stream().connection
+    assert connection.is_open
+    source.close()
+    assert not connection.is_open
 
 
 def test_a_query_may_begin_with_what_comes_next(full: Place, folder: Path) -> None:

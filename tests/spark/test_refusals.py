@@ -84,6 +84,21 @@ def test_a_mistake_in_an_operator_is_refused_at_the_start(
     assert running.queries == {}
 
 
+@pytest.mark.parametrize("mistake", ["other columns", "a function that fails", "nothing", "an unknown column"])
+def test_nothing_starts_if_the_last_operator_cannot(spark: SparkSession, tmp_path: Path, mistake: str) -> None:
+    work, said = MISTAKES[mistake]
+    pipeline = Pipeline("two", [Operator("a", 0.001), Operator("b", 0.001)], [Edge("a", "b")])
+    before = len(spark.streams.active)
+    with closing(DryRunShares(["a", "b"])) as shares:
+        both: dict[str, Work] = {"a": OnStream(lambda stream: stream), "b": work}
+        running = RunningPipeline(spark, pipeline, ForeignInput(rows), both, tmp_path, shares)
+        with pytest.raises(OperatorError, match=said.replace("operator a", "operator b")):
+            running.start()
+    assert running.queries == {}
+    assert len(spark.streams.active) == before
+    assert list((tmp_path / "checkpoints").iterdir()) == []
+
+
 def test_a_function_that_workers_cannot_import_is_refused_at_the_start(spark: SparkSession, tmp_path: Path) -> None:
     """As those of this file."""
     np.save(tmp_path / "trace.npy", np.arange(3))

@@ -15,7 +15,7 @@ import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.execute.detect import detect
-from mead.execute.shares import CpuUsage
+from mead.execute.shares import CpuUsage, ShareManager
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import Observation
 from mead.models.arrays import FloatArray, IntArray
@@ -23,6 +23,7 @@ from mead.monitor.sketch import ResponseSketch
 from mead.spark import running as running_module
 from mead.spark.engine import SparkEngine
 from mead.spark.running import RunningPipeline
+from mead.spark.workers import started_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,6 +60,9 @@ class Seen:
     responses: ResponseSketch = field(default_factory=ResponseSketch)
     groups: list[Path] = field(default_factory=list)
     groups_left: list[Path] = field(default_factory=list)
+    workers: dict[str, int] = field(default_factory=dict)
+    """Processes of every operator before the end."""
+    workers_left: list[int] = field(default_factory=list)
 
 
 def watched(engine: SparkEngine, seen: Seen, began_s: float, until: Callable[[], bool], limit_s: float = 40.0) -> None:
@@ -109,15 +113,30 @@ def seen(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:
         sleep(0.3)  # the last messages are on their way
         this.observations.append(engine.observe(monotonic() - began_s))
         this.runs.add(str(running.queries["matcher"].running.runId))
-        this.responses, this.restarts = engine.paths[logs.PATH].whole, running.restarts
+        this.responses, this.restarts = engine.paths[logs.PATH].whole, list(running.restarts)
         engine.close()
+        this.workers = {operator.name: len(processes([operator.name], shares)) for operator in pipeline.operators}
     finally:
         running.stop()
+        this.workers_left = left_after([operator.name for operator in pipeline.operators], shares)
         shares.close()
         spark.conf.set("spark.sql.streaming.minBatchesToRetain", str(kept))
         patch.undo()
     this.groups_left = [group for group in this.groups if group.exists()]
     return this
+
+
+def left_after(operators: list[str], shares: ShareManager, limit_s: float = 30.0) -> list[int]:
+    """Processes that do not end within that time."""
+    until_s = monotonic() + limit_s
+    while (left := processes(operators, shares)) and monotonic() < until_s:
+        sleep(0.05)
+    return left
+
+
+def processes(operators: list[str], shares: ShareManager) -> list[int]:
+    """Of a run: in its groups, and beside them with its tag in their environment."""
+    return [pid for name in operators for pid in (*shares.processes(name), *started_for(shares.group(name)))]
 
 
 def measure(engine: SparkEngine, seen: Seen, began_s: float, name: str, until: Callable[[], bool]) -> None:
@@ -268,6 +287,13 @@ def test_the_number_of_tasks_follows_the_plan_without_a_restart(seen: Seen) -> N
     after = [len(tasks) for batch, tasks in batches.items() if batch > seen.few_from]
     assert after
     assert max(after) == FEW
+
+
+def test_no_worker_of_a_run_idles_after_it(seen: Seen) -> None:
+    if not seen.groups:
+        pytest.skip("no control groups can be made here, by which an operator's workers are known")
+    assert all(workers > 0 for workers in seen.workers.values())
+    assert seen.workers_left == []
 
 
 def test_the_groups_are_gone(seen: Seen) -> None:

@@ -76,7 +76,7 @@ class LiveRow:
     """Cores that the workers of all operators used."""
     throttled: float
     """Cores that they were ready to use and were held back from."""
-    java: float
+    java: float | None
     """Cores that Spark itself used."""
     own: float
     """Cores that controller, monitor and display used."""
@@ -188,7 +188,7 @@ class LiveComparison:
                 predicted_p95_s=float(np.percentile(foreseen[verdict.requirement.path], 95)),
                 used=sum(ran for ran, _ in report.used.values()),
                 throttled=sum(held for _, held in report.used.values()),
-                java=result.cpu.java_s / result.duration_s,
+                java=None if result.cpu.java_s is None else result.cpu.java_s / result.duration_s,
                 own=result.cpu.driver_s / result.duration_s,
             )
             for verdict in (LiveVerdict.of(result, requirement) for requirement in run.requirements)

@@ -20,6 +20,7 @@ from mead.models.network.graph import PATH_SEPARATOR
 from mead.monitor.sketch import ResponseSketch
 
 PERCENTS = (50.0, 95.0, 99.0)
+NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,11 @@ class LiveReport:
         return all(verdict.met for verdict in self.verdicts)
 
     @property
-    def own_load(self) -> Mapping[str, float]:
-        """Cores that were used, in the mean, by whom that is not an operator."""
+    def own_load(self) -> Mapping[str, float | None]:
+        """Cores that were used, in the mean, by whom that is not an operator; None where it is not measured."""
         result = self.result
         return {
-            "Spark (Java)": result.cpu.java_s / result.duration_s,
+            "Spark (Java)": None if result.cpu.java_s is None else result.cpu.java_s / result.duration_s,
             "driver (Python)": result.cpu.driver_s / result.duration_s,
             "of it the control loop": result.loop_s / result.duration_s,
         }
@@ -97,7 +98,7 @@ class LiveReport:
             "demands_s": dict(result.demands_s),
             "overheads_s": dict(result.overheads_s),
             "changes": result.changes,
-            "failed_rounds": sum(bool(this.error) for this in result.rounds),
+            "failed_rounds": result.failed_rounds,
             "restarts": list(result.restarts),
             "drained": result.drained,
             "timeline": [
@@ -151,7 +152,7 @@ class LiveReport:
                 )
             yield table
         yield self._cpu_table()
-        text = Text(f"{result.changes:,} changes in {len(result.rounds):,} rounds.")
+        text = Text(f"{result.changes:,} changes in {result.total_rounds:,} rounds.")
         if not result.drained:
             text.append("\nNot everything that had arrived went through before the end.", style="bold red")
         for restart in result.restarts[:5]:
@@ -170,8 +171,8 @@ class LiveReport:
             )
         table.add_section()
         table.add_row("mean of the operators", f"{result.mean_cores:.3f}")
-        for who, cores in self.own_load.items():
-            table.add_row(who, "", f"{cores:.3f}")
+        for who, load in self.own_load.items():
+            table.add_row(who, "", NOT_MEASURED if load is None else f"{load:.3f}")
         return table
 
 

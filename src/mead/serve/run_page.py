@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mead.evaluate.fit_plot import STYLE
-from mead.evaluate.live_report import PERCENTS, LiveReport
+from mead.evaluate.live_report import NOT_MEASURED, PERCENTS, LiveReport
 from mead.evaluate.run_plot import COLOURS
 from mead.evaluate.tables import NOTHING, number
 from mead.knowledge.round import Round
@@ -77,19 +77,21 @@ def _tables(report: LiveReport) -> Iterator[str]:
                 for name, given in result.cores.items()
             ),
             ["mean of the operators", f"{result.mean_cores:.3f}", "", ""],
-            *([who, "", f"{cores:.3f}", ""] for who, cores in report.own_load.items()),
+            *([who, "", _cores(cores), ""] for who, cores in report.own_load.items()),
         ],
     )
 
 
 def _decisions(result: LiveResult) -> str:
     rows = []
-    before = result.start
+    whole = result.total_rounds == len(result.rounds)
+    before = result.start if whole else result.rounds[0].in_force
     for this in result.rounds:
         if this.plan and this.plan.allocation != before:
             before = this.plan.allocation
             rows.append([f"{this.time_s:.0f}", str(before), this.plan.reason])
-    title = f"Changes: {len(rows)}" + (f", the last {MOST_DECISIONS}" if len(rows) > MOST_DECISIONS else "")
+    seen = "Changes" if whole else f"Changes in the last {len(result.rounds):,} rounds"
+    title = f"{seen}: {len(rows)}" + (f", the last {MOST_DECISIONS}" if len(rows) > MOST_DECISIONS else "")
     return _table(title, ["s", "allocation", "why"], rows[-MOST_DECISIONS:])
 
 
@@ -101,6 +103,10 @@ def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -
 
 def _cell(text: str) -> str:
     return f'<td class="no">{text}</td>' if text == "NO" else f"<td>{escape(text)}</td>"
+
+
+def _cores(used: float | None) -> str:
+    return NOT_MEASURED if used is None else f"{used:.3f}"
 
 
 def _shown(value: float | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import process_time, time_ns
@@ -17,7 +16,8 @@ from mead.monitor.responses import monitors
 from mead.spark.batch_times import add_stamps, responses, stamp_fault
 from mead.spark.executors import Executors
 from mead.spark.probe import Stamps
-from mead.spark.progress import Progress, ProgressQueue
+from mead.spark.progress import Done, Progress, ProgressQueue
+from mead.spark.python_workers import PROCESSES, TICKS_PER_S
 from mead.spark.running import RunningPipeline
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ NO_USAGE = CpuUsage(0.0, 0, 0, 0.0)
 class OperatorState:
     """What is known of one operator."""
 
-    last: Progress | None = None
+    last: Done | None = None
     arrived: int = 0
     completed: int = 0
     usage: CpuUsage = NO_USAGE
@@ -47,8 +47,8 @@ class OperatorState:
 class EngineCpu:
     """CPU seconds since the start, outside the operators' workers."""
 
-    java_s: float
-    """Spark itself: planning, tasks, sources and sinks."""
+    java_s: float | None
+    """Spark itself: planning, tasks, sources and sinks. None where the system does not tell."""
     driver_s: float
     """The Python process of the driver: controller and monitor, and whatever else runs there."""
 
@@ -64,12 +64,15 @@ class SparkEngine:
         self.states = {operator.name: OperatorState() for operator in self.pipeline.operators}
         self.paths = monitors(self.pipeline.paths, self.pipeline.requirements)
         self.allocation = self.pipeline.most
+        self._tasks: int | None = None
+        """As ordered; None as long as nobody has."""
         self.observed_s = 0.0
         self._began_us = time_ns() // 1000
         self._started = {name: self._usage(name) for name in self.states}
         for name, state in self.states.items():
             state.usage = self._started[name]
-            if (last := self._last(name)) is not None:
+            # What was completed before anybody looked: in the warm-up, or by a run that this one continues.
+            if (last := running.queries[name].last) is not None:
                 state.last, state.completed = last, running.inputs[name].completed(last)
                 state.arrived = state.completed
         self._java = java_pid(running.spark.sparkContext)
@@ -78,19 +81,21 @@ class SparkEngine:
     def apply(self, allocation: Allocation) -> None:
         """A share is in force at once, a number of tasks from the operator's next micro-batch on.
 
-        On a cluster, executors come and go with the tasks.
+        On a cluster, executors come with the tasks, and go when they have not been wanted for a while.
         """
         for name, resources in allocation.items():
             self.running.shares.set_share(name, resources.cores)
             if resources.replicas != self.allocation[name].replicas:
                 self.running.order_tasks(name, resources.replicas)
-        self.executors.for_tasks(sum(resources.replicas for resources in allocation.values()))
-        self.allocation = allocation
+        self.allocation, self._tasks = allocation, sum(resources.replicas for resources in allocation.values())
+        self.executors.follow(self._tasks)
 
     def observe(self, time_s: float) -> Observation:
         """Everything since the last call."""
         interval_s, self.observed_s = time_s - self.observed_s, time_s
         fault = self._read(time_s)
+        if self._tasks is not None:
+            self.executors.follow(self._tasks)  # those that are wanted no more go in the end
         return Observation(
             time_s=time_s,
             interval_s=interval_s,
@@ -106,7 +111,8 @@ class SparkEngine:
     def cpu(self) -> EngineCpu:
         """What is spent outside the operators."""
         now, start = self._cpu_now(), self._cpu_start
-        return EngineCpu(now.java_s - start.java_s, now.driver_s - start.driver_s)
+        java_s = None if now.java_s is None or start.java_s is None else now.java_s - start.java_s
+        return EngineCpu(java_s, now.driver_s - start.driver_s)
 
     def used(self, operator: str) -> CpuUsage:
         """By its workers since the start; all 0 where nothing is measured."""
@@ -126,11 +132,11 @@ class SparkEngine:
             if state.last is not None and progress.batch <= state.last.batch:
                 continue  # it is known: it ended while this began to listen
             try:
-                state.completed = self.running.inputs[progress.query].completed(progress)
+                state.completed = self.running.inputs[progress.query].completed(progress.done)
             except (KeyError, TypeError, ValueError):
                 fault = f"{progress.query} reports offsets that make no sense"
                 continue
-            state.last, state.heard_s = progress, time_s
+            state.last, state.heard_s = progress.done, time_s
             stamps = self.running.stamps(progress)
             state.new.append((progress, stamps.rows))
             if not stamps.rows:
@@ -181,11 +187,6 @@ class SparkEngine:
     def _usage(self, operator: str) -> CpuUsage:
         return self.running.shares.usage(operator) or NO_USAGE
 
-    def _last(self, operator: str) -> Progress | None:
-        """What was completed before anybody looked: of the warm-up, or of a run that goes on."""
-        last = self.running.queries[operator].running.lastProgress
-        return None if last is None else Progress.parsed(last.json)
-
     def _silent(self, time_s: float) -> str:
         for name, state in self.states.items():
             if state.arrived == state.completed:
@@ -205,7 +206,13 @@ def java_pid(context: SparkContext) -> int:
     return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
-def java_cpu_s(pid: int) -> float:
-    """CPU seconds of that process so far, without the Python workers, which are processes of their own."""
-    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+def java_cpu_s(pid: int, processes: Path = PROCESSES) -> float | None:
+    """CPU seconds of that process so far, without the Python workers, which are processes of their own.
+
+    None where the system shows no processes as files, as macOS.
+    """
+    try:
+        ticks = (processes / str(pid) / "stat").read_text().rpartition(")")[2].split()[11:13]
+    except OSError:
+        return None
+    return sum(map(int, ticks)) / TICKS_PER_S

@@ -6,7 +6,11 @@ in as many executors as hold them.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from math import ceil
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +18,38 @@ if TYPE_CHECKING:
 
 LEAST = 1
 """Without an executor nothing would run, and nothing would tell that it does not."""
+
+
+HOLD_S = 60.0
+"""So long an executor is kept that is wanted no more. A new one takes seconds to start and to load what workers need,
+and one that ends has its tasks run again: that must not happen with every change of a plan. Spark's own dynamic
+allocation waits as long (``spark.dynamicAllocation.executorIdleTimeout``)."""
+
+
+@dataclass
+class Highest:
+    """The highest of the values that were put in during the last so many seconds.
+
+    >>> times_s = iter([0.0, 1.0, 60.5, 61.5])
+    >>> highest = Highest(60.0, lambda: next(times_s))
+    >>> [highest.of(value) for value in (3, 5, 2, 1)]
+    [3, 5, 5, 2]
+    """
+
+    length_s: float
+    now_s: Callable[[], float] = monotonic
+    _falling: deque[tuple[float, int]] = field(default_factory=deque)
+    """Those that may still become the highest, with their times; each is higher than those after it."""
+
+    def of(self, value: int) -> int:
+        """This one included."""
+        now_s = self.now_s()
+        while self._falling and self._falling[-1][1] <= value:
+            self._falling.pop()
+        self._falling.append((now_s, value))
+        while self._falling[0][0] < now_s - self.length_s:
+            self._falling.popleft()
+        return self._falling[0][1]
 
 
 class Executors:
@@ -26,6 +62,8 @@ class Executors:
         self.cores = int(context.getConf().get("spark.executor.cores") or 1)
         self.supported = not self._context.isLocal()
         """Local masters have none: tasks run in the driver. False also where a cluster has refused."""
+        self._highest = Highest(HOLD_S)
+        self._asked = self._highest.of(len(self.running)) if self.supported else 0
 
     @property
     def running(self) -> tuple[str, ...]:
@@ -37,6 +75,12 @@ class Executors:
         """As many as it takes to run so many tasks at the same time."""
         self.wanted(ceil(tasks / self.cores))
 
+    def follow(self, tasks: int) -> None:
+        """The same for a plan that changes often: more at once, fewer when they have not been wanted for a while."""
+        number = self._highest.of(ceil(tasks / self.cores))
+        if number != self._asked:
+            self.wanted(number)
+
     def wanted(self, number: int) -> None:
         """So many from now on, as far as the cluster has them; never fewer than one.
 
@@ -44,6 +88,8 @@ class Executors:
         """
         if not self.supported:
             return
+        self._asked, self._highest = number, Highest(HOLD_S)
+        self._highest.of(number)
         number, running = max(number, LEAST), self.running
         nowhere = self._jvm.PythonUtils.toScalaMap({})
         self.supported = bool(self._context.requestTotalExecutors(number, 0, nowhere))

@@ -6,9 +6,10 @@ Every input stamps its rows: ``arrival_us`` says when they arrived at the source
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
-from time import time_ns
+from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -18,31 +19,45 @@ from mead.spark.log import StreamLog
 from mead.spark.log_source import LogDataSource
 from mead.spark.operators import OperatorError, struct
 from mead.spark.probe import STAMP
-from mead.spark.progress import Progress
+from mead.spark.progress import Done
 from mead.spark.trace_source import TraceDataSource, times_us
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from mead.spark.rabbitmq_source import Tail
+
+ASKED_S, ASKED_AGAIN_S = 0.5, 5.0
+"""So long the controller waits for an answer of a broker, and so long it then does not ask again."""
+
 
 class Input(Protocol):
     """One stream, read by one operator."""
 
+    @property
+    def warm_up(self) -> Path | None:
+        """A file that is there as long as the stream is to warm up; None for a stream that takes its own course."""
+        return None
+
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
-        """Open it. The file ``tasks`` says how many tasks are to read it; 0 lets nothing more in."""
+        """Open it. The file ``tasks`` says how many tasks are to read it, unless that is Spark's to decide."""
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
         """What reads it inside a worker, and the columns that it reads; None if only Spark can."""
 
-    def completed(self, progress: Progress) -> int:
+    def completed(self, done: Done) -> int:
         """Rows that are done after this micro-batch, since the beginning of the stream."""
 
-    def arrived(self, last: Progress | None) -> int | None:
+    def arrived(self, last: Done | None) -> int | None:
         """Rows that have come since the beginning of the stream; None if that cannot be known."""
+
+    def close(self) -> None:
+        """Nobody asks any more. Most inputs hold nothing that would have to be let go."""
+        return
 
 
 @dataclass(frozen=True)
-class TraceInput:
+class TraceInput(Input):
     """A trace that is played by the wall clock."""
 
     path: Path
@@ -73,11 +88,11 @@ class TraceInput:
         }
         return {option: str(value) for option, value in given.items() if value is not None}
 
-    def completed(self, progress: Progress) -> int:
+    def completed(self, done: Done) -> int:
         """By offset."""
-        return int(progress.end_offset["count"])
+        return int(done.end_offset["count"])
 
-    def arrived(self, last: Progress | None) -> int | None:
+    def arrived(self, last: Done | None) -> int | None:
         """All whose time has come, since the query has begun."""
         if last is None:
             return 0
@@ -87,7 +102,7 @@ class TraceInput:
 
 
 @dataclass(frozen=True)
-class LogInput:
+class LogInput(Input):
     """The embedded log that another operator writes."""
 
     folder: Path
@@ -110,24 +125,26 @@ class LogInput:
         self._log.register(self.consumer)
         return {"path": str(self.folder), "schema": self.schema, "consumer": self.consumer, "tasks": str(tasks)}
 
-    def completed(self, progress: Progress) -> int:
+    def completed(self, done: Done) -> int:
         """By offset."""
-        return int(progress.end_offset["rows"])
+        return int(done.end_offset["rows"])
 
-    def arrived(self, last: Progress | None) -> int | None:
+    def arrived(self, last: Done | None) -> int | None:
         """All that has been committed."""
         del last
         return self._log.end
 
 
-@dataclass(frozen=True)
-class RabbitMQInput:
+@dataclass
+class RabbitMQInput(Input):
     """A RabbitMQ stream."""
 
     options: Mapping[str, str]
     """As of the data source."""
-    _bell: list[Any] = field(default_factory=list, repr=False, compare=False)
-    """The reader that is asked for the end of the stream, once there is one."""
+    now_s: Callable[[], float] = field(default=monotonic, repr=False)
+    _tail: Tail | None = field(default=None, repr=False)
+    """What asks for the end of the stream, on a connection of its own, once somebody wants to know."""
+    _silent_until_s: float = field(default=-inf, repr=False)
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it."""
@@ -141,33 +158,49 @@ class RabbitMQInput:
 
         return _reader(RabbitDataSource, {**self.options, "tasks": str(tasks)})
 
-    def completed(self, progress: Progress) -> int:
+    def completed(self, done: Done) -> int:
         """By offset, which is the broker's."""
-        return offset_sum(progress.end_offset)
+        return offset_sum(done.end_offset)
 
-    def arrived(self, last: Progress | None) -> int | None:
-        """What the broker says, asked on a connection of its own; None while it does not answer."""
-        if last is None:
+    def arrived(self, last: Done | None) -> int | None:
+        """What the broker says; None while it does not answer.
+
+        The controller asks, and has other things to do: a broker that has not answered is left alone for a while.
+        """
+        if last is None or self.now_s() < self._silent_until_s:
             return None
         from mead.spark.rabbitmq_connection import RabbitError  # noqa: PLC0415 - as above
         from mead.spark.rabbitmq_place import Place  # noqa: PLC0415
         from mead.spark.rabbitmq_source import Tail  # noqa: PLC0415
 
-        if not self._bell:
-            self._bell.append(Tail(Place.of(dict(self.options))))
         try:
-            return int(self._bell[0].end(self.completed(last)))
+            if self._tail is None:
+                self._tail = Tail(replace(Place.of(self.options), answer_s=ASKED_S, reconnect_s=0.0))
+            return self._tail.end(self.completed(last))
         except RabbitError:
+            self.close()
+            self._silent_until_s = self.now_s() + ASKED_AGAIN_S
             return None
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._tail is not None:
+            self._tail.close()
+        self._tail = None
 
 
 @dataclass
-class ForeignInput:
-    """Any streaming DataFrame: files, sockets, rates, Kafka. How much waits is known where the source tells (Kafka)."""
+class ForeignInput(Input):
+    """Any streaming DataFrame: files, sockets, rates, Kafka. How much waits is known where the source tells (Kafka).
+
+    It is read by as many tasks as Spark makes of it: such a stream cannot be told the number.
+    """
 
     open: Callable[[SparkSession, Path], DataFrame]
     """Makes the stream; its rows have ``arrival_us``."""
     _completed: int = 0
+    _last: int = -1
+    """The last micro-batch that was added."""
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it."""
@@ -179,14 +212,18 @@ class ForeignInput:
         del tasks
         return None
 
-    def completed(self, progress: Progress) -> int:
-        """Added up, for its offsets need not be numbers of rows."""
-        self._completed += progress.rows
+    def completed(self, done: Done) -> int:
+        """Added up, each micro-batch once, for its offsets need not be numbers of rows.
+
+        What was done before anybody looked is not among them.
+        """
+        if done.batch > self._last:
+            self._completed, self._last = self._completed + done.rows, done.batch
         return self._completed
 
-    def arrived(self, last: Progress | None) -> int | None:
-        """What is done and what the source says is still there."""
-        if last is None or last.latest_offset is None:
+    def arrived(self, last: Done | None) -> int | None:
+        """What is done and what the source says is still there: Kafka does, by topic and partition."""
+        if last is None or not last.latest_offset or not all(isinstance(o, dict) for o in last.latest_offset.values()):
             return None
         waiting = offset_sum(last.latest_offset) - offset_sum(last.end_offset)
         return self._completed + max(waiting, 0)

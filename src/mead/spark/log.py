@@ -14,7 +14,7 @@ import fcntl
 import json
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,10 +46,14 @@ class Written:
 class Entry:
     """One file of a committed batch; its rows have the offsets from ``first`` on."""
 
-    batch: int
     file: str
     first: int
     rows: int
+
+    @property
+    def end(self) -> int:
+        """The offset after its last row."""
+        return self.first + self.rows
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class StreamLog:
     def end(self) -> int:
         """The offset of the next row that will be written."""
         self._catch_up()
-        return self._entries[-1].first + self._entries[-1].rows if self._entries else 0
+        return self._entries[-1].end if self._entries else 0
 
     @property
     def start(self) -> int:
@@ -93,7 +97,7 @@ class StreamLog:
         return self._notes.pop(batch, [])
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Written:
-        """Put rows into a new file. They are not part of the log before ``commit``. Without rows there is no file."""
+        """Put rows into a new file; `log_sink` makes it part of the log. Without rows there is no file."""
         (self.folder / DATA).mkdir(parents=True, exist_ok=True)
         name, rows = f"{uuid4().hex}.arrow", 0
         with pa.OSFile(str(self.folder / DATA / name), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
@@ -104,17 +108,6 @@ class StreamLog:
             (self.folder / DATA / name).unlink()
         return Written(name, rows)
 
-    def commit(self, batch: int, written: Sequence[Written]) -> None:
-        """Make files part of the log, all or none. A batch that is in it already changes nothing."""
-        with self._locked() as index:
-            written = [one for one in written if one.rows]
-            if batch > self._last:
-                self._check_there(written)
-                if os.fstat(index).st_size > self._read:  # a line that was cut off by a crash
-                    os.ftruncate(index, self._read)
-                os.write(index, _line(batch, [(w.file, w.rows, None) for w in written]))
-        self.abort(written)
-
     def repair(self) -> int:
         """Before the only writer starts: remove what a crash has left. The number of the last batch, or -1."""
         with self._locked() as index:
@@ -124,14 +117,6 @@ class StreamLog:
                 if file.name not in committed:
                     file.unlink(missing_ok=True)
             return self._last
-
-    def abort(self, written: Sequence[Written]) -> None:
-        """Remove files that have not become part of the log. A query may be stopped just after they have."""
-        with self._locked():
-            committed = {entry.file for entry in self._entries}
-            for one in written:
-                if one.file not in committed:
-                    (self.folder / DATA / one.file).unlink(missing_ok=True)
 
     def pieces(self, start: int, end: int, tasks: int) -> list[list[Extent]]:
         """The rows from one offset to another, for as many tasks: the same number for each, as far as that goes."""
@@ -151,23 +136,30 @@ class StreamLog:
 
     def register(self, consumer: str) -> None:
         """Keep rows for a consumer from now on, until it says that it needs them no more."""
-        (self.folder / CONSUMERS).mkdir(parents=True, exist_ok=True)
-        if not (self.folder / CONSUMERS / consumer).exists():
-            put_number(self.folder / CONSUMERS / consumer, self.start)
+        with self._locked():
+            (self.folder / CONSUMERS).mkdir(exist_ok=True)
+            if not (self.folder / CONSUMERS / consumer).exists():
+                put_number(self.folder / CONSUMERS / consumer, self.start)
 
     def consumed(self, consumer: str, end: int) -> None:
-        """A consumer will not ask for rows below ``end`` again. Files that nobody needs are removed."""
-        put_number(self.folder / CONSUMERS / consumer, end)
-        consumers = [path for path in (self.folder / CONSUMERS).iterdir() if not path.name.startswith(".")]
-        below = min(number_in(path, missing=0) for path in consumers)
-        self._catch_up()
-        gone = [entry for entry in self._entries if entry.first + entry.rows <= below]
-        if not gone:
-            return
-        put_number(self.folder / START, gone[-1].first + gone[-1].rows)  # from now on nobody asks for them
-        for entry in gone:
-            (self.folder / DATA / entry.file).unlink(missing_ok=True)
-        del self._entries[: len(gone) - 1]  # the last one tells where the next begins
+        """A consumer will not ask for rows below ``end`` again. Files that nobody needs are removed.
+
+        Consumers are processes of their own. Without the lock, one that looked before another would put the start
+        back to where files are already gone.
+        """
+        with self._locked():
+            put_number(self.folder / CONSUMERS / consumer, end)
+            consumers = [path for path in (self.folder / CONSUMERS).iterdir() if not path.name.startswith(".")]
+            below = min(number_in(path, missing=0) for path in consumers)
+            gone = self._entries[self._before(self.start) : self._before(below)]
+            if gone:
+                put_number(self.folder / START, gone[-1].end)  # from now on nobody asks for them
+            for entry in gone:
+                (self.folder / DATA / entry.file).unlink(missing_ok=True)
+
+    def _before(self, offset: int) -> int:
+        """How many of the entries end there, or earlier."""
+        return bisect_right(self._entries, offset, key=lambda entry: entry.end)
 
     def _between(self, start: int, end: int) -> list[Extent]:
         found = []
@@ -198,13 +190,9 @@ class StreamLog:
                 self._notes[batch] = [note for _, _, note in files if note is not None]
             for file, rows, _ in files:
                 if rows:
-                    last = self._entries[-1] if self._entries else Entry(-1, "", 0, 0)
-                    self._entries.append(Entry(batch, file, last.first + last.rows, rows))
-
-    def _check_there(self, written: Sequence[Written]) -> None:
-        gone = [one.file for one in written if not (self.folder / DATA / one.file).exists()]
-        if gone:
-            raise LogError(f"{self.folder}: {', '.join(gone)} were removed before their batch was committed")
+                    self._entries.append(Entry(file, self._entries[-1].end if self._entries else 0, rows))
+        # What is gone is forgotten, whoever has removed it. The last entry stays: it tells where the next begins.
+        del self._entries[: min(self._before(self.start), len(self._entries) - 1)]
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
@@ -218,11 +206,6 @@ class StreamLog:
         finally:
             os.close(index)
             self._catch_up()
-
-
-def _line(batch: int, files: list[tuple[str, int, Any]]) -> bytes:
-    content = json.dumps([batch, files], separators=(",", ":")).encode()
-    return b"%08x %s\n" % (crc32(content), content)
 
 
 def _content(line: bytes) -> tuple[int, list[tuple[str, int, Any]]] | None:

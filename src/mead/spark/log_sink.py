@@ -79,6 +79,12 @@ public class LogSink implements StreamSinkProvider {
             if (batch <= last) {
                 return;
             }
+            if (batch > last + 1) {
+                throw new IllegalStateException(
+                    index + " ends with batch " + last + ", and batch " + batch + " was to be added: what came between "
+                        + "is lost. Start again in a new folder"
+                );
+            }
             StringBuilder content = new StringBuilder("[").append(batch).append(",[");
             for (int i = 0; i < rows.length; i++) {
                 content.append(i > 0 ? ",[" : "[").append('"').append(rows[i].getUTF8String(0)).append('"');
@@ -111,7 +117,10 @@ public class LogSink implements StreamSinkProvider {
     }
 }
 """
-"""Writes the same lines as `log`. A batch that comes again after a restart is worked on again, and not committed."""
+"""Writes the lines that `log` reads. A batch that comes again after a restart is worked on again, and not committed.
+
+Spark numbers batches without gaps. A gap means that the index has lost lines that the checkpoint counts as done, as a
+crash of the machine may leave it, or a folder that was put together from two."""
 
 
 def into_log(output: DataFrame, folder: Path) -> DataStreamWriter:
@@ -119,10 +128,12 @@ def into_log(output: DataFrame, folder: Path) -> DataStreamWriter:
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - loads PySpark
 
     folder = folder.resolve()  # whatever folder Java and the workers were started in
-    log, schema = StreamLog(folder), to_arrow_schema(output.schema)
+    # Whoever reads the log is told names and types of its columns, and not whether they may hold nulls.
+    log, columns = StreamLog(folder), to_arrow_schema(output.schema)
+    schema = pa.schema([(column.name, column.type) for column in columns])
 
     def written(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        file = log.write(batches, schema)
+        file = log.write((pa.RecordBatch.from_arrays(some.columns, schema=schema) for some in batches), schema)
         yield pa.record_batch({"file": [file.file], "rows": [file.rows], "note": ["null"]})
 
     return committed(output.mapInArrow(written, WRITTEN), folder)

@@ -60,6 +60,18 @@ ENGINE_STEPS = ("latestOffset", "getBatch", "queryPlanning", "walCommit")
 
 
 @dataclass(frozen=True, eq=False)
+class Done:
+    """A micro-batch that is over: how far it has read its only source."""
+
+    batch: int
+    end_offset: Mapping[str, Any]
+    latest_offset: Mapping[str, Any] | None = None
+    """Where the source ended then, if it has said so."""
+    rows: int = 0
+    """As Spark counts them; 0 where only the checkpoint tells of the micro-batch."""
+
+
+@dataclass(frozen=True, eq=False)
 class Progress:
     """One micro-batch, when it was over."""
 
@@ -80,6 +92,11 @@ class Progress:
     latest_offset: Mapping[str, Any] | None
     observed: Mapping[str, Any]
     """What was aggregated on the way, by the name of the observation and of the aggregate."""
+
+    @property
+    def done(self) -> Done:
+        """What inputs need to know of it."""
+        return Done(self.batch, self.end_offset, self.latest_offset, self.rows)
 
     @classmethod
     def parsed(cls, message: str) -> Progress:
@@ -107,8 +124,8 @@ class Progress:
             started_us=started_us,
             done_us=started_us + 1000 * before_ms,
             took_s=durations.get("triggerExecution", before_ms) / 1e3,
-            end_offset=_offset(source.get("endOffset")),
-            latest_offset=_offset(source.get("latestOffset")) or None,
+            end_offset=offset(source.get("endOffset")),
+            latest_offset=offset(source.get("latestOffset")) or None,
             observed=said.get("observedMetrics") or {},
         )
 
@@ -145,6 +162,6 @@ class ProgressQueue:
         self._streams.removeListener(self._queue)
 
 
-def _offset(value: Any) -> Mapping[str, Any]:
+def offset(value: Any) -> Mapping[str, Any]:
     """Sources write their offsets as they like; those of ours, and Kafka's, are objects."""
     return value if isinstance(value, dict) else {}

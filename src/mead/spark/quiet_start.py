@@ -6,11 +6,40 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from tempfile import TemporaryFile
+from threading import Thread
+
+KEPT_BYTES = 64 * 1024
+"""Of what is printed, from its beginning: what goes wrong first is told first."""
+
+LAST_WORDS_S = 1.0
+"""So long the words of a Java machine that has ended are waited for."""
 
 
 class SparkStartError(RuntimeError):
     """Spark did not start. The message is the first complaint that was printed."""
+
+
+class Unseen:
+    """Takes in what others print, for as long as they live, and keeps only its beginning.
+
+    A file would grow without end in a run that has none.
+    """
+
+    def __init__(self) -> None:
+        self.said = b""
+        self._from, self.into = os.pipe()
+        self._reader = Thread(target=self._read, name="mead-unseen", daemon=True)
+        self._reader.start()
+
+    def lines(self) -> list[str]:
+        """What was kept."""
+        self._reader.join(LAST_WORDS_S)
+        return self.said.decode(errors="replace").splitlines()
+
+    def _read(self) -> None:
+        with os.fdopen(self._from, "rb", buffering=0) as words:
+            while some := words.read(KEPT_BYTES):
+                self.said += some[: KEPT_BYTES - len(self.said)]
 
 
 @contextmanager
@@ -21,19 +50,26 @@ def quiet_start() -> Iterator[None]:
     """
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 - takes a second
 
+    unseen = Unseen()
+    try:
+        with _standard_error(unseen.into):
+            yield
+    except PySparkRuntimeError as error:
+        # The first complaint; what the scripts around Java say after it are consequences.
+        complaints = (line for line in unseen.lines() if line.strip() and not line.startswith("WARNING"))
+        raise SparkStartError(next(complaints, str(error))) from error
+
+
+@contextmanager
+def _standard_error(into: int) -> Iterator[None]:
+    """Goes there meanwhile; that file is closed here, and open only in what was started inside."""
     sys.stderr.flush()
     ours = os.dup(2)
-    with TemporaryFile() as unseen:
-        os.dup2(unseen.fileno(), 2)
-        try:
-            yield
-        except PySparkRuntimeError as error:
-            unseen.seek(0)
-            said = unseen.read().decode(errors="replace").splitlines()
-            # The first complaint; what the scripts around Java say after it are consequences.
-            first = next((line for line in said if line.strip() and not line.startswith("WARNING")), str(error))
-            raise SparkStartError(first) from error
-        finally:
-            sys.stderr.flush()
-            os.dup2(ours, 2)
-            os.close(ours)
+    os.dup2(into, 2)
+    os.close(into)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(ours, 2)
+        os.close(ours)

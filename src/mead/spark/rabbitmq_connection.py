@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 ANSWER_S = 30.0
-"""A broker that has not answered by then does not count as working."""
+"""A broker that has not answered by then does not count as working, unless somebody is in a hurry."""
 
 
 class RabbitError(Exception):
@@ -27,14 +27,14 @@ class UnreachableError(RabbitError):
 class Connection:
     """One connection, open from the start. Whoever waits on it does its work."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
         pika = _pika()
         logging.getLogger("pika").setLevel(logging.CRITICAL)  # what fails is told once, by the error that is raised
-        self.place = _without_password(url)
+        self.place, self.answer_s = _without_password(url), answer_s
         self._opened = False
         self._lost: BaseException | None = None
         self._connection = pika.SelectConnection(
-            _parameters(pika, url),
+            _parameters(pika, url, answer_s),
             on_open_callback=self._on_open,
             on_open_error_callback=self._on_lost,
             on_close_callback=self._on_lost,
@@ -110,9 +110,10 @@ class Channel:
         getattr(self.raw, method)(callback=self._answers.append, **arguments)
         return self._answer(method)
 
-    def wait(self, done: Callable[[], bool], timeout_s: float = ANSWER_S) -> bool:
-        """Work until something is the case; False if it is not by then."""
-        reached = self.connection.wait(lambda: done() or self._closed is not None, timeout_s)
+    def wait(self, done: Callable[[], bool], timeout_s: float | None = None) -> bool:
+        """Work until something is the case; False if it is not by then, or when an answer is overdue."""
+        limit_s = self.connection.answer_s if timeout_s is None else timeout_s
+        reached = self.connection.wait(lambda: done() or self._closed is not None, limit_s)
         if self._closed is not None:
             raise refusal(self._closed, self.connection.place)
         return reached
@@ -124,7 +125,9 @@ class Channel:
 
     def _answer(self, what: str) -> Any:
         if not self.wait(lambda: bool(self._answers)):
-            raise UnreachableError(f"{self.connection.place}: no answer to {what} within {ANSWER_S:g} s")
+            raise UnreachableError(
+                f"{self.connection.place}: no answer to {what} within {self.connection.answer_s:g} s"
+            )
         return self._answers.pop()
 
     def _on_closed(self, _: object, reason: BaseException) -> None:
@@ -160,14 +163,18 @@ def _explained(reason: BaseException, place: str) -> RabbitError:
     )
 
 
-def _parameters(pika: Any, url: str) -> Any:
+def _parameters(pika: Any, url: str, answer_s: float) -> Any:
+    """With these, pika gives up by itself when it is not connected by then, and lets go of what it has opened."""
     form = "write it as amqp://user:password@host:5672/"
     if urlsplit(url).scheme not in {"amqp", "amqps"}:
         raise RabbitError(f"{_without_password(url)} is no url of RabbitMQ: {form}")
     try:
-        return pika.URLParameters(url)
+        parameters = pika.URLParameters(url)
     except (ValueError, TypeError) as error:
         raise RabbitError(f"{_without_password(url)} is no url of RabbitMQ ({error}): {form}") from None
+    parameters.socket_timeout = min(parameters.socket_timeout, answer_s)
+    parameters.stack_timeout = min(parameters.stack_timeout, answer_s)
+    return parameters
 
 
 def _without_password(url: str) -> str:

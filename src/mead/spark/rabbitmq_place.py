@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import local
 
-from mead.spark.rabbitmq_connection import Connection, RabbitError
+from mead.spark.rabbitmq_connection import ANSWER_S, Connection, RabbitError
 from mead.spark.rabbitmq_stream import Retention, Stream
 
 FORMAT = "mead-rabbitmq"
@@ -29,6 +29,8 @@ class Place:
     retention: Retention = field(default_factory=Retention)
     reconnect_s: float = 60.0
     """How long a broker is waited for that has been there before."""
+    answer_s: float = ANSWER_S
+    """How long an answer to one question is waited for."""
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Place:
@@ -48,7 +50,7 @@ class Place:
 
     def open(self) -> Stream:
         """Through a new connection. The stream is there, or is made."""
-        connection = Connection(self.url)
+        connection = Connection(self.url, self.answer_s)
         stream = Stream(connection, self.stream)
         try:
             if self.create:

@@ -93,9 +93,9 @@ class RabbitReader(DataSourceStreamReader):
         return {"offset": stream.end() if self.from_end else stream.first() or 0}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """All there is; nothing more while no tasks are ordered."""
+        """All there is."""
         del limit
-        return {"offset": self._followed().end(start["offset"])} if ordered_tasks(self.tasks) else start
+        return {"offset": self._followed().end(start["offset"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """As many as there are to be tasks, each with as many offsets."""
@@ -182,7 +182,7 @@ class Tail:
             elif not self._bell.messages:
                 return
             self._bell.channel.close()
-        end = stream.end(RECOVERY_S if known else EMPTY_S)
+        end = stream.end(min(RECOVERY_S, self.place.answer_s) if known else EMPTY_S)
         if end < known:
             raise DataLossError(
                 f"{stream.connection.place}: stream {stream.name} ends at offset {end}, but was read up to {known} "
@@ -196,7 +196,7 @@ class Tail:
         self.close()
         self._tried_s = monotonic()
         self._lost_s = self._lost_s or self._tried_s
-        return reached and self._tried_s - self._lost_s <= self.place.reconnect_s
+        return reached and self._tried_s - self._lost_s < self.place.reconnect_s
 
 
 def rows(messages: Sequence[Message], value: str) -> pa.RecordBatch:

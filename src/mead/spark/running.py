@@ -6,11 +6,12 @@ operators, the orders for the number of tasks, and the results.
 
 from __future__ import annotations
 
-import contextlib
-import json
-import re
+import os
+import signal
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from pyspark.errors import AnalysisException
 
 from mead.execute.shares import ShareManager
 from mead.knowledge.pipeline import Pipeline
+from mead.spark.checkpoint import last_done
 from mead.spark.in_place import InPlace
 from mead.spark.in_place import source as in_place
 from mead.spark.inputs import Input, LogInput, check_stamped
@@ -27,15 +29,18 @@ from mead.spark.log_sink import committed, into_log
 from mead.spark.operators import OnBatches, OperatorError, Work, arrow_schema, struct
 from mead.spark.probe import Stamps, probed
 from mead.spark.progress import Progress
-from mead.spark.tasks import PAUSED, order_tasks
-from mead.spark.workers import own_workers
+from mead.spark.query import Query, cause
+from mead.spark.tasks import order_tasks
+from mead.spark.workers import own_workers, started_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS = "streams", "checkpoints", "tasks", "stamps", "results"
 WARM_UP = "warm-up"
+"""The file in the folder of a run for a source that can warm up."""
+
 WARM_BATCHES, WARM_S = 40, 10.0
 """After so many micro-batches of an operator its speed is more or less that of every day; or, where they are far
 between, after so many seconds."""
@@ -43,25 +48,11 @@ between, after so many seconds."""
 LANDING_S = 10
 """Results become Parquet files at this interval; at that of micro-batches there would be thousands of them."""
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
-"""Before a query that has failed is started again: the first time, and at most if it fails again and again."""
-
 CALM_S = 60.0
 """A query that has run so long has recovered."""
 
-ERROR_LINE = re.compile(r"(\w+\.)*\w*(Error|Exception)\b(?!.*\.java)")
-"""How the last line of a traceback begins."""
-
-
-@dataclass
-class Query:
-    """One query, and how often it had to be started."""
-
-    running: StreamingQuery
-    started_s: float
-    failures: int = 0
-    waits_until_s: float | None = None
-    """While it is down: when it is started again."""
+MOST_RESTARTS = 1000
+"""The last so many are remembered: a query may fail for ever in a run that has no end."""
 
 
 @dataclass
@@ -76,7 +67,7 @@ class RunningPipeline:
     shares: ShareManager
     inputs: dict[str, Input] = field(default_factory=dict)
     queries: dict[str, Query] = field(default_factory=dict)
-    restarts: list[str] = field(default_factory=list)
+    restarts: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_RESTARTS))
     """What failed and was started again, with the reason, oldest first."""
     _schemas: dict[str, str] = field(default_factory=dict)
     _logs: dict[str, StreamLog] = field(default_factory=dict)
@@ -106,25 +97,34 @@ class RunningPipeline:
         inner = {edge.source for edge in self.pipeline.edges}
         return tuple(o.name for o in self.pipeline.operators if o.name not in inner)
 
+    @property
+    def landings(self) -> dict[str, str]:
+        """Queries that move results into Parquet files, with the operators whose results these are."""
+        return {f"{operator}.{RESULTS}": operator for operator in self.sinks}
+
     def predecessors(self, operator: str) -> list[str]:
         """Whose output it reads."""
         return [edge.source for edge in self.pipeline.edges if edge.target == operator]
 
     def start(self) -> None:
-        """All queries, in the order of the flow: the schema of one is known when its predecessor has been built.
+        """All queries. Every schema and every function is checked before the first of them starts.
 
-        A source that can warm up does so until ``begin``.
+        They are built in the order of the flow: the schema of one is known when its predecessor has been built. A
+        source that can warm up does so until ``begin``, unless the run goes on where one before it has been.
         """
         for kind in (STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS):
             (self.folder / kind).mkdir(parents=True, exist_ok=True)
-        (self.folder / WARM_UP).touch()
+        if self.source.warm_up is not None and last_done(self._checkpoint(self.pipeline.order[0])) is None:
+            self.source.warm_up.touch()
         for operator in self.pipeline.order:
             self.order_tasks(operator, self.pipeline.most[operator].replicas)
             self._logs[operator] = StreamLog(self.folder / STREAMS / operator, keep_notes=True)
-            self.queries[operator] = Query(self._started(operator), time.monotonic())
-        for operator in self.sinks:
-            order_tasks(self._tasks(f"{operator}.{RESULTS}"), 1)
-            self.queries[f"{operator}.{RESULTS}"] = Query(self._landing(operator), time.monotonic())
+        for landing in self.landings:
+            self.order_tasks(landing, 1)
+        writers = {name: self._writer(name) for name in (*self.pipeline.order, *self.landings)}
+        for name, writer in writers.items():
+            self.queries[name] = Query(writer.start(), self._checkpoint(name))
+            self.queries[name].await_source()
 
     def stamps(self, progress: Progress) -> Stamps:
         """Of the rows of a micro-batch: noted by its tasks beside their files, or aggregated by Spark on the way."""
@@ -134,94 +134,106 @@ class RunningPipeline:
         return Stamps.merged([Stamps.noted(note, self.folder / STAMPS) for note in notes])
 
     def begin(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
-        """Wait until every operator is warm, but no longer than the limit; then let the stream take its course."""
-        until_s = time.monotonic() + limit_s
-        for operator in self.pipeline.order:
-            batches = self.pipeline.operator(operator).batches
+        """Wait until every operator is warm, but no longer than the limit; then let the stream take its course.
+
+        Only where the source warms up: others take their course from the start.
+        """
+        until_s, warm_up = time.monotonic() + limit_s, self.source.warm_up
+        for operator in self.pipeline.order if warm_up is not None and warm_up.exists() else ():
+            batches, query = self.pipeline.operator(operator).batches, self.queries[operator]
             enough = (
                 WARM_BATCHES if not batches or not batches.trigger_s else min(WARM_BATCHES, WARM_S / batches.trigger_s)
             )
-            while (done := _batches(self.queries[operator].running)) < enough and time.monotonic() < until_s:
+            while (done := query.last.batch + 1 if query.last else 0) < enough and time.monotonic() < until_s:
                 waiting(f"{operator} warms up, {done} of {enough:.0f} micro-batches")
                 self.revive()
                 time.sleep(0.1)
         for unread in (self.folder / STAMPS).iterdir():  # of the warm-up, or of a run that was killed
             unread.unlink(missing_ok=True)
-        (self.folder / WARM_UP).unlink(missing_ok=True)
+        if warm_up is not None:
+            warm_up.unlink(missing_ok=True)
 
-    def order_tasks(self, operator: str, tasks: int) -> None:
+    def order_tasks(self, query: str, tasks: int) -> None:
         """So many from its next micro-batch on."""
-        order_tasks(self._tasks(operator), tasks)
+        order_tasks(self.folder / TASKS / query, tasks)
 
     def revive(self) -> str:
         """Start what has failed, after a pause. What is down is said in one line; empty if nothing is."""
         now_s = time.monotonic()
         down = []
         for name, query in self.queries.items():
+            if query.ended:
+                continue
             if query.running.isActive:
                 if query.failures and now_s > query.started_s + CALM_S:
                     query.failures = 0
                 continue
             if query.waits_until_s is None:
-                query.failures += 1
-                query.waits_until_s = now_s + _pause_s(query.failures)
-                self.restarts.append(f"{name} failed and is started again: {_reason(query.running)}")
-            if now_s < query.waits_until_s:
+                query.failed(now_s)
+                self.restarts.append(f"{name} failed and is started again: {query.reason}")
+            if now_s < (query.waits_until_s or 0.0):
                 down.append(name)
                 continue
             try:
-                query.running = self._started(name) if name in self.work else self._landing(name.rpartition(".")[0])
+                query.running = self._writer(name).start()
             except Exception as error:  # noqa: BLE001 - the others go on, and this one is tried again
-                query.failures += 1
-                query.waits_until_s = now_s + _pause_s(query.failures)
+                query.failed(now_s)
                 self.restarts.append(f"{name} could not be started: {' '.join(str(error).split())[:300]}")
                 down.append(name)
             else:
                 query.waits_until_s, query.started_s = None, now_s
+                query.await_source()
         return f"{' and '.join(down)} is down and will be started again" if down else ""
 
     def drain(self, limit_s: float) -> bool:
         """Let no more in at the source, and wait until everything has gone through. False if it takes longer."""
         until_s = time.monotonic() + limit_s
-        for name in [*self.pipeline.order, *(f"{operator}.{RESULTS}" for operator in self.sinks)]:
-            query = self.queries[name]
-            if name in self.pipeline.order and not self.predecessors(name):
-                self._pause(name)
-            while not self._idle(name, query):
+        for name, query in self.queries.items():
+            first = name in self.work and not self.predecessors(name)
+            while not (query.end_after_this_batch() if first else self._caught_up(name)):
                 if time.monotonic() > until_s:
                     return False
                 self.revive()
                 time.sleep(0.02)
+            if first:
+                query.stop(until_s)
         return True
 
     def stop(self, limit_s: float = 10.0) -> None:
-        """Between micro-batches where that is possible within the limit: one that is stopped at work leaves noise."""
-        for name in self.queries:
-            self._pause(name)
+        """Between micro-batches where that is possible within the limit: one that is stopped at work leaves noise.
+
+        Then the Python processes of this run end. Another run in the same session has others, and these would idle.
+        """
+        for query in self.queries.values():
+            query.end_after_this_batch()
         until_s = time.monotonic() + limit_s
         for query in self.queries.values():
-            while query.running.isActive and query.running.status["isTriggerActive"] and time.monotonic() < until_s:
-                time.sleep(0.01)
-            with contextlib.suppress(Exception):  # it has failed in the meantime, or does not end in time
-                query.running.stop()
+            query.stop(until_s)
+        for source in self.inputs.values():
+            source.close()
+        for operator in self.pipeline.operators:
+            own = {*self.shares.processes(operator.name), *started_for(self.shares.group(operator.name))}
+            for pid in own:
+                with suppress(ProcessLookupError):  # it ends with its daemon
+                    os.kill(pid, signal.SIGTERM)
 
-    def _pause(self, name: str) -> None:
-        order_tasks(self._tasks(name), PAUSED)
-
-    def _idle(self, name: str, query: Query) -> bool:
+    def _caught_up(self, name: str) -> bool:
         """Nothing runs and nothing waits."""
-        if not query.running.isActive or query.running.status["isTriggerActive"]:
+        query, source = self.queries[name], self.inputs[name]
+        if not query.rests:
             return False
-        source, progress = self.inputs[name], query.running.lastProgress
-        if not isinstance(source, LogInput):
-            return True
-        done = json.loads(progress.sources[0].endOffset)["rows"] if progress else 0
-        return bool(done >= (source.arrived(None) or 0))
+        last = query.last
+        return (source.completed(last) if last else 0) >= (source.arrived(last) or 0)
 
-    def _started(self, operator: str) -> StreamingQuery:
-        """Its query. A function works in place, if its input can be read there."""
+    def _writer(self, name: str) -> DataStreamWriter:
+        """A query that has only to be started."""
+        writer = self._landing(name) if name in self.landings else self._operator(name)
+        return writer.queryName(name).option("checkpointLocation", str(self._checkpoint(name)))
+
+    def _operator(self, operator: str) -> DataStreamWriter:
+        """A function works in place, if its input can be read there."""
         work, source, first = self.work[operator], self._input(operator), not self.predecessors(operator)
-        folder, tasks = self.folder / STREAMS / operator, self._tasks(operator)
+        folder, tasks = self.folder / STREAMS / operator, self.folder / TASKS / operator
         with own_workers(self.spark, operator, self.shares.group(operator)):
             reader = source.reader(tasks) if isinstance(work, OnBatches) else None
             if reader is not None and isinstance(work, OnBatches):
@@ -236,7 +248,7 @@ class RunningPipeline:
                     writer = committed(self.spark.readStream.format(name).load(), folder)
                 except AnalysisException as error:
                     raise OperatorError(
-                        f"operator {operator}: workers cannot load its function: {_cause(error)}"
+                        f"operator {operator}: workers cannot load its function: {cause(error)}"
                     ) from error
             else:
                 stream = source.load(self.spark, operator, tasks)
@@ -244,11 +256,10 @@ class RunningPipeline:
                 output = work.output(probed(stream, every_stamp=first), operator)
                 self._declare(operator, ", ".join(f"`{name}` {kind}" for name, kind in output.dtypes))
                 writer = into_log(output, folder)
-            batches = self.pipeline.operator(operator).batches
-            if batches and batches.trigger_s:
-                writer = writer.trigger(processingTime=f"{round(1000 * batches.trigger_s)} milliseconds")
-            checkpoint = str(self.folder / CHECKPOINTS / operator)
-            return writer.queryName(operator).option("checkpointLocation", checkpoint).start()
+        batches = self.pipeline.operator(operator).batches
+        if batches and batches.trigger_s:
+            return writer.trigger(processingTime=f"{round(1000 * batches.trigger_s)} milliseconds")
+        return writer
 
     def _declare(self, operator: str, schema: str) -> None:
         """What its output has for columns."""
@@ -256,18 +267,15 @@ class RunningPipeline:
             check_stamped(_columns(schema), f"{operator}, whose output others read")
         self._schemas[operator] = schema
 
-    def _landing(self, operator: str) -> StreamingQuery:
-        """A query that moves results from the log of an operator into Parquet files."""
-        name = f"{operator}.{RESULTS}"
+    def _landing(self, name: str) -> DataStreamWriter:
+        """Moves results from the log of an operator into Parquet files."""
+        operator = self.landings[name]
         self.inputs[name] = LogInput(self.folder / STREAMS / operator, RESULTS, self._schemas[operator])
-        stream = self.inputs[name].load(self.spark, name, self._tasks(name))
+        stream = self.inputs[name].load(self.spark, name, self.folder / TASKS / name)
         return (
             stream.writeStream.format("parquet")
-            .queryName(name)
             .option("path", str(self.folder / RESULTS / operator))
-            .option("checkpointLocation", str(self.folder / CHECKPOINTS / name))
             .trigger(processingTime=f"{LANDING_S} seconds")
-            .start()
         )
 
     def _input(self, operator: str) -> Input:
@@ -280,31 +288,9 @@ class RunningPipeline:
             )
         return self.inputs[operator]
 
-    def _tasks(self, name: str) -> Path:
-        return self.folder / TASKS / name
+    def _checkpoint(self, name: str) -> Path:
+        return self.folder / CHECKPOINTS / name
 
 
 def _columns(schema: str) -> dict[str, str]:
     return {column.name: column.dataType.simpleString() for column in struct(schema)}
-
-
-def _pause_s(failures: int) -> float:
-    """Twice as long every time."""
-    return float(min(FIRST_PAUSE_S * 2 ** min(failures - 1, 10), LONGEST_PAUSE_S))
-
-
-def _batches(query: StreamingQuery) -> int:
-    progress = query.lastProgress
-    return progress.batchId + 1 if progress else 0
-
-
-def _reason(query: StreamingQuery) -> str:
-    error = query.exception()
-    return _cause(error) if error else "it was stopped from outside"
-
-
-def _cause(error: Exception) -> str:
-    """What is wrong, in one line: the last of a Python traceback that names an error, or else the first of all."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    named = [line for line in lines if ERROR_LINE.match(line)]
-    return (named[-1] if named else lines[0])[:300]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from pathlib import Path
@@ -13,8 +14,11 @@ from mead.spark.fast_profile import FastProfile
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOCAL = "local[*,4]"
-"""All cores of this machine. A task is tried four times: without that, local mode gives up when a worker is killed."""
+LOCAL = "local[*]"
+"""All cores of this machine."""
+
+TRIES = 4
+"""Of a task, as on a cluster. Local mode has one, and gives a query up when a worker is killed."""
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -42,7 +46,7 @@ def started(
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(modules.resolve()), known]))
     builder = SparkSession.builder.appName(name).config(map=dict(SETTINGS))
     if master is not None or "spark.master" not in _submitted():
-        builder = builder.master(master or LOCAL)
+        builder = builder.master(with_tries(master or LOCAL))
     spark = (profile or FastProfile()).start(builder)
     if modules is not None:  # a Java machine that was there before does not know what has come into the environment
         spark.sparkContext.environment["PYTHONPATH"] = str(modules.resolve())
@@ -50,6 +54,16 @@ def started(
         # PySpark's own answer to Ctrl-C cancels what is running. A run ends in good order.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return spark
+
+
+def with_tries(master: str) -> str:
+    """A local master that tries tasks again, unless it says how often itself.
+
+    >>> with_tries("local[2]"), with_tries("local"), with_tries("local[2,1]"), with_tries("spark://host:7077")
+    ('local[2,4]', 'local[1,4]', 'local[2,1]', 'spark://host:7077')
+    """
+    threads = re.fullmatch(r"local(?:\[\s*(\*|\d+)\s*\])?", master)
+    return f"local[{threads[1] or 1},{TRIES}]" if threads else master
 
 
 def _submitted() -> dict[str, str]:

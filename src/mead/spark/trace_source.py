@@ -23,7 +23,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from mead.models.arrays import IntArray
-from mead.spark.tasks import ordered_tasks, paused, spans
+from mead.spark.tasks import ordered_tasks, spans
 
 FORMAT = "mead-trace"
 
@@ -90,8 +90,6 @@ class TraceReader(DataSourceStreamReader):
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """All whose time has come. A clock that was set back takes none away."""
         del limit
-        if paused(self.tasks):
-            return start
         if not start["warm"]:
             if self.warm_up and self.warm_up.exists():
                 return self._one_more(start)

@@ -9,9 +9,10 @@ workers, and what is in the tag reaches them: the name of their cgroup.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from mead.spark.python_workers import PROCESSES
 from mead.spark.worker_daemon import CGROUP_VARIABLE
 
 if TYPE_CHECKING:
@@ -41,3 +42,16 @@ def own_workers(spark: SparkSession, operator: str, cgroup: str = "") -> Iterato
         for variable in tag:
             environment.pop(variable, None)
         environment.update(before)
+
+
+def started_for(cgroup: str) -> Iterator[int]:
+    """Processes in whose environment this cgroup stands: they were started in such a block, for this operator.
+
+    Not all of them are in the group. What plans the reading of a Python source runs in daemons of PySpark's own, which
+    know nothing of groups; each lives as long as Spark does.
+    """
+    tag = f"{CGROUP_VARIABLE}={cgroup}".encode()
+    for process in PROCESSES.glob("[0-9]*") if cgroup else ():
+        with suppress(OSError):  # it has ended
+            if tag in (process / "environ").read_bytes().split(b"\0"):
+                yield int(process.name)

@@ -1,0 +1,63 @@
+"""What is remembered of the rounds of a run, however long it lasts: totals of all of them, and the last ones whole."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.round import Round
+
+KEPT_ROUNDS = 3_600
+"""An hour at one round a second; all rounds are in the history."""
+
+KEPT_CHANGES = 20_000
+"""Allocations are small, and a time line of them is worth more than an hour."""
+
+
+@dataclass
+class RunRecord:
+    """Grows no more once it is full.
+
+    >>> from mead.knowledge.allocation import Resources
+    >>> low, high = Allocation.of(a=Resources(0.5, 1)), Allocation.of(a=Resources(1.0, 2))
+    >>> record = RunRecord(low)
+    >>> for time_s, held in ((10.0, low), (20.0, high), (30.0, high)):
+    ...     record.add(Round(time_s, in_force=held))
+    >>> record.rounds, record.changes, record.core_s(40.0)  # 20 s of half a core, and 20 s of two
+    (3, 1, {'a': 50.0})
+    """
+
+    start: Allocation
+    rounds: int = 0
+    failed: int = 0
+    """Rounds with an error."""
+    changes: int = 0
+    """How often another allocation came into force."""
+    loop_s: float = 0.0
+    """CPU seconds of the control loop alone, all its phases."""
+    last: deque[Round] = field(default_factory=lambda: deque(maxlen=KEPT_ROUNDS), repr=False)
+    timeline: deque[tuple[float, Allocation]] = field(init=False, repr=False)
+    """When which allocation came into force, oldest first."""
+    _core_s: dict[str, float] = field(init=False, repr=False)
+    """Given until the last change."""
+
+    def __post_init__(self) -> None:
+        self.timeline = deque([(0.0, self.start)], maxlen=KEPT_CHANGES)
+        self._core_s = dict.fromkeys(self.start, 0.0)
+
+    def add(self, this: Round) -> None:
+        """In the order of their times. Of arrivals only their number is kept."""
+        self.rounds += 1
+        self.failed += bool(this.error)
+        self.loop_s += sum(this.phase_s.values())
+        self.last.append(this.without_arrivals())
+        if this.in_force is not None and this.in_force != self.timeline[-1][1]:
+            self._core_s = self.core_s(this.time_s)
+            self.timeline.append((this.time_s, this.in_force))
+            self.changes += 1
+
+    def core_s(self, end_s: float) -> dict[str, float]:
+        """By operator, cores times seconds that it was given from the start to ``end_s``: the last change, or later."""
+        since_s, held = self.timeline[-1]
+        return {name: given + (end_s - since_s) * held[name].cores for name, given in self._core_s.items()}
