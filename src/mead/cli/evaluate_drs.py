@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from mead.cli.terminal import AsJson, Seed, print_json, progress_bar
+from mead.cli.terminal import AsJson, Seed, print_found, progress_bar
 
 Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Runs with so many seeds.")]
 
@@ -17,14 +16,14 @@ def fig6(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
 
     Example: `mead evaluate drs-fig6 --seeds 10`
     """
-    from mead.evaluate.drs_fig6 import APPLICATIONS, compared, fig6_parts
+    from mead.evaluate.drs_fig6 import APPLICATIONS, Comparison, compared, fig6_parts
 
-    done = []
+    done: list[Comparison] = []
     with progress_bar(len(APPLICATIONS)) as show:
         for application in APPLICATIONS:
             show(application.name, len(done))
             done.append(compared(application, range(seed, seed + seeds)))
-    _print("drs-fig6", "applications", done, fig6_parts(done), as_json=as_json)
+    print_found("drs-fig6", "applications", done, fig6_parts(done), as_json=as_json)
 
 
 def fig8(*, seed: Seed = 1, as_json: AsJson = False) -> None:
@@ -39,7 +38,7 @@ def fig8(*, seed: Seed = 1, as_json: AsJson = False) -> None:
         for one in recoveries(seed):
             done.append(one)
             show(one.application, len(done))
-    _print("drs-fig8", "runs", done, fig8_parts(done), as_json=as_json)
+    print_found("drs-fig8", "runs", done, fig8_parts(done), as_json=as_json)
 
 
 def fig9(
@@ -62,7 +61,7 @@ def fig9(
         for one in reactions(range(seed, seed + seeds), T_MIN_S if t_min is None else t_min):
             done.append(one)
             show(one.pattern.name, len(done))
-    _print("drs-fig9", "runs", done, fig9_parts(done), as_json=as_json)
+    print_found("drs-fig9", "runs", done, fig9_parts(done), as_json=as_json)
 
 
 def fig10(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
@@ -73,7 +72,7 @@ def fig10(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
     from mead.evaluate.drs_fig10 import choices, fig10_parts
 
     done = list(choices(range(seed, seed + seeds)))
-    _print("drs-fig10", "rates", done, fig10_parts(done), as_json=as_json)
+    print_found("drs-fig10", "rates", done, fig10_parts(done), as_json=as_json)
 
 
 def table2(*, as_json: AsJson = False) -> None:
@@ -86,24 +85,10 @@ def table2(*, as_json: AsJson = False) -> None:
     from mead.evaluate.drs_table2 import overheads, table2_parts
 
     done = overheads(process_time)
-    _print("drs-table2", "rows", done, table2_parts(done), as_json=as_json)
+    print_found("drs-table2", "rows", done, table2_parts(done), as_json=as_json)
 
 
 def add_to(app: typer.Typer) -> None:
     """All of them, under their names."""
     for name, command in (("fig6", fig6), ("fig8", fig8), ("fig9", fig9), ("fig10", fig10), ("table2", table2)):
         app.command(f"drs-{name}")(command)
-
-
-def _print(experiment: str, key: str, found: Sequence[Any], parts: Iterable[Any], *, as_json: bool) -> None:
-    """One document, or tables and verdicts."""
-    if as_json:
-        print_json({"experiment": experiment, key: [one.as_json() for one in found]})
-        return
-
-    from rich.console import Console
-
-    console = Console()
-    for part in parts:
-        console.print(part, highlight=False)
-        console.print()

@@ -18,7 +18,7 @@ from mead.evaluate.experiment import Run, run
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.arrays import FloatArray
+from mead.models.arrays import FloatArray, frozen
 from mead.models.network.graph import Edge
 from mead.monitor.sampling import Measurer
 from mead.monitor.smoothing import Window
@@ -171,18 +171,13 @@ class Event:
 
 def events(done: Run) -> tuple[Event, ...]:
     """What DRS did."""
-    changes = [this for this in done.rounds if this.plan is not None and this.observation is not None]
-    return tuple(
-        Event(
-            round(this.time_s / 60, 2),
-            tuple(resources.replicas for resources in this.plan.allocation.values()),
-            this.plan.reason.partition(":")[0],
-        )
-        for this in changes
-        if this.plan is not None
-        and this.observation is not None
-        and this.plan.allocation != this.observation.allocation
-    )
+    found = []
+    for this in done.rounds:
+        plan, observation = this.plan, this.observation
+        if plan is not None and observation is not None and plan.allocation != observation.allocation:
+            processors = tuple(resources.replicas for resources in plan.allocation.values())
+            found.append(Event(round(this.time_s / 60, 2), processors, plan.reason.partition(":")[0]))
+    return tuple(found)
 
 
 def by_minute(done: Run) -> FloatArray:
@@ -192,4 +187,4 @@ def by_minute(done: Run) -> FloatArray:
     count = int(np.ceil(done.duration_s / 60))
     sums = np.bincount(minute, completions.response_s, count)
     inputs = np.bincount(minute, minlength=count)
-    return np.divide(sums, inputs, out=np.full(sums.size, np.nan), where=inputs > 0)
+    return frozen(np.divide(sums, inputs, out=np.full(sums.size, np.nan), where=inputs > 0))

@@ -27,6 +27,10 @@ from mead.models.arrays import FloatArray
 
 MINUTES = 27
 T_RA_MINUTES = 14
+SHOWS = 0.01
+"""A change of the mean that can be seen."""
+
+AS_PUBLISHED = "as in the paper"
 
 APPLICATIONS = {
     "video": (VIDEO, frames, ((10, 11, 1), (8, 12, 2), (11, 9, 2))),
@@ -62,9 +66,15 @@ class Recovery:
         """How it compares with the paper."""
         due = () if self.start == self.optimum else ((float(T_RA_MINUTES), self.optimum),)
         if tuple((event.minute, event.processors) for event in self.events) == due:
-            return "as in the paper"
-        late = "; ".join(map(str, self.events)) or "no re-allocation"
-        return f"differs: {late}"
+            if due and self.after_s > self.before_s * (1 - SHOWS):
+                return f"is re-allocated as in the paper, but that shortens nothing here: {self.times}"
+            return AS_PUBLISHED
+        return f"differs: {'; '.join(map(str, self.events)) or 'no re-allocation'}"
+
+    @property
+    def times(self) -> str:
+        """Before and after, for people."""
+        return f"{1000 * self.before_s:.1f} and {1000 * self.after_s:.1f} ms"
 
     def as_json(self) -> dict[str, Any]:
         """One entry of ``runs``."""
@@ -108,7 +118,7 @@ def fig8_parts(runs: Sequence[Recovery]) -> Iterator[Table | str]:
         )
     yield table
     for one in runs:
-        if one.verdict != "as in the paper":
+        if one.verdict != AS_PUBLISHED:
             yield f"{one.application} from {shown(one.start)} {one.verdict}."
     yield (
         "Replicas come from a pool that is ready: a re-allocation itself costs nothing here, and a few seconds in the "

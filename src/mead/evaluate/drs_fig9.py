@@ -69,7 +69,7 @@ class Reaction:
         )
 
     @property
-    def over_s(self) -> float:
+    def over(self) -> float:
         """Part of the minutes in which the mean is above T_max."""
         return float(np.nanmean(self.minutes_s > T_MAX_S))
 
@@ -104,14 +104,14 @@ def fig9_parts(runs: Sequence[Reaction]) -> Iterator[Table | str]:
     for pattern in PATTERNS:
         rates = ", ".join(f"{pattern.frames_per_s[minute]:g} from {minute}" for minute in (0, *pattern.changes))
         table = plain_table(
-            f"{pattern.name}-term change, frames/s by minute: {rates}", "w, seed", "re-allocated in minute", "> 1 s"
+            f"{pattern.name}-term change, frames/s by minute: {rates}", "re-allocated in minute", "w", "seed", "> 1 s"
         )
         for one in runs:
             if one.pattern is pattern:
                 did = ", ".join(f"{e} {_short(e.action)}" for e in one.events) or "none"
-                table.add_row(f"{one.window}, {one.seed}", did, f"{100 * one.over_s:.0f} %")
+                table.add_row(did, str(one.window), str(one.seed), f"{100 * one.over:.0f} %")
         for window in WINDOWS:
-            table.add_row(f"{window}, paper", pattern.published[window], "")
+            table.add_row(pattern.published[window], str(window), "paper", "")
         yield table
     yield _summary(runs)
 
@@ -135,6 +135,6 @@ def _summary(runs: Sequence[Reaction]) -> str:
         f"(+ added, - removed, = moved.) Here {'; '.join(said)}. In the paper it is 6, 5 and 1 min for w = 6 and 3 min "
         f"for w = 3, and the short one is answered with w = 3 only. What differs: with these loads {shown(START)} is "
         f"not the best placement of nine processors, so that DRS also moves some; the smoothed rate is still below the "
-        f"true one when DRS first acts, so that it adds processors in several steps, T_ra apart, while a backlog builds "
-        f"up; and a re-allocation itself costs nothing here (paper: 3 s when adding, 0.6 s when removing)."
+        f"true one when DRS first acts, so that it adds processors in several steps, T_ra apart, while a backlog "
+        f"builds up; and a re-allocation itself costs nothing here (paper: 3 s when adding, 0.6 s when removing)."
     )

@@ -260,7 +260,7 @@ def arrive(clock, operator, services, demand_s, pool, arrival_s, trail):  # prag
 def serve(clock, operator, services, demand_s, arrival_s, trail):  # pragma: no cover - compiled
     """Put a tuple on a free server; services stay in order, the one that ends first last."""
     service_s = demand_s / operator.speed
-    if (operator.completed + operator.in_service) % operator.recorded_every == 0:
+    if (operator.completed + operator.in_service + 1) % operator.recorded_every == 0:
         operator.services += 1
         operator.service_sum_s += service_s
         operator.service_squares_s2 += service_s * service_s

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from mead.config.keys import ConfigError
+from mead.config.policies import DRSOptions, StaticOptions
+from mead.config.policy_choice import chosen_policy
+from mead.evaluate.experiment import Run, run
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.requirement import Requirement
+from mead.loop import Mode
+from mead.models.network.graph import Edge
+from mead.plan.drs import DRS
+from mead.workload.generators.steps import Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CHAIN = Pipeline(
+    "chain",
+    [
+        Operator("first", 0.1, scv=1.0, shares=(0.5, 1.0), max_replicas=12),
+        Operator("second", 0.2, scv=1.0, shares=(1.0,), max_replicas=12),
+    ],
+    [Edge("first", "second")],
+    [Requirement("first>second", bound_s=0.5)],
+)
+LOOP = Pipeline(
+    "loop",
+    [Operator(name, 0.1, scv=1.0, shares=(1.0,), max_replicas=12) for name in ("first", "second")],
+    [Edge("first", "second"), Edge("second", "second", 0.5)],
+)
+
+
+def controlled(
+    rates_per_s: Sequence[float],
+    start: tuple[int, int],
+    pipeline: Pipeline = CHAIN,
+    mode: Mode = Mode.ACT,
+    **options: Any,
+) -> Run:
+    """One rate per minute."""
+    trace = Steps(rates_per_s=tuple(rates_per_s), step_s=60.0).generate(np.random.default_rng(2))
+    held = Allocation.of({o.name: Resources(1.0, k) for o, k in zip(pipeline.operators, start, strict=True)})
+    chosen = DRS(DRSOptions(**({"interval_s": 30.0, "t_ra_s": 60.0, "window": 2} | options)))
+    return run(pipeline, trace, chosen, seed=2, start=held, mode=mode)
+
+
+def reached(done: Run) -> list[tuple[int, ...]]:
+    return [tuple(r.replicas for r in allocation.values()) for allocation in done.simulation.timeline.allocations]
+
+
+def reasons(done: Run) -> list[str]:
+    return [this.plan.reason for this in done.rounds if this.plan is not None]
+
+
+def test_processors_move_to_where_they_shorten_most() -> None:
+    done = controlled([10.0] * 4, (5, 3), k_max=8)  # loads of 1 and 2
+    assert reached(done) == [(5, 3), (3, 5)]
+    assert any("rebalance: first 5 x 1 -> 3 x 1" in reason and "K_max 8" in reason for reason in reasons(done))
+
+
+def test_the_start_counts_as_a_re_allocation() -> None:
+    done = controlled([10.0] * 4, (5, 3), k_max=8, t_ra_s=150.0)
+    assert done.simulation.timeline.times_s == [0.0, 150.0]
+    assert any("T_ra" in reason and "(3:5) has to wait" in reason for reason in reasons(done))
+
+
+def test_a_shortage_brings_processors_and_a_lull_takes_them_away() -> None:
+    done = controlled([10.0] * 2 + [30.0] * 6 + [5.0] * 8, (3, 4), t_min_s=0.35)
+    totals = [sum(k) for k in reached(done)]
+    assert max(totals) >= 10  # loads of 3 and 6
+    assert totals[-1] <= 6
+    assert any(reason.startswith("scale out") and "shortage: measured" in reason for reason in reasons(done))
+    assert any(reason.startswith("scale in") and "over-provision: measured" in reason for reason in reasons(done))
+
+
+def test_what_an_overloaded_operator_holds_back_is_allowed_for() -> None:
+    """Behind a first operator that is too slow the second seems to have little to do."""
+    done = controlled([40.0] * 3, (1, 3))
+    assert reached(done)[1][1] >= 9  # a load of 8, where 10 per second have come through
+
+
+def test_loops_are_taken_in() -> None:
+    done = controlled([20.0] * 4, (6, 6), pipeline=LOOP, k_max=12)  # loads of 2 and 4
+    assert reached(done)[-1] == (4, 8)
+    assert all(not this.plan.predicted for this in done.rounds if this.plan)
+
+
+def test_advice_is_given_again_until_it_is_followed() -> None:
+    done = controlled([10.0] * 4, (5, 3), k_max=8, mode=Mode.ADVISE)
+    assert reached(done) == [(5, 3)]
+    assert sum(reason.startswith("rebalance") for reason in reasons(done)) >= 5
+
+
+def test_the_goal_is_the_strictest_requirement_unless_options_name_one() -> None:
+    assert DRS(DRSOptions()).goal(CHAIN).t_max_s == 0.5
+    assert DRS(DRSOptions()).goal(CHAIN).t_min_s == pytest.approx(0.225)
+    assert DRS(DRSOptions(k_max=5)).goal(CHAIN).t_max_s is None
+    assert DRS(DRSOptions(t_max_s=2.0, k_max=5)).goal(CHAIN).k_max == 5
+    assert DRS(DRSOptions()).goal(LOOP).k_max == 24
+
+
+def test_predictions_are_sums_along_paths() -> None:
+    done = controlled([10.0] * 3, (4, 6), k_max=10)
+    last = done.rounds[-1].plan
+    assert last is not None
+    predicted = last.predicted["first>second"].mean_s
+    measured = done.simulation.responses("first>second").response_s.mean()
+    assert predicted == pytest.approx(measured, rel=0.1)
+
+
+def test_replicas_run_at_the_highest_share() -> None:
+    done = controlled([10.0] * 3, (5, 3), k_max=8)
+    assert {r.share for r in done.simulation.in_force.values()} == {1.0}
+
+
+@pytest.mark.parametrize("smoothing", [{"alpha": 0.5}, {"window": 1}])
+@pytest.mark.parametrize("model", ["mmk", "ggk_ac", "ggk_whitt"])
+def test_every_model_and_smoothing_finds_a_placement(model: str, smoothing: dict[str, float]) -> None:
+    done = controlled([10.0] * 4, (6, 2), k_max=8, model=model, **smoothing)
+    assert sum(reached(done)[-1]) == 8
+    assert reached(done)[-1][1] >= 4
+
+
+def test_options_are_typed() -> None:
+    options = chosen_policy(StaticOptions(), "drs", ["t_max_s=1", "model=ggk_whitt", "sample_every=20"])
+    assert isinstance(options, DRSOptions)
+    assert (options.model, options.sample_every) == ("ggk_whitt", 20)
+    with pytest.raises(ConfigError, match="t_min_s: must be below t_max_s"):
+        chosen_policy(StaticOptions(), "drs", ["t_max_s=1", "t_min_s=2"])
