@@ -102,7 +102,6 @@ def endless(spark: SparkSession, _: Path) -> DataFrame:
 def test_a_stream_that_cannot_be_paused_is_drained_between_its_micro_batches(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    rows = 0
     for _ in range(2):
         running, said = opened(spark, tmp_path, ForeignInput(endless), ONE), list[str]()
         try:
@@ -118,7 +117,6 @@ def test_a_stream_that_cannot_be_paused_is_drained_between_its_micro_batches(
             assert running.revive() == "", "what has ended on purpose is not started again"
             last = query.last
             assert last is not None
-            assert begun(query.checkpoint) == last.batch, "none was cut off"
             new = AT_A_TIME * (last.batch - (before.batch if before else -1))
             completed = 0
             for second in range(1, 200):
@@ -130,6 +128,9 @@ def test_a_stream_that_cannot_be_paused_is_drained_between_its_micro_batches(
             engine.close()
         finally:
             running.stop()
-        rows += new
-        assert running.restarts == type(running.restarts)()
-        assert sorted(logs.results(tmp_path, "parser")["id"].to_pylist()) == list(range(rows))
+        assert list(running.restarts) == []
+        # Spark may have written down one more micro-batch before it saw that it was to begin none. It runs next time.
+        assert begun(query.checkpoint) <= last.batch + 1
+        let_in = logs.stream(tmp_path, "parser").end
+        assert AT_A_TIME * (last.batch + 1) <= let_in <= AT_A_TIME * (last.batch + 2)
+        assert sorted(logs.results(tmp_path, "parser")["id"].to_pylist()) == list(range(let_in)), "all of it, once"
