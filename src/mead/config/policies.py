@@ -182,7 +182,7 @@ class DRSOptions(Keys):
     name: Literal["drs"] = "drs"
     interval_s: Positive = Field(default=60.0, description="time between two pulls of metrics and decisions (T_m), s")
     k_max: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="replicas of all operators together; with t_max_s those that there are at most"
+        default=None, description="replicas of all operators together, or with t_max_s the most; default all that they may have"
     )
     t_max_s: Positive | None = Field(
         default=None, description="sojourn time to keep, s; default the strictest requirement, unless k_max is given"
@@ -204,7 +204,7 @@ class DRSOptions(Keys):
         default=5, description="measurements are means over so many intervals (w)"
     )
     alpha: Annotated[float, Field(ge=0, lt=1)] | None = Field(
-        default=None, description="in place of the window: weight of the past in every measurement"
+        default=None, description="weight of the past in every measurement, in place of the window; default the window"
     )
 
     @model_validator(mode="after")
