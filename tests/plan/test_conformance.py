@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EVERY = pytest.mark.parametrize("name", POLICIES)
 USES_ARRIVALS = pytest.mark.parametrize("name", ["mg1", "kingman", "map", "replay"])
-UNBOUND = {"static", "adaptive", "drs", "pasps", "psps", "dabs"}
+UNBOUND = {"static", "adaptive", "hybrid", "drs", "pasps", "psps", "dabs"}
 """They lower as far as they see fit: one rule for both directions, or Algorithm 2 of PA-SPS."""
 MIDDLE = Allocation.of(parser=Resources(0.7), counter=Resources(0.7), matcher=Resources(0.7))
 NOTHING = OperatorReading(arrived=0, completed=0, backlog=0, busy_s=0.0)

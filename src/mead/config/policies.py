@@ -214,10 +214,9 @@ class DRSOptions(Keys):
         return self
 
 
-class AdaptiveOptions(Keys):
-    """Our own: a rule for the backlog every second, its prices chosen by looking ahead through the closed loop."""
+class AdaptiveKeys(Keys):
+    """What our own policies have in common."""
 
-    name: Literal["adaptive"] = "adaptive"
     interval_s: Annotated[Positive, AfterValidator(_in_tenths)] = Field(
         default=1.0, description="time between two looks at the backlog, s; a multiple of 0.1"
     )
@@ -240,6 +239,24 @@ class AdaptiveOptions(Keys):
         return CALM_CHANGES_PER_HOUR if self.calm else None
 
 
+class AdaptiveOptions(AdaptiveKeys):
+    """Our own: a rule for the backlog every second, its prices chosen by looking ahead through the closed loop."""
+
+    name: Literal["adaptive"] = "adaptive"
+
+
+class HybridOptions(AdaptiveKeys):
+    """Our own for both knobs: as `adaptive`, where replicas cost more to hold and to change than shares do."""
+
+    name: Literal["hybrid"] = "hybrid"
+    replica_cost_cores: Annotated[float, Field(ge=0)] = Field(
+        default=0.05, description="what each replica beyond the least takes beside its share, as if it were CPU, cores"
+    )
+    replica_change_cost: Annotated[float, Field(ge=0)] = Field(
+        default=1.0, description="what it costs to start or to stop one replica, core-seconds"
+    )
+
+
 PolicyOptions = Annotated[
     StaticOptions
     | ThresholdOptions
@@ -252,6 +269,7 @@ PolicyOptions = Annotated[
     | PaSpsOptions
     | PspsOptions
     | DabsOptions
-    | AdaptiveOptions,
+    | AdaptiveOptions
+    | HybridOptions,
     Field(discriminator="name"),
 ]

@@ -8,7 +8,7 @@ from time import process_time
 from typing import Any
 
 from mead.clock import VirtualClock
-from mead.config.policies import AdaptiveOptions, DRSOptions, PolicyOptions, PredictiveOptions
+from mead.config.policies import AdaptiveKeys, DRSOptions, PolicyOptions, PredictiveOptions
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
@@ -35,7 +35,7 @@ class Run:
 
 def kept_iats_for(options: PolicyOptions) -> int:
     """As many IATs as the longest window of a policy holds, and no fewer than a monitor keeps anyway."""
-    return max(KEPT_IATS, options.most_iats if isinstance(options, PredictiveOptions | AdaptiveOptions) else 0)
+    return max(KEPT_IATS, options.most_iats if isinstance(options, PredictiveOptions | AdaptiveKeys) else 0)
 
 
 def recorded_every_for(options: PolicyOptions) -> int:
@@ -73,7 +73,7 @@ def run(
     delays_s = [simulation.conditions.share_delay_s]
     if any(operator.max_replicas > operator.min_replicas for operator in pipeline.operators):
         delays_s.append(simulation.conditions.replicas_delay_s)
-    knowledge = Knowledge(pipeline, actuation_delay_s=max(delays_s))
+    knowledge = Knowledge(pipeline, max(delays_s), share_delay_s=simulation.conditions.share_delay_s)
     rounds: list[Round] = []
 
     def record(this: Round) -> None:

@@ -15,6 +15,8 @@ class Knowledge:
     pipeline: Pipeline
     actuation_delay_s: float = 0.0
     """From the order to change an allocation to its effect."""
+    share_delay_s: float | None = None
+    """The same of a change of shares alone, where they act sooner than replicas do."""
 
     def with_demands(self, demand_s: Mapping[str, float], overhead_s: Mapping[str, float] | None = None) -> Knowledge:
         """The same, believing other demands, and overheads of micro-batches, of the operators that are named."""

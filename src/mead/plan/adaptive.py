@@ -14,7 +14,7 @@ from math import ceil
 
 import numpy as np
 
-from mead.config.policies import AdaptiveOptions
+from mead.config.policies import AdaptiveOptions, HybridOptions
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import COUNT_BIN_S, Observation
@@ -27,10 +27,11 @@ from mead.models.control.rates import learn, smoothing
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.account import Account
 from mead.plan.futures import Futures
+from mead.plan.knobs import OneKnob
 from mead.plan.lookahead import Outlook, State, levels_of, look_ahead
-from mead.plan.orders import Orders
+from mead.plan.orders import Delays, Orders
 from mead.plan.price_search import PriceSearch
-from mead.plan.pricing import CHANGE_COSTS, Rulebook, Setting, levels
+from mead.plan.pricing import CHANGE_COSTS, Rulebook, Setting
 from mead.plan.steps import moved, unusable
 
 FIRST_S = 10.0
@@ -64,11 +65,11 @@ class Moment:
 class Adaptive:
     """Prices and rules for a whole pipeline."""
 
-    name = "adaptive"
-
-    def __init__(self, options: AdaptiveOptions) -> None:
+    def __init__(self, options: AdaptiveOptions | HybridOptions, knobs: OneKnob | None = None) -> None:
+        self.name: str = options.name
         self.options, self.interval_s = options, options.interval_s
-        self._rulebook = Rulebook(options.interval_s)
+        self.knobs = knobs or OneKnob()
+        self._rulebook = Rulebook(options.interval_s, self.knobs)
         self._futures = Futures(options.ahead, options.window)
         self._accounts: dict[Requirement, Account] = {}
         self.ratios: dict[Requirement, float] = {}
@@ -90,7 +91,7 @@ class Adaptive:
         if unknown := unusable(observation, pipeline):
             return unknown
         self._book(observation, pipeline)
-        self._orders.notice(observation.time_s, observation.allocation, knowledge.actuation_delay_s)
+        self._orders.notice(observation.time_s, observation.allocation, self._delays(knowledge))
         if observation.time_s >= self._replan_s or self._surprised(observation):
             early_s = max(FIRST_S / 2, observation.time_s / 2)  # while there is little history, it soon doubles
             self._replan_s = observation.time_s + min(self.options.replan_s, early_s)
@@ -108,10 +109,13 @@ class Adaptive:
             name, rule = operator.name, self._rules[operator.name]
             backlog = observation.operators[name].backlog
             rate = self._rate * pipeline.visits[name]
-            level = decide(rule, backlog * operator.demand_s, rate, np.array(pending[name]))
-            chosen[name] = levels(operator)[level]
+            work = backlog * operator.demand_s
+            level = decide(rule, work, rate, np.array(pending[name]))
+            chosen[name] = self.knobs.levels(operator)[level]
             if rule.cores.size > 1:
-                seen.append(f"{name} has {backlog} tuples waiting and gets {rate / self.interval_s:.0f}/s")
+                why = self.knobs.why(rule, pending[name][-1], level, work, rate)
+                about = f"{name} has {backlog} tuples waiting and gets {rate / self.interval_s:.0f}/s"
+                seen.append(f"{about} ({why})" if why else about)
         allocation = Allocation.of(chosen)
         self._orders.add(observation.time_s + observation.age_s, allocation)
         reason = f"{moved(now, allocation) or 'keep'}, because {', '.join(seen)}; {self._explained(allocation)}"
@@ -148,12 +152,16 @@ class Adaptive:
         per_period = round(self.interval_s / COUNT_BIN_S)
         counts = observation.counts[observation.counts.size % per_period :]
         delay = self._delay(observation, knowledge)
+        shares_s, age_s = self._delays(knowledge).share_s, observation.age_s
+        self._rulebook.sooner = self.knobs.sooner(delay, self._in_periods(shares_s + age_s))
         self._check(observation, pipeline, counts, delay)
         capacity = min(
-            levels(operator)[-1].cores * self.interval_s / operator.demand_s / pipeline.visits[operator.name]
+            operator.most.cores * self.interval_s / operator.demand_s / pipeline.visits[operator.name]
             for operator in pipeline.operators
         )
-        model = learn(counts.reshape(-1, per_period).sum(axis=1), self.interval_s, most=capacity, delay=delay)
+        # Backlogs are foreseen until a share acts. What replicas miss in the longer time until they come, prices make up.
+        foreseen = delay - self._rulebook.sooner
+        model = learn(counts.reshape(-1, per_period).sum(axis=1), self.interval_s, most=capacity, delay=foreseen)
         stays_s = self._outlook.operator_s if self._outlook else {}
         search = PriceSearch(
             self._rulebook, pipeline, model, self._futures.courses(observation, counts), delay, stays_s
@@ -200,14 +208,23 @@ class Adaptive:
 
     def _delay(self, observation: Observation, knowledge: Knowledge) -> int:
         """Periods from the readings to the effect of an order."""
-        return ceil((knowledge.actuation_delay_s + observation.age_s) / self.interval_s - 1e-9)
+        return self._in_periods(knowledge.actuation_delay_s + observation.age_s)
+
+    def _in_periods(self, delay_s: float) -> int:
+        return ceil(delay_s / self.interval_s - 1e-9)
+
+    def _delays(self, knowledge: Knowledge) -> Delays:
+        """What is known of them; ``knobs`` say whether the difference is made use of."""
+        longest_s = knowledge.actuation_delay_s
+        share_s = longest_s if knowledge.share_delay_s is None else knowledge.share_delay_s
+        return Delays(min(share_s, longest_s), longest_s)
 
     def _pending(self, observation: Observation, knowledge: Knowledge) -> dict[str, list[int]]:
         """The levels in force from the readings on until a new order acts, and the last one ordered."""
         delay = self._delay(observation, knowledge)
-        seen, delay_s = observation.allocation, knowledge.actuation_delay_s
+        seen, delays = observation.allocation, self._delays(knowledge)
         times_s = [observation.time_s + d * self.interval_s for d in range(delay)]
-        pending = [self._orders.in_force(time_s, seen, delay_s) for time_s in times_s]
+        pending = [self._orders.in_force(time_s, seen, delays) for time_s in times_s]
         pending.append(self._orders.last(seen) if delay else seen)
         by_period = [levels_of(allocation, self._rules) for allocation in pending]
         return {name: [at[name] for at in by_period] for name in self._rules}

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation
+from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import COUNT_BIN_S
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.plan import Prediction
@@ -17,7 +17,6 @@ from mead.models.arrays import FloatArray
 from mead.models.control.kernel import Rule, follow, stays_s
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.account import usage
-from mead.plan.pricing import levels
 
 SEGMENTS_S = (600.0, 300.0, 120.0)
 """The worst of these last stretches counts: what is long past may be over, what is new may not last."""
@@ -85,7 +84,7 @@ def look_ahead(
         passed = inflow.sum()
         inflow = inflow * (counts.sum() * pipeline.visits[name] / passed if passed > 0 and pipeline.returns else 1.0)
         held = start.backlog[name]
-        out[name], paid, changed = follow(
+        out[name], given, changed = follow(
             rule,
             counts * pipeline.visits[name],
             inflow,
@@ -93,14 +92,13 @@ def look_ahead(
             held * operator.demand_s,
             np.array(start.pending[name]),
         )
-        shares = np.array([resources.share for resources in levels(operator)])
-        own_s = operator.demand_s / shares[np.searchsorted(rule.cores, paid - 1e-9)]
+        own_s = operator.demand_s / rule.shares[given]
         stays[name] = stays_s(held, inflow, out[name], COUNT_BIN_S, rule.speeds[-1] / operator.demand_s) + own_s
         means[name] = float(stays[name] @ inflow / max(inflow.sum(), 1e-9))
         if inflow.sum() * operator.demand_s >= rule.speeds[-1] * duration_s:
             overloaded.add(name)
         left = held + inflow.sum() - out[name].sum()
-        cores += float(paid.mean()) + left * operator.demand_s / duration_s
+        cores += float(rule.cores[given].mean()) + left * operator.demand_s / duration_s
         changes += changed
     responses = {r.path: _along(r.path, stays) for r in pipeline.requirements}
     used = {r: _worst(usage(r, responses[r.path]) * counts, counts) for r in pipeline.requirements}
@@ -125,5 +123,10 @@ def _worst(units: FloatArray, counts: FloatArray) -> float:
 
 
 def levels_of(allocation: Allocation, rules: Mapping[str, Rule]) -> dict[str, int]:
-    """The level of every operator: that with the nearest number of cores."""
-    return {name: int(np.abs(rule.cores - allocation[name].cores).argmin()) for name, rule in rules.items()}
+    """The level of every operator: that with the nearest number of cores, and of those the nearest of replicas."""
+    return {name: _nearest(rule, allocation[name]) for name, rule in rules.items()}
+
+
+def _nearest(rule: Rule, given: Resources) -> int:
+    apart = np.abs(rule.cores - given.cores).round(9)
+    return int(np.lexsort((np.abs(rule.replicas - given.replicas), apart))[0])

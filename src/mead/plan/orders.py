@@ -9,20 +9,28 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
-from mead.knowledge.allocation import Allocation
+from mead.knowledge.allocation import Allocation, Resources
+
+
+class Delays(NamedTuple):
+    """From an order to its effect."""
+
+    share_s: float
+    replicas_s: float
+    """No shorter than that of a share."""
 
 
 @dataclass
 class Orders:
     """Of one policy that decides every ``interval_s``.
 
-    >>> from mead.knowledge.allocation import Resources
     >>> low, high = Allocation.of(matcher=Resources(0.4)), Allocation.of(matcher=Resources(1.0))
     >>> orders = Orders(interval_s=1.0)
     >>> orders.add(10.0, high)
-    >>> orders.notice(11.0, low, delay_s=2.0)  # it needs two seconds
-    >>> orders.in_force(12.0, low, delay_s=2.0) == high, orders.ignored_s
+    >>> orders.notice(11.0, low, Delays(2.0, 2.0))  # it needs two seconds
+    >>> orders.in_force(12.0, low, Delays(2.0, 2.0)) == high, orders.ignored_s
     (True, -inf)
     """
 
@@ -35,20 +43,37 @@ class Orders:
         """An order, given at that time."""
         self._given.append((time_s, allocation))
 
-    def notice(self, time_s: float, allocation: Allocation, delay_s: float) -> None:
-        """See what is in force at that time. A change may take a little less than ``delay_s``, or a little more."""
+    def notice(self, time_s: float, allocation: Allocation, delays: Delays) -> None:
+        """See what is in force at that time. A change may take a little less than its delay, or a little more."""
         slack_s = 2 * self.interval_s
-        due = [given for s, given in self._given if time_s - delay_s - slack_s <= s <= time_s - delay_s + slack_s]
-        if due and self._given[0][0] <= time_s - delay_s - self.interval_s and allocation not in due:
+
+        def due(delay_s: float) -> list[Allocation]:
+            around_s = time_s - delay_s
+            return [given for s, given in self._given if around_s - slack_s <= s <= around_s + slack_s]
+
+        shares, replicas = due(delays.share_s), due(delays.replicas_s)
+        obeyed = any(_composed(a, b) == allocation for a in shares for b in replicas)
+        if replicas and self._given[0][0] <= time_s - delays.replicas_s - self.interval_s and not obeyed:
             self.ignored_s = time_s
             self._given.clear()
-        while self._given and self._given[0][0] < time_s - delay_s - 2 * slack_s:
+        while self._given and self._given[0][0] < time_s - delays.replicas_s - 2 * slack_s:
             self._given.popleft()
 
-    def in_force(self, time_s: float, seen: Allocation, delay_s: float) -> Allocation:
+    def in_force(self, time_s: float, seen: Allocation, delays: Delays) -> Allocation:
         """What will be in force at that time; what was seen, if no order acts by then."""
-        return next((given for s, given in reversed(self._given) if s + delay_s <= time_s + 1e-9), seen)
+
+        def acting(delay_s: float) -> Allocation:
+            return next((given for s, given in reversed(self._given) if s + delay_s <= time_s + 1e-9), seen)
+
+        return _composed(acting(delays.share_s), acting(delays.replicas_s))
 
     def last(self, seen: Allocation) -> Allocation:
         """The last order that counts, or what was seen."""
         return self._given[-1][1] if self._given else seen
+
+
+def _composed(shares: Allocation, replicas: Allocation) -> Allocation:
+    """The shares of one allocation and the replicas of another."""
+    if shares is replicas:
+        return shares
+    return Allocation.of({name: Resources(r.share, replicas[name].replicas) for name, r in shares.items()})

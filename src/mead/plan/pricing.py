@@ -21,6 +21,7 @@ from mead.models.control.decision import BACKLOGS, Charges, Decisions, Server, b
 from mead.models.control.kernel import Rule
 from mead.models.control.rates import RateModel
 from mead.models.network.graph import PATH_SEPARATOR
+from mead.plan.knobs import OneKnob
 
 PRICES = 0.04 * 2 ** (np.arange(17) / 2)
 """As parts of the cores that the path needs. With less than the first, a burst such as never seen would find a rule
@@ -59,23 +60,14 @@ class Setting:
     change_cost: int = 0
 
 
-def levels(operator: Operator) -> tuple[Resources, ...]:
-    """What an operator may be given that differs in cores; of equal ones, that with the fewest replicas.
-
-    >>> levels(Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2))[1]
-    Resources(share=1.0, replicas=1)
-    """
-    distinct: dict[float, Resources] = {}
-    for resources in operator.levels:
-        distinct.setdefault(round(resources.cores, 9), resources)
-    return tuple(distinct.values())
-
-
 @dataclass
 class Rulebook:
     """Makes rules, and remembers their values: what was found for one price is a good start for the next."""
 
     period_s: float
+    knobs: OneKnob = field(default_factory=OneKnob)
+    sooner: int = 0
+    """By how many periods a share acts sooner than replicas."""
     _values: dict[tuple[str, tuple[int, ...], int], FloatArray] = field(default_factory=dict, repr=False)
 
     def rules(
@@ -93,7 +85,7 @@ class Rulebook:
         stays_s: Mapping[str, float],
     ) -> Rule:
         mine = [r for r in pipeline.requirements if operator.name in r.path.split(PATH_SEPARATOR)]
-        given = levels(operator)
+        given = self.knobs.levels(operator)
         cores = np.array([r.cores for r in given])
         visits = pipeline.visits[operator.name]
         most_work = float((2 * max((r.bound_s for r in mine), default=UNASKED_S) + self.period_s) * cores[-1])
@@ -109,22 +101,26 @@ class Rulebook:
         values, sweeps = self._start(
             operator.name, tuple(setting.prices[r] for r in mine), setting.change_cost, cores.size, model.rates.size
         )
-        server = Server(operator.demand_s, cores, _speeds(operator, cores), _gate_s(operator))
+        server = Server(operator.demand_s, self.knobs.rents(given), _speeds(operator, cores), _gate_s(operator))
         arrivals = model.scaled(visits)
-        change_cost = float(CHANGE_COSTS[setting.change_cost])
-        decisions = Decisions(server, arrivals, charges.total, self.period_s, most_work, change_cost, values)
+        change_costs = self.knobs.change_costs(given, float(CHANGE_COSTS[setting.change_cost]))
+        decisions = Decisions(server, arrivals, charges.total, self.period_s, most_work, change_costs, values)
         return Rule(
             self.period_s,
             server.demand_s,
             server.gate_s,
-            server.cores,
+            np.array([r.share for r in given]),
+            np.array([float(r.replicas) for r in given]),
+            cores,
             server.speeds,
             *_batch(operator),
             arrivals.rates,
             arrivals.smoothing,
             most_work,
-            change_cost,
+            change_costs,
             decisions.costs(sweeps) if cores.size > 1 else values,
+            self.knobs.partners(given),
+            self.sooner,
         )
 
     def _start(

@@ -11,6 +11,7 @@ from mead.plan.adaptive import Adaptive
 from mead.plan.dabs import Dabs
 from mead.plan.drs import DRS
 from mead.plan.ds2 import DS2
+from mead.plan.hybrid import hybrid
 from mead.plan.kingman import Kingman
 from mead.plan.map import Map
 from mead.plan.mg1 import MG1
@@ -34,6 +35,7 @@ POLICIES: Mapping[str, Callable[[Any], Policy[Any]]] = MappingProxyType(
         "psps": PaSps,
         "dabs": Dabs,
         "adaptive": Adaptive,
+        "hybrid": hybrid,
     }
 )
 """Every policy, made from its own options."""

@@ -32,7 +32,8 @@ def decisions(
     arriving = 0.01 * price / (1 + np.exp(-8 * (grid / cores - 0.5)))
     server = Server(0.002, cores, cores, gate_s)
     values = np.zeros((model.rates.size, BACKLOGS, cores.size))
-    return Decisions(server, model, Charges(waiting, arriving), 1.0, MOST, change_cost, values)
+    fees = change_cost * (1 - np.eye(cores.size))
+    return Decisions(server, model, Charges(waiting, arriving), 1.0, MOST, fees, values)
 
 
 def converged(process: Decisions) -> FloatArray:
@@ -50,7 +51,7 @@ class Naive:
     def __init__(self, process: Decisions) -> None:
         self.process = process
         self.grid = backlogs(MOST)
-        self.levels = range(process.server.cores.size)
+        self.levels = range(process.server.rents.size)
 
     def spread(self, work: float) -> list[tuple[int, float]]:
         """Points of the grid of backlogs, and their weights."""
@@ -74,7 +75,7 @@ class Naive:
 
     def period(self, i: int, v: int, level: int) -> tuple[float, list[tuple[int, int, float]]]:
         """What a period costs, and where it leads to with which weights."""
-        process, cost, ahead = self.process, float(self.process.server.cores[level]), []
+        process, cost, ahead = self.process, float(self.process.server.rents[level]), []
         rate = float(process.arrivals.rates[i])
         outcomes = zip(CHANCES, process.arrivals.outcomes[i], process.arrivals.errors, strict=True)
         for chance, count, error in outcomes:
@@ -98,7 +99,7 @@ class Naive:
             now, ahead = self.period(i, v, level)
             costs[i, v, level] = now + DISCOUNT * sum(weight * values[j, w, level] for j, w, weight in ahead)
         best = np.array([
-            [[min(costs[i, v, to] + self.process.change_cost * (to != at) for to in self.levels) for at in self.levels]
+            [[min(costs[i, v, to] + self.process.change_costs[at, to] for to in self.levels) for at in self.levels]
              for v in range(BACKLOGS)]
             for i in range(values.shape[0])
         ])  # fmt: skip
@@ -116,12 +117,11 @@ class Naive:
         chosen = np.broadcast_to(np.arange(shape[2]), shape)  # always stay
         while True:
             i, v, at = np.indices(shape)
-            cost = now[i, v, chosen] + self.process.change_cost * (chosen != at)
+            cost = now[i, v, chosen] + self.process.change_costs[at, chosen]
             moved = moves[i, v, chosen].reshape(states, states)
             values = np.linalg.solve(np.eye(states) - DISCOUNT * moved, cost.ravel())
             costs = now + DISCOUNT * (moves @ values)
-            fee = self.process.change_cost * (1 - np.eye(shape[2]))
-            better = (costs[:, :, None, :] + fee).argmin(axis=3)
+            better = (costs[:, :, None, :] + self.process.change_costs).argmin(axis=3)
             if (better == chosen).all():
                 return values.reshape(shape)
             chosen = better
@@ -134,6 +134,15 @@ def small_model(delay: int) -> RateModel:
     return RateModel(
         frozen(full.rates[some]), frozen(full.outcomes[some]), full.smoothing, full.mean, frozen(full.errors)
     )
+
+
+def test_a_change_costs_what_it_costs_from_there_to_there() -> None:
+    """Two cheap levels, and a third that is dear to get to and to leave: policy iteration knows each way's price."""
+    process = decisions(small_model(0), cores=CORES)
+    process.change_costs = np.array([[0.0, 0.05, 1.5], [0.05, 0.0, 1.4], [0.7, 0.6, 0.0]])
+    exact = Naive(process).exact()
+    converged(process)
+    assert process.values == pytest.approx(exact - exact.min(), abs=1e-4)
 
 
 @pytest.mark.parametrize("delay", [0, 2])
@@ -200,8 +209,8 @@ def test_dearer_changes_are_made_less_often() -> None:
     for change_cost in (0.0, 0.03, 0.1, 0.3, 1.0, 3.0):
         process = decisions(model, price=1.0, change_cost=change_cost)
         rule = Rule(
-            1.0, 0.002, 0.0, CORES, CORES, 0.0, 0.0, np.inf, model.rates, model.smoothing, MOST, change_cost,
-            process.costs(100),
+            1.0, 0.002, 0.0, CORES, np.ones(3), CORES, CORES, 0.0, 0.0, np.inf, model.rates, model.smoothing, MOST,
+            process.change_costs, process.costs(100), np.zeros((3, 3), dtype=np.int64), 0,
         )  # fmt: skip
         changes.append(follow(rule, counts, counts, 0.1, 0.0, np.array([2]))[2])
     assert changes == sorted(changes, reverse=True)

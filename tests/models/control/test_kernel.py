@@ -25,6 +25,8 @@ def rule(
         period_s=1.0,
         demand_s=DEMAND_S,
         gate_s=gate_s,
+        shares=cores,
+        replicas=np.ones(cores.size),
         cores=cores,
         speeds=cores,
         overhead_s=overhead_s,
@@ -33,8 +35,10 @@ def rule(
         rates=np.geomspace(50.0, 800.0, costs.shape[0]),
         smoothing=0.3,
         most_work=2.0,
-        change_cost=0.2,
+        change_costs=0.2 * (1 - np.eye(cores.size)),
         costs=costs,
+        partners=np.zeros((cores.size, cores.size), dtype=np.int64),
+        sooner=0,
     )
 
 
@@ -53,7 +57,7 @@ def interpolated(costs: FloatArray, work: float, rate: float, used: Rule) -> lis
 
 def best_level(used: Rule, work: float, rate: float, now: int) -> int:
     costs = interpolated(used.costs, work, rate, used)
-    return min(range(3), key=lambda level: costs[level] + used.change_cost * (level != now))
+    return min(range(3), key=lambda level: costs[level] + used.change_costs[now, level])
 
 
 def naive_loop(
@@ -90,16 +94,17 @@ def arrivals(seed: int, bins: int, rate_per_s: float = 350.0) -> FloatArray:
 def test_the_closed_loop_is_that_of_a_plain_loop(pending: list[int], seed: int, work: float) -> None:
     used, inflow = rule(random_costs(seed)), arrivals(seed, 200)
     counts = inflow * 0.5  # the rate may be measured elsewhere than at the operator
-    outflow, cores, changes = follow(used, counts, inflow, BIN_S, work, np.array(pending))
+    outflow, levels, changes = follow(used, counts, inflow, BIN_S, work, np.array(pending))
     expected = naive_loop(used, counts, inflow, work, pending)
-    assert cores.tolist() == expected[1]
+    assert used.cores[levels].tolist() == expected[1]
     assert outflow == pytest.approx(np.array(expected[0]), abs=1e-6)
     assert changes == expected[2]
 
 
 def test_what_is_left_of_the_last_period_is_served_too() -> None:
     used, inflow = rule(random_costs(1)), arrivals(1, 57)
-    outflow, cores, _ = follow(used, inflow, inflow, BIN_S, 0.0, np.array([2]))
+    outflow, levels, _ = follow(used, inflow, inflow, BIN_S, 0.0, np.array([2]))
+    cores = used.cores[levels]
     whole, _, _ = follow(used, inflow[:50], inflow[:50], BIN_S, 0.0, np.array([2]))
     assert outflow[:50].tolist() == whole.tolist()
     assert set(cores[50:]) <= set(LEVELS)

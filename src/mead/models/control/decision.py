@@ -30,8 +30,8 @@ class Server:
     """An operator at its levels. Work is in CPU seconds."""
 
     demand_s: float
-    cores: FloatArray
-    """What a level costs; rising."""
+    rents: FloatArray
+    """What a level costs, in cores."""
     speeds: FloatArray
     """The work per second that a level can do."""
     gate_s: float = 0.0
@@ -80,8 +80,8 @@ class Decisions:
     period_s: float
     most_work: float
     """The end of the grid of backlogs."""
-    change_cost: float
-    """In core-seconds."""
+    change_costs: FloatArray
+    """``[from, to]``, in core-seconds; nothing on the diagonal."""
     values: FloatArray = field(repr=False)
 
     def costs(self, sweeps: int) -> FloatArray:
@@ -90,11 +90,11 @@ class Decisions:
         shape = (rates.size, BACKLOGS, CHANCES.size)
         work = np.broadcast_to(backlogs(self.most_work)[None, :, None], shape)
         count = np.broadcast_to(outcomes[:, None, :], shape)
-        now = self.server.cores * self.period_s + CHANCES @ self._priced(work, count, rates[:, None, None])
+        now = self.server.rents * self.period_s + CHANCES @ self._priced(work, count, rates[:, None, None])
         left = self._left(work, count)
         v, g = between(left, self.most_work)
         j, e = _among(rates[:, None] + self.arrivals.smoothing * (outcomes - rates[:, None]), rates)
-        levels = np.arange(self.server.cores.size)
+        levels = np.arange(self.server.rents.size)
         j, e = j[:, None, :, None], e[:, None, :, None]
         corners = [
             ((j * BACKLOGS + v) * levels.size + levels, (1 - e) * (1 - g)),
@@ -107,7 +107,7 @@ class Decisions:
             flat = self.values.ravel()
             ahead = sum(weight * flat[place] for place, weight in corners)
             costs = now + DISCOUNT * np.einsum("x,rvxl->rvl", CHANCES, ahead)
-            values = np.minimum(costs, costs.min(axis=2, keepdims=True) + self.change_cost)
+            values = (costs[:, :, None, :] + self.change_costs).min(axis=3)
             values -= values.min()  # only differences count: they would all grow to cost / (1 - discount)
             moved = np.abs(values - self.values).max()
             self.values[...] = values
@@ -136,7 +136,7 @@ class Decisions:
 
     def _price(self, work: FloatArray, count: FloatArray) -> FloatArray:
         v, g = between(work, self.most_work)
-        levels = np.arange(self.server.cores.size)
+        levels = np.arange(self.server.rents.size)
         waiting, arriving = self.charges.waiting, self.charges.arriving
         lower = waiting[v, levels] + count * arriving[v, levels]
         upper = waiting[v + 1, levels] + count * arriving[v + 1, levels]

@@ -15,10 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mead.models.arrays import FloatArray
+from mead.models.arrays import FloatArray, IntArray
 
 inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]  # not in its stubs
 """Compiled as a part of its callers only."""
+
+EITHER, SHARE_ONLY = 0, 1
+"""The knobs that may be turned."""
 
 
 class Rule(NamedTuple):
@@ -27,7 +30,10 @@ class Rule(NamedTuple):
     period_s: float
     demand_s: float
     gate_s: float
+    shares: FloatArray
+    replicas: FloatArray
     cores: FloatArray
+    """Of every level; cores are the product of the two, and never fall from one level to the next."""
     speeds: FloatArray
     """Of ``mead.models.control.decision.Server``."""
     overhead_s: float
@@ -38,9 +44,13 @@ class Rule(NamedTuple):
     smoothing: float
     """Of ``mead.models.control.rates.RateModel``."""
     most_work: float
-    change_cost: float
+    change_costs: FloatArray
     costs: FloatArray
     """Of ``mead.models.control.decision.Decisions``."""
+    partners: IntArray
+    """``[a, b]``: the level that has the share of a and the replicas of b."""
+    sooner: int
+    """By how many periods a share acts sooner than replicas that were ordered with it; 0 if nobody minds."""
 
 
 @inner
@@ -53,8 +63,11 @@ def served(work, came, speed, gate_s, span_s):  # pragma: no cover - compiled
 
 
 @inner
-def choose(rule, work, rate, now):  # pragma: no cover - compiled
-    """The level of least cost: interpolated between the points of the grid, and with the change if it is one."""
+def choose(rule, work, rate, now, knobs):  # pragma: no cover - compiled
+    """The level of least cost: interpolated between the points of the grid, and with the change if it is one.
+
+    With ``SHARE_ONLY``, of those that have the replicas of the level in force.
+    """
     points = rule.costs.shape[1]
     v = int(sqrt(work / rule.most_work) * (points - 1))
     if v > points - 2:
@@ -68,11 +81,11 @@ def choose(rule, work, rate, now):  # pragma: no cover - compiled
     f = 0.0 if f < 0 else 1.0 if f > 1 else f
     best, least = now, 1e300
     for level in range(rule.cores.size):
+        if knobs == SHARE_ONLY and rule.replicas[level] != rule.replicas[now]:
+            continue
         below = (1 - g) * rule.costs[i, v, level] + g * rule.costs[i, v + 1, level]
         above = (1 - g) * rule.costs[i + 1, v, level] + g * rule.costs[i + 1, v + 1, level]
-        cost = (1 - f) * below + f * above
-        if level != now:
-            cost += rule.change_cost
+        cost = (1 - f) * below + f * above + rule.change_costs[now, level]
         if cost < least:
             best, least = level, cost
     return best
@@ -136,11 +149,21 @@ def serve_batches(rule, queue, came, speed, start_s, span_s):  # pragma: no cove
 
 @njit(cache=True, error_model="numpy")
 def decide(rule, work, rate, pending):  # pragma: no cover - compiled
-    """The level to order now. ``pending`` are the levels of the periods until it acts, and the last one ordered."""
-    for level in pending[:-1]:
-        came = rate * rule.demand_s
-        work = work + came - served(work, came, rule.speeds[level], rule.gate_s, rule.period_s)
-    return choose(rule, work, rate, pending[-1])
+    """The level to order now. ``pending`` are the levels of the periods until it acts, and the last one ordered.
+
+    Where a share acts sooner than replicas do, its part of the order is for then, beside the replicas of then. The
+    replicas are for when they will come. Until then the share follows the backlog, which is carried ahead with it.
+    """
+    came, last = rate * rule.demand_s, pending.size - 1
+    for d in range(last - rule.sooner):
+        work = work + came - served(work, came, rule.speeds[pending[d]], rule.gate_s, rule.period_s)
+    if rule.sooner == 0:
+        return choose(rule, work, rate, pending[last], EITHER)
+    at = first = choose(rule, work, rate, pending[last - rule.sooner], SHARE_ONLY)
+    for d in range(last - rule.sooner, last):
+        work = work + came - served(work, came, rule.speeds[at], rule.gate_s, rule.period_s)
+        at = choose(rule, work, rate, rule.partners[at, pending[d + 1]], SHARE_ONLY)
+    return rule.partners[first, choose(rule, work, rate, at, EITHER)]
 
 
 @njit(cache=True, error_model="numpy")
@@ -148,11 +171,11 @@ def follow(rule, counts, inflow, bin_s, work, pending):  # pragma: no cover - co
     """The closed loop: the rule decides after every period.
 
     ``counts`` are the tuples that make the rate, ``inflow`` those that come to the operator, per bin. ``pending`` are
-    the levels of the first periods, until the first decision acts. Returns per bin the tuples served and the cores
-    paid, and how often the level was changed.
+    the levels of the first periods, until the first decision acts. Returns per bin the tuples served and the level,
+    and how often another level was ordered.
     """
     per_period = int(rule.period_s / bin_s + 0.5)
-    outflow, cores = np.empty(inflow.size), np.empty(inflow.size)
+    outflow, levels = np.empty(inflow.size), np.empty(inflow.size, dtype=np.int64)
     pending = pending.copy()
     queue = np.array([work / rule.demand_s, 0.0, 0.0, 0.0, 0.0])
     rate, changes = 0.0, 0
@@ -168,7 +191,7 @@ def follow(rule, counts, inflow, bin_s, work, pending):  # pragma: no cover - co
                 done = served(work, came, rule.speeds[now], 0.0, bin_s)
                 work = work + came - done
                 outflow[b] = done / rule.demand_s
-            cores[b] = rule.cores[now]
+            levels[b] = now
             count += counts[b]
         weight = per_period / end
         rate += (weight if weight > rule.smoothing else rule.smoothing) * (count - rate)
@@ -176,8 +199,10 @@ def follow(rule, counts, inflow, bin_s, work, pending):  # pragma: no cover - co
             pending[d] = pending[d + 1]
         chosen = decide(rule, work, rate, pending)
         changes += chosen != pending[-1]
+        for d in range(pending.size - 1 - rule.sooner, pending.size - 1):
+            pending[d] = rule.partners[chosen, pending[d]]
         pending[-1] = chosen
-    return outflow, cores, changes
+    return outflow, levels, changes
 
 
 @njit(cache=True, error_model="numpy")

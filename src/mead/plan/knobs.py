@@ -1,0 +1,54 @@
+"""What an operator may be given, and what it costs to hold it and to change it: one knob, which is CPU cores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mead.knowledge.allocation import Resources
+from mead.knowledge.pipeline import Operator
+from mead.models.arrays import FloatArray, IntArray
+from mead.models.control.kernel import Rule
+
+
+def levels(operator: Operator) -> tuple[Resources, ...]:
+    """What an operator may be given that differs in cores; of equal ones, that with the fewest replicas.
+
+    >>> levels(Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2))[1]
+    Resources(share=1.0, replicas=1)
+    """
+    distinct: dict[float, Resources] = {}
+    for resources in operator.levels:
+        distinct.setdefault(round(resources.cores, 9), resources)
+    return tuple(distinct.values())
+
+
+class OneKnob:
+    """Levels of CPU: how they are made up of share and replicas makes no difference, and a change is a change."""
+
+    def levels(self, operator: Operator) -> tuple[Resources, ...]:
+        """What an operator may be given, the cheapest first."""
+        return levels(operator)
+
+    def rents(self, given: Sequence[Resources]) -> FloatArray:
+        """What it costs to hold each level, in cores."""
+        return np.array([resources.cores for resources in given])
+
+    def change_costs(self, given: Sequence[Resources], change_cost: float) -> FloatArray:
+        """``[from, to]``: core-seconds that a change costs, if one of a share costs ``change_cost``."""
+        return change_cost * (1 - np.eye(len(given)))
+
+    def partners(self, given: Sequence[Resources]) -> IntArray:
+        """``[a, b]``: the level that has the share of a and the replicas of b. Here nobody asks for it."""
+        return np.zeros((len(given), len(given)), dtype=np.int64)
+
+    def why(self, rule: Rule, now: int, chosen: int, work: float, rate: float) -> str:
+        """What there is to say of the knobs beside the decision itself."""
+        del rule, now, chosen, work, rate
+        return ""
+
+    def sooner(self, delay: int, share_delay: int) -> int:
+        """By how many periods a share acts sooner than replicas."""
+        del delay, share_delay
+        return 0
