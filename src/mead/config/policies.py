@@ -182,7 +182,8 @@ class DRSOptions(Keys):
     name: Literal["drs"] = "drs"
     interval_s: Positive = Field(default=60.0, description="time between two pulls of metrics and decisions (T_m), s")
     k_max: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="replicas of all operators together, or with t_max_s the most; default all that they may have"
+        default=None,
+        description="replicas of all operators together, or with t_max_s the most; default all that they may have",
     )
     t_max_s: Positive | None = Field(
         default=None, description="sojourn time to keep, s; default the strictest requirement, unless k_max is given"
