@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.knowledge.requirement import STEP_S, Requirement
-from mead.monitor.responses import BatchResponses, PathMonitor, monitors
+from mead.monitor.responses import KEPT_PARTS, BatchResponses, PathMonitor, monitors
 
 STEPS = 16
 TIMES_S = st.lists(st.floats(0.0, 10.0), min_size=1, max_size=300)
@@ -108,3 +108,11 @@ def test_a_tuple_is_in_the_part_of_the_run_in_which_it_arrived(tuples: list[tupl
         monitor.add(BatchResponses(done_s, 1, took_s, np.full(STEPS + 1, took_s)))
         expected[max(int((done_s - took_s) // STEP_S), 0)] += 1
     assert {part: round(sketch.total) for part, sketch in monitor.parts.items()} == expected
+
+
+def test_an_endless_run_remembers_a_day_part_by_part_and_the_rest_in_sum() -> None:
+    monitor = PathMonitor(())
+    for part in range(KEPT_PARTS + 50):
+        monitor.add(batch_of([0.5] * 3, done_s=part * STEP_S + 1.0))
+    assert sorted(monitor.parts) == list(range(50, KEPT_PARTS + 50))
+    assert monitor.whole.total == pytest.approx(3 * (KEPT_PARTS + 50))

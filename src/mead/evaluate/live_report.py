@@ -22,6 +22,9 @@ from mead.monitor.sketch import ResponseSketch
 PERCENTS = (50.0, 95.0, 99.0)
 NOT_MEASURED = "not measured"
 
+JUDGED_WINDOWS = 2880
+"""A day of them. What is older is remembered in sum only."""
+
 
 @dataclass(frozen=True)
 class LiveVerdict:
@@ -177,13 +180,13 @@ class LiveReport:
 
 
 def broken_windows(result: LiveResult, requirement: Requirement) -> float:
-    """The part of the sliding windows in which the requirement is broken; a tuple counts where it arrived.
+    """The part of the last day's sliding windows in which the requirement is broken; a tuple counts where it arrived.
 
     A window in which tuples wait, and none of those that arrived in it was ever done, is broken.
     """
     parts = result.parts[requirement.path]
     values_s = []
-    for window in window_parts(result.duration_s):
+    for window in window_parts(result.duration_s)[-JUDGED_WINDOWS:]:
         measured_s = statistic_s(ResponseSketch.merged(parts[part] for part in window if part in parts), requirement)
         if measured_s is None:
             measured_s = inf if _waiting(result, requirement.path, window.stop * STEP_S) else 0.0

@@ -15,6 +15,9 @@ from mead.monitor.sketch import ResponseSketch
 SPREAD = 8
 """Between two ranks of a micro-batch, response times are taken to be spread evenly: so many stand for all of them."""
 
+KEPT_PARTS = 2900
+"""Parts of a run that are remembered one by one: a day of them, and a window more. Older ones are remembered in sum."""
+
 
 @dataclass(frozen=True, eq=False)
 class BatchResponses:
@@ -44,12 +47,13 @@ class PathMonitor:
     requirements: tuple[Requirement, ...]
     parts: dict[int, ResponseSketch] = field(default_factory=dict)
     """By the part of the run, each of ``STEP_S``, in which tuples arrived. What came before the run is in the first."""
+    _older: ResponseSketch = field(default_factory=ResponseSketch)
     _new: list[BatchResponses] = field(default_factory=list)
 
     @property
     def whole(self) -> ResponseSketch:
         """All since the start."""
-        return ResponseSketch.merged(self.parts.values())
+        return ResponseSketch.merged([self._older, *self.parts.values()])
 
     def add(self, batch: BatchResponses) -> None:
         """One micro-batch of the path's last operator."""
@@ -62,6 +66,8 @@ class PathMonitor:
         for part in np.unique(arrived_in).tolist():
             sketch = self.parts.setdefault(part, ResponseSketch())
             sketch.add(spread_s[arrived_in == part], batch.tuples / spread_s.size)
+        while len(self.parts) > KEPT_PARTS:
+            self._older = ResponseSketch.merged([self._older, self.parts.pop(min(self.parts))])
 
     def reading(self) -> PathReading:
         """Of what came since the last."""
