@@ -17,6 +17,7 @@ from mead.cli import (
     doctor,
     evaluate,
     evaluate_drs,
+    evaluate_ppq,
     fit,
     generate,
     history,
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.add_typer(generate.app, name="generate")
 evaluate_drs.add_to(evaluate.app)
+evaluate_ppq.add_to(evaluate.app)
 app.add_typer(evaluate.app, name="evaluate")
 app.command(cls=fit.SeveralWindows)(fit.fit)
 app.command()(characterize.characterize)

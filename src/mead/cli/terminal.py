@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, Protocol
 
 import typer
 from typer.core import TyperGroup
@@ -17,6 +17,13 @@ from typer.exceptions import TyperException
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same answer.")]
+
+
+class JsonEntry(Protocol):
+    """One of several in a document."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
 
 
 class OneLineErrors(TyperGroup):
@@ -53,6 +60,20 @@ def _drop_output() -> None:
 def print_json(document: dict[str, Any]) -> None:
     """The one document of a command. It is strict JSON: NaN and infinity would be a bug, and are refused."""
     typer.echo(json.dumps(document, allow_nan=False))
+
+
+def print_found(experiment: str, key: str, found: Sequence[JsonEntry], parts: Iterable[Any], *, as_json: bool) -> None:
+    """An experiment: one document with an entry per run, or tables and what follows from them."""
+    if as_json:
+        print_json({"experiment": experiment, key: [one.as_json() for one in found]})
+        return
+
+    from rich.console import Console
+
+    console = Console()
+    for part in parts:
+        console.print(part, highlight=False)
+        console.print()
 
 
 def check_writable(ctx: typer.Context, path: Path, endings: tuple[str, ...]) -> None:

@@ -1,0 +1,183 @@
+"""``mead evaluate ppq-...``: the experiments of the Elastic-PPQ paper (Mencagli, Torquati and Danelutto 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from mead.cli.terminal import AsJson, Seed, print_found, progress_bar
+
+Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Runs with so many seeds.")]
+Duration = Annotated[float, typer.Option(min=10.0, metavar="SECONDS", help="Length of every stream.")]
+
+
+def fig9(*, seeds: Seeds = 4, seed: Seed = 1, as_json: AsJson = False) -> None:
+    """Fig. 9 of the Elastic-PPQ paper: pane workers under a rate that jumps every 30 s.
+
+    Example: `mead evaluate ppq-fig9 --seeds 2`
+    """
+    from mead.evaluate.ppq_fig9 import fig9_parts, run
+
+    done = [run(one) for one in range(seed, seed + seeds)]
+    print_found("ppq-fig9", "runs", done, fig9_parts(done), as_json=as_json)
+
+
+def fig10(*, seeds: Seeds = 3, seed: Seed = 1, duration: Duration = 80.0, as_json: AsJson = False) -> None:
+    """Fig. 10 of the Elastic-PPQ paper: elasticity alone against both levels, on bursty streams.
+
+    Example: `mead evaluate ppq-fig10 --seeds 1`
+    """
+    from mead.evaluate.ppq_fig10 import STREAMS, fig10_parts, runs
+
+    done = []
+    with progress_bar(2 * len(STREAMS) * seeds) as show:
+        for one in runs(range(seed, seed + seeds), duration):
+            done.append(one)
+            show(one.stream, len(done))
+    print_found("ppq-fig10", "runs", done, fig10_parts(done), as_json=as_json)
+
+
+def fig11(
+    ctx: typer.Context,
+    *,
+    workers: Annotated[
+        list[int] | None, typer.Option(metavar="N", help="In place of all that the logs have; may be repeated.")
+    ] = None,
+    seed: Seed = 1,
+    duration: Duration = 80.0,
+    as_json: AsJson = False,
+) -> None:
+    """Fig. 11 of the Elastic-PPQ paper: splitting evenly, and by the PID, with a fixed number of workers.
+
+    Example: `mead evaluate ppq-fig11 --workers 1 --workers 8 --workers 12`
+    """
+    from mead.evaluate.ppq_fig11 import EVEN, fig11_parts, points
+
+    chosen = sorted(workers) if workers else [count for count in EVEN if count <= 12]
+    for count in chosen:
+        if count not in EVEN:
+            ctx.fail(f"--workers {count}: the authors' logs have {', '.join(map(str, EVEN))}")
+    done = []
+    with progress_bar(len(chosen)) as show:
+        for one in points(seed, duration, chosen):
+            done.append(one)
+            show(f"{one.workers} workers", len(done))
+    print_found("ppq-fig11", "points", done, fig11_parts(done), as_json=as_json)
+
+
+def fig12(
+    ctx: typer.Context,
+    *,
+    window: Annotated[
+        int, typer.Option(min=200, metavar="MILLISECONDS", help="Length of a window, a multiple of 200.")
+    ] = 600,
+    seeds: Seeds = 2,
+    seed: Seed = 1,
+    duration: Duration = 160.0,
+    as_json: AsJson = False,
+) -> None:
+    """Figs. 12 and 13 of the Elastic-PPQ paper: the window stage with and without MERGE tasks.
+
+    Example: `mead evaluate ppq-fig12 --window 1000`
+    """
+    from mead.evaluate.ppq_fig12 import SLIDE_MS, fig12_parts, runs
+
+    if window % SLIDE_MS:
+        ctx.fail(f"--window {window}: must be a multiple of the slide, {SLIDE_MS} ms")
+    done = []
+    with progress_bar(2 * seeds) as show:
+        for one in runs(range(seed, seed + seeds), duration, window):
+            done.append(one)
+            show(f"seed {one.seed}", len(done))
+    print_found("ppq-fig12", "runs", done, fig12_parts(done), as_json=as_json)
+
+
+def tables(
+    ctx: typer.Context,
+    *,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Of all streams, run this one; may be repeated.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(metavar="NAME", help="`skyline` (Table 4) or `top-delta` (Table 5); default both.")
+    ] = None,
+    static: Annotated[
+        bool, typer.Option("--static/--no-static", help="Add the best of some static choices; takes four more runs.")
+    ] = True,
+    seed: Seed = 1,
+    duration: Duration = 300.0,
+    as_json: AsJson = False,
+) -> None:
+    """Tables 4 and 5 of the Elastic-PPQ paper: both queries on all streams, beside the best static choice.
+
+    Streams: rw, map1k to map4k, ss6 to ss8, game1 (a stand-in).
+
+    Example: `mead evaluate ppq-tables --only map1k --only game1 --duration 60`
+    """
+    from mead.evaluate.ppq_streams import STREAMS
+    from mead.evaluate.ppq_tables import COSTS, Row, row, tables_parts
+
+    names = [stream.name for stream in STREAMS]
+    for name in only or ():
+        if name not in names:
+            ctx.fail(f"--only {name}: there is no such stream; there are {', '.join(names)}")
+    if query is not None and query not in COSTS:
+        ctx.fail(f"--query {query}: write one of {', '.join(COSTS)}")
+    chosen = [stream for stream in STREAMS if not only or stream.name in only]
+    queries = [name for name in COSTS if query in {None, name}]
+    done: list[Row] = []
+    with progress_bar(len(chosen) * len(queries)) as show:
+        for name in queries:
+            for stream in chosen:
+                show(f"{name} {stream.name}", len(done))
+                done.append(row(name, stream, seed, duration, static=static))
+    print_found("ppq-tables", "rows", done, tables_parts(done, chosen), as_json=as_json)
+
+
+def fig17(*, seeds: Seeds = 1, seed: Seed = 1, duration: Duration = 200.0, as_json: AsJson = False) -> None:
+    """Fig. 17 of the Elastic-PPQ paper: lengths of the controller's interval and the PID's period.
+
+    Example: `mead evaluate ppq-fig17 --duration 100`
+    """
+    from mead.evaluate.ppq_fig17 import CONTROL_S, PID_S, fig17_parts, runs
+
+    done = []
+    with progress_bar(len(CONTROL_S) * len(PID_S) * seeds) as show:
+        for one in runs(range(seed, seed + seeds), duration):
+            done.append(one)
+            show(f"{one.control_s:g} s", len(done))
+    print_found("ppq-fig17", "runs", done, fig17_parts(done), as_json=as_json)
+
+
+def fig18(*, seed: Seed = 1, duration: Duration = 200.0, as_json: AsJson = False) -> None:
+    """Fig. 18 of the Elastic-PPQ paper: other programs take a part of the machine.
+
+    Example: `mead evaluate ppq-fig18 --duration 100`
+    """
+    from mead.evaluate.ppq_fig18 import INTENSITIES, fig18_parts, runs
+
+    done = []
+    with progress_bar(len(INTENSITIES)) as show:
+        for one in runs(seed, duration):
+            done.append(one)
+            show(f"intensity {one.intensity:g}", len(done))
+    print_found("ppq-fig18", "runs", done, fig18_parts(done), as_json=as_json)
+
+
+COMMANDS: dict[str, Callable[..., Any]] = {
+    "fig9": fig9,
+    "fig10": fig10,
+    "fig11": fig11,
+    "fig12": fig12,
+    "tables": tables,
+    "fig17": fig17,
+    "fig18": fig18,
+}
+
+
+def add_to(app: typer.Typer) -> None:
+    """All of them, under their names."""
+    for name, command in COMMANDS.items():
+        app.command(f"ppq-{name}")(command)
