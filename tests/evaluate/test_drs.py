@@ -70,7 +70,7 @@ def test_fig9_reacts_sooner_with_a_short_window(reacted: list[Reaction]) -> None
     assert slow[2] is not None
     assert quick[2] is not None
     assert quick[2] <= slow[2]
-    assert "w = 6" in list(fig9_parts(reacted))[-1]
+    assert "w = 6" in str(list(fig9_parts(reacted))[-1])
     assert len(reacted[0].minutes_s) == len(RATES[0].frames_per_s)
 
 

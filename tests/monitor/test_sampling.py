@@ -95,7 +95,8 @@ def test_without_single_tuples_demands_and_stamps_stand_in() -> None:
 def test_measurements_are_means_over_the_window() -> None:
     simulation = Simulation(CHAIN, poisson(), 1, allocation=TWO)
     measurer, alone = Measurer(lambda: Window(3)), Measurer(lambda: Window(1))
-    rates, smoothed = [], []
+    rates: list[float] = []
+    smoothed: list[float] = []
     for minute in range(1, 6):
         observation = simulation.observe(60.0 * minute)
         for found, kept in ((measurer.pull(observation, CHAIN), smoothed), (alone.pull(observation, CHAIN), rates)):
@@ -120,11 +121,15 @@ def test_responses_of_another_allocation_are_forgotten() -> None:
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40), st.floats(0.0, 0.99), st.integers(1, 10))
 def test_smoothing_stays_within_what_was_measured(values: list[float], alpha: float, size: int) -> None:
     for smoothing in (AlphaWeighted(alpha), Window(size)):
-        assert smoothing.value is None
         for value in values:
             smoothing.add(value)
         assert smoothing.value is not None
         assert min(values) - 1e-6 <= smoothing.value <= max(values) + 1e-6
+
+
+def test_nothing_measured_is_no_value() -> None:
+    assert AlphaWeighted(0.5).value is None
+    assert Window(3).value is None
 
 
 def test_alpha_of_zero_and_a_window_of_one_smooth_nothing() -> None:

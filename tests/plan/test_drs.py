@@ -121,7 +121,7 @@ def test_replicas_run_at_the_highest_share() -> None:
 
 @pytest.mark.parametrize("smoothing", [{"alpha": 0.5}, {"window": 1}])
 @pytest.mark.parametrize("model", ["mmk", "ggk_ac", "ggk_whitt"])
-def test_every_model_and_smoothing_finds_a_placement(model: str, smoothing: dict[str, float]) -> None:
+def test_every_model_and_smoothing_finds_a_placement(model: str, smoothing: dict[str, Any]) -> None:
     done = controlled([10.0] * 4, (6, 2), k_max=8, model=model, **smoothing)
     assert sum(reached(done)[-1]) == 8
     assert reached(done)[-1][1] >= 4

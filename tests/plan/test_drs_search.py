@@ -148,6 +148,15 @@ def test_a_pool_that_is_too_small_is_named() -> None:
         assert refused.value.reason == "Kcap"
 
 
+def test_loads_beyond_all_numbers_are_refused_at_once() -> None:
+    of = OpenNetwork(1.0, (Station(1e12, 1e-12),))
+    with pytest.raises(InsufficientProcessors):
+        assign_processors(of, 5)
+    with pytest.raises(TmaxUnreachable) as refused:
+        min_processors(of, 1e30)
+    assert refused.value.reason == "Kcap"
+
+
 @pytest.mark.parametrize(
     ("station", "message"),
     [

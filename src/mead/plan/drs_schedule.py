@@ -115,9 +115,7 @@ def _fewest(goal: Goal, t_max_s: float, now: Situation) -> Decision:
     try:
         need = min_processors(now.network, t_max_s / ratio, goal.k_max, now.limits)
     except (TmaxUnreachable, InsufficientProcessors) as refusal:
-        if isfinite(model_s) or not short:
-            return _none(now, getattr(refusal, "reason", "insufficient"), f"{case}: {shown}; {refusal}")
-        return _everything(goal, now, f"{case}: {shown}; {refusal}")
+        return _out_of_reach(goal, now, refusal, f"{case}: {shown}; {refusal}")
     if short and need.total > now.total:
         return _move(now, "scale_out", need, "shortage", shown)
     if ample and need.total < now.total:
@@ -134,14 +132,18 @@ def _rebalance(now: Situation, otherwise: str, detail: str) -> Decision:
     return _move(now, "rebalance", best, "badly placed", detail, otherwise)
 
 
-def _everything(goal: Goal, now: Situation, detail: str) -> Decision:
-    """No target can be met and some queue grows without end: use what there is, as far as it is known."""
+def _out_of_reach(
+    goal: Goal, now: Situation, refusal: TmaxUnreachable | InsufficientProcessors, detail: str
+) -> Decision:
+    """Nothing brings the target. If some queue grows without end, use what there is, as far as it is known."""
+    if isfinite(now.network.sojourn_s(now.processors)):
+        return _none(now, getattr(refusal, "reason", "insufficient"), detail)
     pool = sum(now.limits.most) if now.limits else None
     k_max = min((k for k in (goal.k_max, pool) if k is not None), default=now.total)
     try:
         best = assign_processors(now.network, k_max, now.limits)
-    except InsufficientProcessors as refusal:
-        return _none(now, "insufficient", f"{detail}; {refusal}")
+    except InsufficientProcessors as too_few:
+        return _none(now, "insufficient", f"{detail}; {too_few}")
     return _move(now, "scale_out", best, "shortage", detail)
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from mead.plan.drs_kernel import place
 from mead.plan.drs_model import Model, OpenNetwork
 
-UNLIMITED = 2**31
-"""More processors than anybody has."""
+UNLIMITED = 10_000_000
+"""More processors than anybody has, and as many as are placed within a second."""
 
 NEVER = -1.0
 """Queues are never so short: hand out all processors."""
@@ -71,7 +71,7 @@ def assign_processors(network: OpenNetwork, k_max: int, limits: Limits | None = 
     (3:2)
     """
     start = _start(network, limits)
-    needed = int(start.sum())
+    needed = sum(start)
     if needed > k_max:
         raise InsufficientProcessors(needed, k_max)
     return _placed(network, start, limits, k_max - needed, NEVER)[0]
@@ -98,7 +98,7 @@ def min_processors(
         )
     start = _start(network, limits)
     available = UNLIMITED if k_cap is None else k_cap
-    needed = int(start.sum())
+    needed = sum(start)
     if needed > available:
         raise TmaxUnreachable("Kcap", str(InsufficientProcessors(needed, available)))
     enough = network.external_per_s * (t_max_s - network.shortest_s)
@@ -112,25 +112,22 @@ def min_processors(
     return best
 
 
-def _start(network: OpenNetwork, limits: Limits | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _start(network: OpenNetwork, limits: Limits | None) -> tuple[int, ...]:
     """The fewest processors that keep up with what arrives (Algorithm 1, lines 1-3)."""
     if limits is None:
-        return np.array(network.least, dtype=np.int64)
+        return network.least
     for least, most in zip(network.least, limits.most, strict=True):
         if least > most:
             raise InsufficientProcessors(least, most)
-    return np.array([max(pair) for pair in zip(network.least, limits.least, strict=True)], dtype=np.int64)
+    return tuple(max(pair) for pair in zip(network.least, limits.least, strict=True))
 
 
 def _placed(
-    network: OpenNetwork,
-    processors: np.ndarray[tuple[int], np.dtype[np.int64]],
-    limits: Limits | None,
-    spare: int,
-    enough: float,
+    network: OpenNetwork, start: tuple[int, ...], limits: Limits | None, spare: int, enough: float
 ) -> tuple[Placement, int]:
     """Hand out processors one by one; those that are left over come second."""
-    stations, count = network.stations, processors.size
+    stations, count = network.stations, len(start)
+    processors = np.array(start, dtype=np.int64)
     loads = np.array([station.load for station in stations])
     scvs: Sequence[Sequence[float]] = (
         ([1.0] * count, [1.0] * count)
