@@ -15,6 +15,7 @@ from mead.knowledge.requirement import Requirement
 from mead.loop import Mode
 from mead.models.network.graph import Edge
 from mead.plan.drs import DRS
+from mead.simulate.conditions import Conditions
 from mead.workload.generators.steps import Steps
 
 if TYPE_CHECKING:
@@ -95,6 +96,15 @@ def test_advice_is_given_again_until_it_is_followed() -> None:
     done = controlled([10.0] * 4, (5, 3), k_max=8, mode=Mode.ADVISE)
     assert reached(done) == [(5, 3)]
     assert sum(reason.startswith("rebalance") for reason in reasons(done)) >= 5
+
+
+def test_an_order_that_is_under_way_is_neither_repeated_nor_taken_back() -> None:
+    trace = Steps(rates_per_s=(10.0,) * 6, step_s=60.0).generate(np.random.default_rng(2))
+    start = Allocation.of(first=Resources(1.0, 5), second=Resources(1.0, 3))
+    chosen = DRS(DRSOptions(interval_s=30.0, t_ra_s=60.0, window=2, k_max=8))
+    done = run(CHAIN, trace, chosen, seed=2, start=start, conditions=Conditions(replicas_delay_s=75.0))
+    assert done.simulation.timeline.times_s == [0.0, 60.0 + 75.0]
+    assert sum("is under way" in reason for reason in reasons(done)) == 2
 
 
 def test_the_goal_is_the_strictest_requirement_unless_options_name_one() -> None:

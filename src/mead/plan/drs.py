@@ -55,6 +55,9 @@ class DRS:
         if isinstance(analysis, str):
             return Plan.keep(observation.allocation, analysis)
         pipeline, now = knowledge.pipeline, observation.allocation
+        since_s = observation.time_s - self._ordered_s
+        if self._ordered is not None and self._ordered != now and since_s < knowledge.actuation_delay_s:
+            return Plan(self._ordered, self._ordered, f"keep, because what was ordered {since_s:g} s ago is under way")
         situation = self._situation(observation, analysis, pipeline)
         decision = decide(self.goal(pipeline), situation)
         because = f"{decision.reason}: {decision.detail}; {analysis.external_per_s:.4g} tuples/s from outside"
