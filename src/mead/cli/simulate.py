@@ -52,7 +52,7 @@ def simulate(
     from mead.evaluate.experiment import kept_iats_for, recorded_every_for, run
     from mead.evaluate.run_report import RunReport
     from mead.plan import registry
-    from mead.simulate.conditions import Conditions
+    from mead.simulate.conditions import Conditions, Restart
     from mead.workload.trace import TraceError
 
     if plot is not None:
@@ -69,7 +69,7 @@ def simulate(
         except TraceError as error:
             ctx.fail(f"{trace}: {error}")
     delay_s = file.knowledge.actuation_delay_s
-    conditions = Conditions(share_delay_s=delay_s, replicas_delay_s=delay_s)
+    conditions = Conditions(share_delay_s=delay_s, replicas_delay_s=delay_s, restart=Restart.of(options))
     workload = f"{trace.name}, seed {seed}"
     with (
         progress_bar(arrivals.duration_s) as bar,

@@ -27,7 +27,7 @@ from mead.plan import registry
 from mead.plan.forecast import enough, predictions, remembered
 from mead.plan.replayed import Draws, WindowReplay
 from mead.plan.search import Predictor, exact, heuristic
-from mead.simulate.conditions import Conditions
+from mead.simulate.conditions import Conditions, Restart
 from mead.simulate.simulation import KEPT_IATS, Simulation
 from mead.workload.trace import Trace
 
@@ -165,7 +165,7 @@ def _observation(pipeline: Pipeline, last: Trace, interval_s: float, seed: int, 
 def _reaction(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
     """What a policy that reacts would have done over the last part of the trace."""
     delay_s = knowledge.actuation_delay_s
-    conditions = Conditions(share_delay_s=delay_s, replicas_delay_s=delay_s)
+    conditions = Conditions(share_delay_s=delay_s, replicas_delay_s=delay_s, restart=Restart.of(options))
     kept = kept_iats_for(options)
     result = run(knowledge.pipeline, last, registry.policy(options), seed=seed, conditions=conditions, kept_iats=kept)
     decided = [this.plan for this in result.rounds if this.plan is not None]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
+from mead.config.policies import DabsOptions, PolicyOptions
 from mead.knowledge.pipeline import Pipeline
 from mead.simulate.grouping import Grouping
 
@@ -21,6 +22,16 @@ class Restart:
     def __post_init__(self) -> None:
         if not 0 <= self.downtime_s < inf:
             raise ValueError(f"downtime_s must be finite and not negative; got {self.downtime_s:g}")
+
+    @classmethod
+    def of(cls, options: PolicyOptions) -> Restart | None:
+        """What the system of a policy needs; None for all whose replicas come from a pool.
+
+        >>> from mead.config.policies import DabsOptions, PspsOptions
+        >>> Restart.of(DabsOptions(downtime_s=60.0)), Restart.of(PspsOptions())
+        (Restart(downtime_s=60.0, loses=True), None)
+        """
+        return cls(options.downtime_s, options.loses) if isinstance(options, DabsOptions) else None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,79 @@
+"""The six metrics of the PA-SPS paper (section 4.1.3), where it leaves something open as its tables suggest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from mead.models.arrays import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """A run, interval by interval. What was foreseen is there for a system that foresees something."""
+
+    received: FloatArray = field(repr=False)
+    processed: FloatArray = field(repr=False)
+    latency_s: FloatArray = field(repr=False)
+    """Mean of those that were processed in the interval."""
+    replicas: FloatArray = field(repr=False)
+    """Active ones, of all operators together."""
+    foreseen: FloatArray | None = field(default=None, repr=False)
+    """How many would be received; NaN where nothing was foreseen yet."""
+    needed_replicas: FloatArray | None = field(default=None, repr=False)
+    """As many as all events of the interval take, those that waited at its start included."""
+    foreseen_replicas: FloatArray | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Of a whole run."""
+
+    saved: float
+    """Saved resources: the part of an over-provisioned system's replicas that was not active."""
+    degradation: float
+    """Throughput degradation: mean relative difference between what came and what left, over the intervals."""
+    processed: float
+    """"Difference in the number of processed events": tabulated as processed over received, and so it is here."""
+    latency_ms: float
+    """Mean time from end to end, of all events that were processed."""
+    input_error: float | None = None
+    """Mean relative error of the forecast."""
+    replica_error: float | None = None
+    """The same of the replicas asked for, all operators together."""
+
+    @classmethod
+    def of(cls, run: Intervals, r_over: float) -> Metrics:
+        """Sum a run up; ``r_over`` is what an over-provisioned system would have."""
+        came = run.received > 0
+        left = run.processed.sum()
+        return cls(
+            saved=1 - float(run.replicas.mean()) / r_over,
+            degradation=float(np.mean(np.abs(run.received - run.processed)[came] / run.received[came])),
+            processed=float(left / run.received.sum()),
+            latency_ms=1000 * float(np.nansum(run.latency_s * run.processed) / left) if left else np.nan,
+            input_error=_relative_error(run.received, run.foreseen),
+            replica_error=_relative_error(run.needed_replicas, run.foreseen_replicas),
+        )
+
+    @classmethod
+    def mean(cls, runs: Sequence[Metrics]) -> Metrics:
+        """Of several runs, such as those of several seeds.
+
+        >>> Metrics.mean([Metrics(0.4, 0.1, 1.0, 300.0), Metrics(0.6, 0.1, 1.0, 100.0)])
+        Metrics(saved=0.5, degradation=0.1, processed=1.0, latency_ms=200.0, input_error=None, replica_error=None)
+        """
+        means = {
+            name: None if None in (column := [asdict(run)[name] for run in runs]) else float(np.mean(column))
+            for name in asdict(runs[0])
+        }
+        return cls(**means)  # type: ignore[arg-type]  # those that are None may be
+
+
+def _relative_error(actual: FloatArray | None, foreseen: FloatArray | None) -> float | None:
+    if actual is None or foreseen is None:
+        return None
+    known = (actual > 0) & np.isfinite(foreseen)
+    return float(np.mean(np.abs(actual - foreseen)[known] / actual[known])) if known.any() else None
