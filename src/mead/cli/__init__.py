@@ -17,6 +17,7 @@ from mead.cli import (
     doctor,
     evaluate,
     evaluate_drs,
+    evaluate_pasps,
     evaluate_ppq,
     fit,
     generate,
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 app.add_typer(generate.app, name="generate")
 evaluate_drs.add_to(evaluate.app)
+evaluate_pasps.add_to(evaluate.app)
 evaluate_ppq.add_to(evaluate.app)
 app.add_typer(evaluate.app, name="evaluate")
 app.command(cls=fit.SeveralWindows)(fit.fit)

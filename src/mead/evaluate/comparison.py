@@ -22,7 +22,7 @@ from mead.evaluate.outcome import Outcome, Verdict, statistic_s
 from mead.models.arrays import FloatArray
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan import registry
-from mead.simulate.conditions import Conditions
+from mead.simulate.conditions import Conditions, Restart
 from mead.simulate.metrics import FaultyMetrics
 
 COURSE_S = 10.0
@@ -117,7 +117,7 @@ class PolicyContender:
             case.workload.trace(seed),
             registry.policy(self.options),
             seed=seed,
-            conditions=self.conditions,
+            conditions=self.conditions or Conditions(restart=Restart.of(self.options)),
             metrics=self.metrics,
             kept_iats=kept_iats_for(self.options),
             recorded_every=recorded_every_for(self.options),
