@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
     from mead.workload.trace import Trace
 
-POLICY_NAMES = ("static", "threshold", "mg1", "kingman", "map", "replay", "ds2", "drs", "adaptive")
+POLICY_NAMES = (
+    *("static", "threshold", "mg1", "kingman", "map", "replay", "ds2", "drs"),
+    *("pasps", "psps", "dabs", "adaptive", "hybrid"),
+)
 """For the help, which must not wait for the options to load; a test compares it with them."""
 
 PLOT_ENDINGS = (".png", ".pdf", ".svg")
