@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import isnan
 from typing import Any
 
 from rich.table import Table
@@ -45,13 +46,18 @@ class TableResult:
             "rows": [
                 {
                     "system": system,
-                    "metrics": asdict(metrics),
-                    "paper": asdict(self.table.published[system]) if system in self.table.published else None,
+                    "metrics": _json(metrics),
+                    "paper": _json(self.table.published[system]) if system in self.table.published else None,
                 }
                 for system, metrics in self.rows.items()
             ],
             "claims": [asdict(claim) for claim in self.claims],
         }
+
+
+def _json(metrics: Metrics) -> dict[str, float | None]:
+    """A system from which nothing has left has no latency, which JSON cannot say but by null."""
+    return {name: None if value is None or isnan(value) else value for name, value in asdict(metrics).items()}
 
 
 def table_result(

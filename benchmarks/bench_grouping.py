@@ -1,0 +1,47 @@
+"""What load-aware grouping brings: an operator of unequal replicas, each with a queue of its own, in virtual time."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+from common import table
+from rich.console import Console
+
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.simulate.conditions import Conditions
+from mead.simulate.grouping import Grouping, Kind
+from mead.simulate.simulation import Simulation
+from mead.workload.generators.poisson import Poisson
+
+DEMAND_S, DURATION_S = 0.002, 600.0
+SPEEDS = {"equal": (1.0, 1.0, 1.0, 1.0), "two of half the speed": (1.0, 1.0, 0.5, 0.5)}
+LOADS = (0.3, 0.5, 0.7, 0.85)
+
+
+def main() -> None:
+    """Mean and 95th percentile of the response time, by load and grouping."""
+    pipeline = Pipeline("pool", [Operator("worker", DEMAND_S, 1.0, (1.0,), max_replicas=4)])
+    for title, speeds in SPEEDS.items():
+        shown = table(
+            f"four replicas, {title}: mean (p95) in ms", "grouping, loads measured", *(f"load {n}" for n in LOADS)
+        )
+        for kind in get_args(Kind):
+            for interval_s in (1.0, 30.0) if kind != "shuffle" else (1.0,):
+                cells = []
+                for load in LOADS:
+                    arrivals = Poisson(rate_per_s=load * sum(speeds) / DEMAND_S, duration_s=DURATION_S)
+                    conditions = Conditions(groupings={"worker": Grouping(kind, speeds, interval_s)})
+                    simulation = Simulation(
+                        pipeline, arrivals.generate(np.random.default_rng(1)), 1, conditions=conditions
+                    )
+                    simulation.drain()
+                    ms = 1000 * simulation.responses("worker").response_s
+                    cells.append(f"{ms.mean():,.1f} ({np.percentile(ms, 95):,.0f})")
+                every = "" if kind == "shuffle" else f", every {interval_s:g} s"
+                shown.add_row(f"{kind}{every}", *cells)
+        Console().print(shown)
+
+
+if __name__ == "__main__":
+    main()

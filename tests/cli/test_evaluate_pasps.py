@@ -1,0 +1,70 @@
+"""``mead evaluate pasps-...`` as people and scripts meet it; what must come out is tested beside the experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.program import EXAMPLES, answer, complaint, run
+
+ROWS = ("--system", "pasps@predictor=lr", "--system", "static@replicas=4")
+
+
+@pytest.mark.parametrize(
+    ("name", "tables"),
+    [("pasps-models", 1), ("pasps-storm", 1), ("pasps-peers", 1), ("pasps-complex", 1), ("pasps-datasets", 3)],
+)
+def test_every_experiment_is_one_document(name: str, tables: int) -> None:
+    document = answer("evaluate", name, "--duration", 120, *ROWS)
+    assert document["experiment"] == name
+    assert len(document["tables"]) == tables
+    for table in document["tables"]:
+        assert [row["system"] for row in table["rows"]] == ["pasps@predictor=lr", "static@replicas=4"]
+        assert table["rows"][1]["metrics"]["input_error"] is None
+        assert 0 < table["rows"][0]["metrics"]["processed"] <= 1.01
+
+
+def test_the_paper_stands_below_ours() -> None:
+    lines = run("evaluate", "pasps-models", "--duration", 120, *ROWS).stdout.splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("lr"))
+    assert lines[place + 1].split() == ["paper", "0.533", "0.195", "1.000", "663", "0.090", "0.140"]
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    words = ("evaluate", "pasps-storm", "--duration", 90, *ROWS, "--seed", 3)
+    assert answer(*words) == answer(*words)
+
+
+def test_rates_of_the_logs_may_be_given(tmp_path: Path) -> None:
+    rates = tmp_path / "rates.csv"
+    rates.write_text("time,value\n" + "".join(f"{second},500\n" for second in range(120)))
+    logs = answer("evaluate", "pasps-datasets", "--log-rates", rates, *ROWS, "--duration", 120)["tables"][2]
+    assert logs["scenario"] == "system logs (rates.csv)"
+    assert logs["rows"][0]["metrics"]["saved"] > 0.6
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["--system", "pspss"], "there is no policy 'pspss'"),
+        (["--system", "pasps@predictor=oracle"], "option of pasps: predictor"),
+        (["--log-rates", "nowhere.csv"], "nowhere.csv: cannot be read"),
+        (["--duration", "5"], "--duration"),
+    ],
+)
+def test_mistakes_are_named_in_one_line(words: list[str], what: str) -> None:
+    assert what in complaint("evaluate", "pasps-datasets", *words)
+
+
+def test_a_simulation_under_dabs_loses_what_a_restart_loses(tmp_path: Path) -> None:
+    trace = tmp_path / "arrivals.csv"
+    assert run("generate", "poisson", "--rate", 300, "--duration", 90, "-o", trace, "--seed", 1).exit_code == 0
+    words = ("simulate", EXAMPLES / "pasps-twitter.yaml", "--trace", trace, "--seed", 1)
+    restarted = answer(*words, "--policy", "dabs", "--option", "hold_down_s=0")
+    waited = answer(*words, "--policy", "dabs", "--option", "hold_down_s=0", "--option", "loses=false")
+    pooled = answer(*words, "--policy", "psps")
+    assert restarted["lost"] > 1000
+    assert waited["lost"] == pooled["lost"] == 0
+    path = "parse>spam>classify>save"
+    assert waited["paths"][path]["mean_s"] > 10 * pooled["paths"][path]["mean_s"]
+    assert "foresees" in pooled["timeline"][-1]["reason"]
