@@ -26,7 +26,7 @@ from time import thread_time
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mead.clock import RunClock, Stopped
-from mead.config.policies import AdaptiveOptions, PolicyOptions, PredictiveOptions
+from mead.config.policies import AdaptiveKeys, AdaptiveOptions, PolicyOptions, PredictiveOptions
 from mead.config.policy_choice import chosen_policy
 from mead.execute.detect import detect
 from mead.execute.limit import PERIOD_US
@@ -227,7 +227,7 @@ def attach(
         if manager is not None:
             opened.callback(manager.close)
             manager.weigh(_cores(context))  # as many workers may run at the same time
-        most_iats = options.most_iats if isinstance(options, PredictiveOptions | AdaptiveOptions) else 0
+        most_iats = options.most_iats if isinstance(options, PredictiveOptions | AdaptiveKeys) else 0
         engine = AttachedEngine(query, context, java_pid(context), pipeline, max(KEPT_IATS, most_iats), manager)
         opened.pop_all()
         opened.callback(engine.close)

@@ -12,6 +12,7 @@ import typer
 import mead
 from mead.cli import (
     allocate,
+    arena,
     characterize,
     demo,
     doctor,
@@ -41,6 +42,7 @@ app.add_typer(generate.app, name="generate")
 evaluate_drs.add_to(evaluate.app)
 evaluate_pasps.add_to(evaluate.app)
 evaluate_ppq.add_to(evaluate.app)
+arena.add_to(evaluate.app)
 app.add_typer(evaluate.app, name="evaluate")
 app.command(cls=fit.SeveralWindows)(fit.fit)
 app.command()(characterize.characterize)

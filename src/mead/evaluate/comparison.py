@@ -5,11 +5,11 @@ Every run is on its own and depends on its seed alone, so that they can be made 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan import registry
 from mead.simulate.conditions import Conditions, Restart
 from mead.simulate.metrics import FaultyMetrics
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 COURSE_S = 10.0
 """A course has one response time for so many seconds."""
@@ -154,13 +157,18 @@ def results(
 ) -> Iterator[Result]:
     """Every contender on every case with every seed, in this order, each as soon as it is there."""
     work = [(contender, case, seed) for case in cases for contender in contenders for seed in seeds]
+    return each(_result, work, jobs)
+
+
+def each(function: Callable[[T], R], work: Sequence[T], jobs: int) -> Iterator[R]:
+    """The answers to some work, in its order, each as soon as it is there; in several processes if that is worth it."""
     workers = min(jobs, len(work) // WORTH_A_PROCESS)
     if workers <= 1:
-        yield from map(_result, work)
+        yield from map(function, work)
         return
     # Fresh processes: one that is forked while other threads run can hang.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_result, work)
+        yield from pool.map(function, work)
 
 
 def _result(work: tuple[Any, Case, int]) -> Result:

@@ -52,7 +52,7 @@ def run_page(report: LiveReport, notes: Sequence[str] = ()) -> str:
 
 def _tables(report: LiveReport) -> Iterator[str]:
     result = report.result
-    yield _table(
+    yield html_table(
         "Response time in s",
         ["path", "mean", *(f"p{percent:g}" for percent in PERCENTS), "tuples"],
         [
@@ -60,7 +60,7 @@ def _tables(report: LiveReport) -> Iterator[str]:
             for path, one in result.responses.items()
         ],
     )
-    yield _table(
+    yield html_table(
         "Requirements",
         ["required", "measured", "met", "broken windows"],
         [
@@ -68,7 +68,7 @@ def _tables(report: LiveReport) -> Iterator[str]:
             for v in report.verdicts
         ],
     )
-    yield _table(
+    yield html_table(
         "CPU cores, time average",
         ["", "given", "used", "throttled"],
         [
@@ -92,10 +92,11 @@ def _decisions(result: LiveResult) -> str:
             rows.append([f"{this.time_s:.0f}", str(before), this.plan.reason])
     seen = "Changes" if whole else f"Changes in the last {len(result.rounds):,} rounds"
     title = f"{seen}: {len(rows)}" + (f", the last {MOST_DECISIONS}" if len(rows) > MOST_DECISIONS else "")
-    return _table(title, ["s", "allocation", "why"], rows[-MOST_DECISIONS:])
+    return html_table(title, ["s", "allocation", "why"], rows[-MOST_DECISIONS:])
 
 
-def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def html_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with a caption; a cell that says NO stands out."""
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
     body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in rows)
     return f"<div><table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table></div>"

@@ -1,0 +1,93 @@
+"""Two loads, each beyond one of the knobs: too much for one replica, and too little for a whole core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from mead.evaluate.arena import Bout, Contest, Judged
+from mead.evaluate.comparison import PolicyContender
+from mead.evaluate.tables import plain_table
+from mead.evaluate.workloads import Workload
+from mead.knowledge.requirement import Requirement
+from mead.workload.generators.markovian import Markovian
+from mead.workload.generators.steps import Steps
+
+RATE_PER_S, SWING_S, STEP_S = 330.0, 120.0, 5.0
+HEAVY_CORES, LIGHT_CORES = 1.6, 0.35
+ONE_KNOB = ("adaptive",)
+"""Policies that are to have their share alone here: one replica."""
+
+POLICIES = (*ONE_KNOB, "drs", "pasps", "hybrid")
+
+
+def loads(duration_s: float) -> tuple[Workload, Workload]:
+    """Bursts of more than one core, and a load of a third of a core that swings every two minutes."""
+    middle_s = np.arange(0.5 * STEP_S, duration_s, STEP_S)
+    swing = RATE_PER_S * (1 + 0.8 * np.sin(2 * np.pi * middle_s / SWING_S))
+    return (
+        Workload(
+            "heavy",
+            f"bursts that need {HEAVY_CORES:g} cores in the mean",
+            HEAVY_CORES / RATE_PER_S,
+            Markovian(rate_per_s=RATE_PER_S, idc=50.0, duration_s=duration_s),
+        ),
+        Workload(
+            "light",
+            f"a swing around {LIGHT_CORES:g} cores",
+            LIGHT_CORES / RATE_PER_S,
+            Steps(rates_per_s=tuple(swing.tolist()), step_s=STEP_S),
+        ),
+    )
+
+
+def load_bouts(requirement: Requirement, seeds: Sequence[int], duration_s: float, delay_s: float) -> list[Bout]:
+    """Every policy on both loads."""
+    busy = dict(zip(("heavy", "light"), (HEAVY_CORES, LIGHT_CORES), strict=True))
+    return [
+        Bout(
+            Contest.of(load, busy[load.name], **({"most_replicas": 1} if name in ONE_KNOB else {})),
+            PolicyContender.of(name),
+            (requirement,),
+            seed,
+            delay_s,
+        )
+        for load in loads(duration_s)
+        for name in POLICIES
+        for seed in seeds
+    ]
+
+
+def load_tables(judged: Sequence[Judged], duration_s: float) -> Iterator[Table]:
+    """One for each load; means over the seeds."""
+    for load in loads(duration_s):
+        table = plain_table(
+            f"{load.name}: {load.title}",
+            "policy",
+            "response s",
+            "met",
+            "cores",
+            "replicas",
+            "changes/h",
+            "of replicas/h",
+        )
+        for name in POLICIES:
+            own = [one for one in judged if one.workload == load.name and one.policy == name]
+
+            def mean(figure: str, own: Sequence[Judged] = own) -> float:
+                return float(np.mean([getattr(one, figure) for one in own]))
+
+            label = f"{name} (one replica)" if name in ONE_KNOB else name
+            table.add_row(
+                Text(label),
+                f"{mean('response_s'):.3f}",
+                f"{sum(one.met for one in own)}/{len(own)}",
+                f"{mean('cores'):.2f}",
+                f"{mean('replicas'):.2f}",
+                f"{mean('changes_per_h'):.0f}",
+                f"{mean('replica_changes_per_h'):.0f}",
+            )
+        yield table
