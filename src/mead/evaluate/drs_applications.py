@@ -22,8 +22,8 @@ from mead.models.arrays import FloatArray, frozen
 from mead.models.network.graph import Edge
 from mead.monitor.sampling import Measurer
 from mead.monitor.smoothing import Window
-from mead.plan.drs import DRS
-from mead.plan.drs_model import Model, OpenNetwork, Station
+from mead.plan.drs import DRS, network_of
+from mead.plan.drs_model import Model, OpenNetwork
 from mead.simulate.simulation import Responses, Simulation
 from mead.workload.generators.poisson import Poisson
 from mead.workload.generators.steps import Steps
@@ -143,11 +143,7 @@ def measured_network(pipeline: Pipeline, observation: Observation, model: Model 
     measured = Measurer(lambda: Window(1)).pull(observation, pipeline)
     if measured is None:
         raise ValueError("nothing has arrived")
-    stations = tuple(
-        Station(one.rate_per_s, 1 / one.service_s, one.arrival_scv, one.service_scv)
-        for one in measured.operators.values()
-    )
-    return OpenNetwork(measured.external_per_s, stations, model)
+    return network_of(measured, model)
 
 
 def controlled(pipeline: Pipeline, trace: Trace, start: Sequence[int], seed: int, options: DRSOptions) -> Run:

@@ -102,10 +102,11 @@ class DRS:
 
     def _situation(self, observation: Observation, measured: Measurements, pipeline: Pipeline) -> Situation:
         processors = tuple(observation.allocation[o.name].replicas for o in pipeline.operators)
-        network = self._network(measured, {})
+        model = Model(self.options.model)
+        network = network_of(measured, model)
         if not isfinite(network.sojourn_s(processors)):
             # Behind an operator that cannot keep up arrives less than will, once it can: the traffic equations know.
-            network = self._network(measured, pipeline.visits)
+            network = network_of(measured, model, pipeline.visits)
         return Situation(
             network,
             processors,
@@ -116,18 +117,19 @@ class DRS:
             ),
         )
 
-    def _network(self, measured: Measurements, visits: Mapping[str, float]) -> OpenNetwork:
-        """What is measured; an operator that is visited more often than it shows gets what it should."""
-        stations = tuple(
-            Station(
-                max(one.rate_per_s, measured.external_per_s * visits.get(name, 0.0)),
-                1 / one.service_s,
-                one.arrival_scv,
-                one.service_scv,
-            )
-            for name, one in measured.operators.items()
+
+def network_of(measured: Measurements, model: Model, visits: Mapping[str, float] | None = None) -> OpenNetwork:
+    """What has been measured, as a network; with ``visits``, no operator gets less than it is visited."""
+    stations = tuple(
+        Station(
+            max(one.rate_per_s, measured.external_per_s * visits[name]) if visits else one.rate_per_s,
+            1 / one.service_s,
+            one.arrival_scv,
+            one.service_scv,
         )
-        return OpenNetwork(measured.external_per_s, stations, Model(self.options.model))
+        for name, one in measured.operators.items()
+    )
+    return OpenNetwork(measured.external_per_s, stations, model)
 
 
 def _predicted(pipeline: Pipeline, situation: Situation, decision: Decision) -> dict[str, Prediction]:

@@ -20,6 +20,7 @@ inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
 """Compiled as a part of ``place`` only."""
 
 refinement = inner(whitt_factor)
+"""The cache of compiled code looks at this file only: whoever changes the formula has to touch it too. A test tells."""
 
 
 @njit(cache=True, error_model="numpy")
