@@ -14,6 +14,7 @@ from mead.knowledge.requirement import Requirement
 from mead.models.arrays import FloatArray, frozen
 from mead.models.network.graph import PATH_SEPARATOR, Edge, Network
 from mead.models.network.graph import Operator as Station
+from mead.models.network.traffic import arrival_rates, loop_gain
 from mead.models.ph import PH
 
 DEFAULT_SHARES = (0.40, 0.55, 0.70, 0.85, 1.00)
@@ -140,7 +141,7 @@ class Pipeline:
         ):
             object.__setattr__(self, attribute, value)
         self.network(self.most)  # refuses operators and edges that do not fit together
-        gain = np.abs(np.linalg.eigvals(self.gains)).max(initial=0.0)
+        gain = loop_gain(self.gains)
         if gain >= 1:
             raise InvalidPipelineError(
                 f"the loops of {name} return {gain:g} tuples for each that enters; it must be below 1"
@@ -256,5 +257,5 @@ class Pipeline:
         entered = np.array(
             [float(not any(e.target == o.name and e not in self.returns for e in self.edges)) for o in self.operators]
         )
-        visits = np.linalg.solve(np.eye(len(self.operators)) - self.gains.T, entered)
+        visits = arrival_rates(self.gains, entered)
         return {operator.name: float(v) for operator, v in zip(self.operators, visits, strict=True)}
