@@ -136,7 +136,7 @@ def tables(
     print_found("ppq-tables", "rows", done, tables_parts(done, chosen), as_json=as_json)
 
 
-def fig17(*, seeds: Seeds = 1, seed: Seed = 1, duration: Duration = 200.0, as_json: AsJson = False) -> None:
+def fig17(*, seeds: Seeds = 1, seed: Seed = 1, duration: Duration = 400.0, as_json: AsJson = False) -> None:
     """Fig. 17 of the Elastic-PPQ paper: lengths of the controller's interval and the PID's period.
 
     Example: `mead evaluate ppq-fig17 --duration 100`

@@ -12,10 +12,13 @@ from rich.table import Table
 from mead.evaluate.ppq_measures import WARM_UP_INTERVALS, during_stream, mean, plain, variation, windows_per_s
 from mead.evaluate.ppq_streams import GAME
 from mead.evaluate.tables import number, plain_table
-from mead.preference.virtual.system import Setting, simulate
+from mead.preference.virtual.cost import skyline_cost
+from mead.preference.virtual.system import simulate
 
 CONTROL_S = (1.0, 2.5, 5.0, 10.0, 20.0)
 PID_S = (0.1, 0.25, 0.5)
+SET_POINT = 0.9
+"""As in the paper, and the optimum of the controller too. Its logs have 0.7, with a utilization of 0.9 all the same."""
 WARM_UP_S = 2.5 * WARM_UP_INTERVALS
 
 PUBLISHED_VARIATION = {1.0: 0.68, 2.5: 0.80, 5.0: 0.88, 10.0: 1.04, 20.0: 1.05}
@@ -43,7 +46,7 @@ class Run:
 
 def runs(seeds: Sequence[int], duration_s: float) -> Iterator[Run]:
     """All choices on the same stream."""
-    base = Setting(target_drop_ratio=GAME.target_drop_ratio)
+    base = replace(GAME.setting(skyline_cost()), set_point=SET_POINT)
     for seed in seeds:
         trace = GAME.make(duration_s, seed)
         for control_s in CONTROL_S:
@@ -51,7 +54,7 @@ def runs(seeds: Sequence[int], duration_s: float) -> Iterator[Run]:
                 outcome = simulate(trace, replace(base, control_s=control_s, pid_s=pid_s))
                 inside = during_stream(outcome, int(WARM_UP_S / control_s))
                 utilization = mean(inside, lambda one: one.pane_utilization)
-                error = abs(utilization / base.set_point - 1)
+                error = abs(utilization / SET_POINT - 1)
                 yield Run(
                     control_s,
                     pid_s,
@@ -90,6 +93,6 @@ def fig17_parts(done: Sequence[Run]) -> Iterator[Table | str]:
     fast = float(np.mean([one.error for one in done if one.pid_s == PID_S[0]]))
     slow = float(np.mean([one.error for one in done if one.pid_s == PID_S[-1]]))
     yield (
-        f"The PID is off by {100 * fast:.0f} % with a period of 100 ms and by {100 * slow:.0f} % with 500 ms, on "
-        "average; the paper: by 1-2 % with tens of periods in an interval."
+        f"The utilization is off by {100 * fast:.0f} % with a period of 100 ms and by {100 * slow:.0f} % with 500 ms, "
+        "on average; the paper: by 1-2 % with tens of periods in an interval."
     )

@@ -7,7 +7,7 @@ their number, up to 2.43 when there is one for every virtual core: by so much th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.table import Table
@@ -15,8 +15,9 @@ from rich.table import Table
 from mead.evaluate.ppq_measures import WARM_UP_INTERVALS, during_stream, mean, plain, variation, windows_per_s
 from mead.evaluate.ppq_streams import GAME
 from mead.evaluate.tables import number, plain_table
+from mead.preference.virtual.cost import skyline_cost
 from mead.preference.virtual.interference import Interference
-from mead.preference.virtual.system import Setting, simulate
+from mead.preference.virtual.system import simulate
 
 INTENSITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 SLOWEST = 2.43
@@ -46,8 +47,7 @@ def runs(seed: int, duration_s: float) -> Iterator[Run]:
     trace = GAME.make(duration_s, seed)
     for intensity in INTENSITIES:
         speed = 1 / (1 + (SLOWEST - 1) * intensity)
-        setting = Setting(target_drop_ratio=GAME.target_drop_ratio, interference=Interference.of([(0.0, speed)]))
-        outcome = simulate(trace, setting)
+        outcome = simulate(trace, replace(GAME.setting(skyline_cost()), interference=Interference.of([(0.0, speed)])))
         inside = during_stream(outcome, WARM_UP_INTERVALS)
         yield Run(
             intensity,

@@ -14,7 +14,7 @@ from mead.evaluate.ppq_streams import Stream
 from mead.evaluate.tables import number, plain_table
 from mead.preference.degrees import Degrees
 from mead.preference.virtual.cost import skyline_cost, top_delta_cost
-from mead.preference.virtual.system import Setting, simulate
+from mead.preference.virtual.system import simulate
 
 COSTS = {"skyline": skyline_cost, "top-delta": top_delta_cost}
 TITLES = {"skyline": "Table 4: the skyline query", "top-delta": "Table 5: the top-delta query"}
@@ -97,7 +97,7 @@ class Row:
 def row(query: str, stream: Stream, seed: int, duration_s: float, *, static: bool) -> Row:
     """One run under both levels of control and, if wanted, the best of some static ones."""
     trace = stream.make(duration_s, seed)
-    setting = Setting(cost=COSTS[query](), target_drop_ratio=stream.target_drop_ratio)
+    setting = stream.setting(COSTS[query]())
     outcome = simulate(trace, setting)
     inside = during_stream(outcome)
     best: tuple[float, Degrees] | None = None

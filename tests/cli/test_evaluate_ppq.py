@@ -1,0 +1,75 @@
+"""``mead evaluate ppq-...`` as people and scripts meet it; short streams."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.program import answer, complaint, run
+
+
+def test_elasticity_alone_is_busier_than_both_levels() -> None:
+    document = answer("evaluate", "ppq-fig10", "--seeds", 1, "--duration", 25)
+    assert document["experiment"] == "ppq-fig10"
+    assert [(one["stream"], one["two_level"]) for one in document["runs"]] == [
+        ("map", False),
+        ("map", True),
+        ("ss", False),
+        ("ss", True),
+    ]
+    for alone, both in (document["runs"][:2], document["runs"][2:]):
+        assert alone["utilization"] > 2
+        assert alone["most_workers"] > 30
+        assert both["utilization"] < alone["utilization"]
+        assert both["workers"] < 20
+    assert document["runs"][0]["paper"]["utilization"] == 2.83
+
+
+def test_the_filter_ratio_is_that_of_the_formula() -> None:
+    document = answer("evaluate", "ppq-fig11", "--workers", 12, "--workers", 1, "--duration", 10)
+    one, twelve = document["points"]
+    assert (one["workers"], twelve["workers"]) == (1, 12)
+    for point in (one, twelve):
+        assert point["even_ratio"] == pytest.approx(point["formula_ratio"], rel=0.02)
+        assert point["even_ratio"] == pytest.approx(point["logged_ratio"], rel=0.08)
+    assert twelve["pid_splitting"] < 8
+    assert one["logged_splitting"] == 1.0
+
+
+def test_merge_tasks_save_idle_time_and_workers() -> None:
+    document = answer("evaluate", "ppq-fig12", "--seeds", 1, "--duration", 80)
+    without, with_merge = document["runs"]
+    assert with_merge["idle_ratio"] < without["idle_ratio"]
+    assert with_merge["window_workers"] < without["window_workers"]
+    assert (without["merging"], without["merges_per_update"]) == (False, 0)
+    assert with_merge["merges_per_update"] > 0
+
+
+def test_a_table_has_both_queries_and_the_best_static_choice() -> None:
+    document = answer("evaluate", "ppq-tables", "--only", "rw", "--duration", 15)
+    skyline, top_delta = document["rows"]
+    assert (skyline["query"], top_delta["query"]) == ("skyline", "top-delta")
+    assert skyline["paper"]["window_workers"] == 12.6
+    assert set(skyline["static"]) == {"panes", "windows"}
+    assert skyline["loss"] == pytest.approx(1 - skyline["windows_per_s"] / skyline["static_windows_per_s"])
+    quick = answer("evaluate", "ppq-tables", "--only", "rw", "--duration", 15, "--query", "skyline", "--no-static")
+    (alone,) = quick["rows"]
+    assert alone["static"] is None
+    assert alone["windows_per_s"] == skyline["windows_per_s"], "the same seed gives the same answer"
+
+
+def test_interference_is_met_by_more_workers() -> None:
+    runs = answer("evaluate", "ppq-fig18", "--duration", 30)["runs"]
+    assert [one["intensity"] for one in runs] == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert runs[-1]["workers"] > 1.3 * runs[0]["workers"]
+
+
+def test_tables_are_for_people_too() -> None:
+    shown = " ".join(run("evaluate", "ppq-fig12", "--seeds", 1, "--duration", 10).stdout.split())
+    assert "fb-default" in shown
+    assert "less idle time (logs: 43 %, the paper: 45 %)" in shown
+
+
+def test_bad_input_is_one_line() -> None:
+    assert "there are rw, map1k" in complaint("evaluate", "ppq-tables", "--only", "map9k")
+    assert "write one of skyline, top-delta" in complaint("evaluate", "ppq-tables", "--query", "top")
+    assert "multiple of the slide" in complaint("evaluate", "ppq-fig12", "--window", 500)
+    assert "the authors' logs have 1, 2" in complaint("evaluate", "ppq-fig11", "--workers", 9)
