@@ -79,7 +79,8 @@ def table_parts(result: TableResult) -> Iterator[Table | Text]:
     over = f", {result.seeds} seeds" if result.seeds > 1 else ""
     shown = plain_table(f"{result.table.title}; {result.table.scenario.title}{over}", "system", *COLUMNS)
     for system, metrics in result.rows.items():
-        shown.add_row(Text(system.removeprefix("pasps@predictor=")), *_cells(metrics))
+        name = system.removeprefix("pasps@predictor=").replace("@", " ")  # so that a long one breaks there
+        shown.add_row(Text(name), *_cells(metrics))
         if paper := result.table.published.get(system):
             shown.add_row(Text("  paper", style="dim"), *(Text(cell, style="dim") for cell in _cells(paper)))
     yield shown
