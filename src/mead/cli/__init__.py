@@ -23,8 +23,10 @@ from mead.cli import (
     fit,
     generate,
     history,
+    metrics,
     plan,
     run,
+    serve,
     simulate,
     solve,
 )
@@ -52,6 +54,8 @@ app.command()(demo.demo)
 app.command(cls=HelpsWithPolicies)(run.run)
 app.command(cls=HelpsWithPolicies)(simulate.simulate)
 app.command()(history.history)
+app.command()(serve.serve)
+app.add_typer(metrics.app, name="metrics")
 app.command()(doctor.doctor)
 app.command(cls=HelpsWithPolicies)(plan.plan)
 

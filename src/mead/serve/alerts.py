@@ -1,0 +1,45 @@
+"""Alert rules for Prometheus, made from the list of metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from mead.serve.metrics import Metric
+
+SILENT_ROUNDS = 10
+"""A controller that has not turned for so many intervals is silent. One slow round is not."""
+
+LEAST_SILENT_S = 60
+
+
+def alert_rules() -> str:
+    """A rules file: `rule_files: [mead-alerts.yml]` in the configuration of Prometheus."""
+    used, required = Metric.ALLOWANCE.value.name, Metric.REQUIRED.value.name
+    last, interval, finished = (metric.value.name for metric in (Metric.LAST_ROUND, Metric.INTERVAL, Metric.FINISHED))
+    silent_s = f"clamp_min({SILENT_ROUNDS} * {interval}, {LEAST_SILENT_S})"
+    rules: list[dict[str, Any]] = [
+        {
+            "alert": "MeadRequirementBroken",
+            "expr": f"{used} > 1 and on (job, instance) {finished} == 0",
+            "for": "1m",
+            "labels": {"severity": "warning"},
+            "annotations": {
+                "summary": "The {{ $labels.statistic }} response time of {{ $labels.path }} is longer than required",
+                "description": "The last 300 s have used {{ $value | humanizePercentage }} of what "
+                f"{required} allows. See the view Why of the page for what was decided.",
+            },
+        },
+        {
+            "alert": "MeadControllerSilent",
+            "expr": f"time() - {last} > on (job, instance) {silent_s} and on (job, instance) {finished} == 0",
+            "for": "0m",
+            "labels": {"severity": "critical"},
+            "annotations": {
+                "summary": "The controller has made no round for {{ $value | humanizeDuration }}",
+                "description": "The pipeline runs on with the last allocation, which nobody adapts any more.",
+            },
+        },
+    ]
+    return yaml.safe_dump({"groups": [{"name": "mead", "rules": rules}]}, sort_keys=False, width=1000)

@@ -1,0 +1,200 @@
+"""What the models say to a question of the page. Runs in a process of its own, see ``model_process``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from mead.evaluate.decision_json import allocation_json
+from mead.evaluate.fit_report import Statistics
+from mead.evaluate.what_if import FACTORS
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.pipeline import Pipeline
+from mead.models.arrays import FloatArray
+from mead.models.fitting.calibrated import fit_calibrated
+from mead.models.map import MAP
+from mead.models.network.solve import NetworkSolution
+from mead.models.queues.response import QueueSolution, Unstable
+from mead.models.scales import lags_of, spans_of
+from mead.models.statistics import idc as idc_of
+from mead.plan.forecast import enough, meets, remembered, response_s
+from mead.plan.search import Predictor, exact, heuristic
+from mead.plan.solved import Source, solved
+from mead.serve.frame import Frame
+from mead.serve.question import Question
+
+PERCENTS = (50.0, 95.0, 99.0)
+RATIO = 4.0
+"""Of a bursty state's rate to the mean, where the index of dispersion allows it."""
+
+MOST_EXACT, MOST_EXACT_BATCHES = 125, 400
+"""With more allocations than this the frontier is found by the paper's heuristic: somebody waits for it. Micro-batch
+operators are solved one by one, and candidates have most of them in common."""
+
+FITTED_IATS, LEAST_FITTED = 20_000, 500
+"""A fit of the page looks at so many IATs; with fewer than the least there is nothing to see."""
+
+DRIFTED = 3.0
+"""Standard deviations."""
+
+POLICY = "map"
+
+
+def arrivals(rate_per_s: float, idc: float) -> MAP:
+    """A process of that rate and limit of the index of dispersion, as simple as there is one.
+
+    A small index allows no state of ``RATIO`` times the mean rate: the least index of a ratio r is
+    ``1 + 2 (r - 1)^2 / (r + 1)``, and is solved for r here.
+
+    >>> [round(arrivals(100.0, idc).idc_limit, 6) for idc in (1.0, 1.5, 3.0, 400.0)]
+    [1.0, 1.5, 3.0, 400.0]
+    """
+    if idc < 1 + 1e-6:
+        return MAP.poisson(rate_per_s)
+    over = (idc - 1) / 2
+    highest = (2 + over + sqrt(over * over + 8 * over)) / 2
+    return MAP.two_state(rate_per_s, idc, ratio=min(RATIO, 1 + (highest - 1) * 0.999))
+
+
+def prediction(pipeline: Pipeline, question: Question) -> dict[str, Any]:
+    """Response times, utilizations and cost of the allocation that is asked about."""
+    required = question.required(pipeline)
+    solution = _predictor(required, question)(question.allocation)
+    return {
+        "cores": question.allocation.cores,
+        "met": enough(solution, required.requirements),
+        "operators": {name: {"utilization": queue.utilization} for name, queue in solution.operators.items()},
+        "paths": {path: _response(queue) for path, queue in solution.paths.items()},
+        "requirements": [
+            {"path": r.path, "statistic": r.statistic, "bound_s": r.bound_s, "met": meets(solution, r)}
+            | _predicted(solution, r.path, r.percent)
+            for r in required.requirements
+        ],
+    }
+
+
+def frontier(pipeline: Pipeline, question: Question) -> dict[str, Any]:
+    """The cheapest allocation for bounds that are shorter and longer than those asked for: what speed costs."""
+    predict = _predictor(pipeline, question)
+    count = prod(len(o.levels) for o in pipeline.operators)
+    most = MOST_EXACT_BATCHES if all(o.batches for o in pipeline.operators) else MOST_EXACT
+    search = exact if count <= most else heuristic
+    points = []
+    for factor in FACTORS if pipeline.requirements else ():
+        scaled = Question(question.rate_per_s, question.idc, question.bound_factor * factor, question.allocation)
+        required = scaled.required(pipeline)
+        allocation = search(required, predict)
+        solution = predict(allocation)
+        points.append(
+            {
+                "factor": factor,
+                "bounds_s": [r.bound_s for r in required.requirements],
+                "cores": allocation.cores,
+                "allocation": allocation_json(allocation),
+                "met": enough(solution, required.requirements),
+            }
+        )
+    return {"search": "exact" if search is exact else "heuristic", "points": points}
+
+
+def workload(iats_s: FloatArray) -> dict[str, Any]:
+    """The last arrivals beside the best MAP of them, and whether the rate has drifted within them."""
+    if iats_s.size < LEAST_FITTED or not iats_s.any():
+        return {"iats": int(iats_s.size), "note": f"{iats_s.size} arrivals are too few; {LEAST_FITTED} are needed"}
+    window = iats_s[-FITTED_IATS:]
+    fit = fit_calibrated(window, best=1)
+    used = window[-fit.used :]
+    lags, spans_s = lags_of(used.size), spans_of(used.size, float(used.sum()))
+    trace = Statistics.of_iats(used, lags, spans_s)
+    fitted = None if not fit.models else Statistics.of_map(fit.models[0].map, lags, spans_s)
+    model = fit.models[0] if fit.models else None
+    return {
+        "iats": int(used.size),
+        "span_s": float(used.sum()),
+        "note": fit.note,
+        "trace": trace.as_json(),
+        "fitted": None if fitted is None else fitted.as_json(),
+        "model": None if model is None else {"family": model.family, "states": model.map.states, "score": model.score},
+        "drift": None if model is None else Drift.of(window, model.map.idc_limit).as_json(),
+    }
+
+
+def dispersion_now(iats_s: FloatArray, frames: Sequence[Frame]) -> float:
+    """How bursty the arrivals are, roughly and at once: the index of dispersion of counts.
+
+    Of the arrivals themselves over the longest span that they tell about; otherwise of the arrivals of rounds.
+    """
+    last = iats_s[-FITTED_IATS:]
+    spans_s = spans_of(last.size, float(last.sum())) if last.size >= LEAST_FITTED else []
+    if spans_s:
+        return float(idc_of(last, spans_s).max())
+    source = next(iter(frames[0].operators)) if frames else ""
+    counts = np.array([frame.operators[source].arrived or 0 for frame in frames], dtype=float)
+    return float(counts.var() / counts.mean()) if counts.size > 1 and counts.any() else 1.0
+
+
+@dataclass(frozen=True)
+class Drift:
+    """The rate of the younger half of a window beside that of the older half.
+
+    A count of mean m has the variance m times the index of dispersion. So the difference of two counts says by how
+    many standard deviations the rate has moved, bursts taken into account; with Poisson arrivals alone in mind every
+    burst would look like a drift.
+    """
+
+    older_per_s: float
+    younger_per_s: float
+    deviations: float
+
+    @classmethod
+    def of(cls, iats_s: FloatArray, idc: float) -> Drift:
+        """The halves are of the same length in time.
+
+        >>> Drift.of(np.r_[np.full(100, 0.02), np.full(200, 0.01)], idc=1.0).deviations > DRIFTED
+        True
+        >>> Drift.of(np.r_[np.full(100, 0.02), np.full(200, 0.01)], idc=100.0).deviations > DRIFTED
+        False
+        """
+        times_s = np.cumsum(iats_s)
+        half_s = float(times_s[-1]) / 2
+        older = int(np.searchsorted(times_s, half_s))
+        younger = times_s.size - older
+        return cls(older / half_s, younger / half_s, (younger - older) / sqrt(max(idc, 1e-9) * times_s.size))
+
+    def as_json(self) -> dict[str, Any]:
+        """With the verdict."""
+        return {
+            "older_per_s": self.older_per_s,
+            "younger_per_s": self.younger_per_s,
+            "deviations": self.deviations,
+            "drifted": abs(self.deviations) > DRIFTED,
+        }
+
+
+def _predictor(pipeline: Pipeline, question: Question) -> Predictor:
+    source = Source(arrivals(question.rate_per_s, question.idc))
+
+    def predict(allocation: Allocation) -> NetworkSolution:
+        return solved(pipeline, allocation, [source], POLICY)[0]
+
+    return remembered(predict)
+
+
+def _response(queue: QueueSolution) -> dict[str, Any]:
+    if isinstance(queue, Unstable):
+        return {"stable": False, "utilization": queue.utilization}
+    return {
+        "stable": True,
+        "utilization": queue.utilization,
+        "mean_s": queue.mean_s,
+        **{f"p{percent:g}_s": queue.percentile_s(percent) for percent in PERCENTS},
+    }
+
+
+def _predicted(solution: NetworkSolution, path: str, percent: float | None) -> dict[str, Any]:
+    queue = solution.paths[path]
+    return {"predicted_s": None if isinstance(queue, Unstable) else response_s(queue, percent)}

@@ -1,0 +1,200 @@
+"""What the server answers: the page, its data, its events, its metrics. Every route only reads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mead.models.network.graph import InvalidNetworkError
+from mead.serve import answers
+from mead.serve.board import Board
+from mead.serve.decisions import decided
+from mead.serve.events import Events
+from mead.serve.exposition import exposition
+from mead.serve.guard import Guard, Hosts
+from mead.serve.judged import JUDGED_S, judged
+from mead.serve.model_process import BusyError, ModelProcess, TooSlowError
+from mead.serve.question import DISPERSIONS, RATES_PER_S, Question, QuestionError
+
+STATIC = Path(__file__).parent / "static"
+MOST_ROUNDS = 3600
+MOST_DECISIONS = 1000
+RATE_S = 60.0
+"""The rate of now is that of the last minute."""
+
+
+class Pages:
+    """The routes of one board."""
+
+    def __init__(self, board: Board, models: ModelProcess) -> None:
+        self.board, self.models, self.events = board, models, Events(board)
+
+    def run(self, request: Request) -> Response:
+        """What runs, and how its requirements stand."""
+        del request
+        board, facts = self.board, self.board.facts
+        recent = board.recent(JUDGED_S)
+        return JSONResponse(
+            {
+                "pipeline": asdict(facts.pipeline) | {"paths": facts.pipeline.paths, "order": facts.pipeline.order},
+                **{
+                    key: getattr(facts, key)
+                    for key in ("policy", "mode", "engine", "workload", "started", "interval_s")
+                },
+                "finished": board.finished,
+                "rounds": board.totals.rounds,
+                "arrivals": int(board.arrivals.size),
+                "requirements": [
+                    {
+                        "path": r.path,
+                        "statistic": r.statistic,
+                        "bound_s": r.bound_s,
+                        "used": (found := judged(recent, r)).used,
+                        "broken": found.broken,
+                    }
+                    for r in facts.pipeline.requirements
+                ],
+            }
+        )
+
+    def rounds(self, request: Request) -> Response:
+        """The rounds after one, oldest first."""
+        after, limit = _whole(request, "after", 0, 0, 2**53), _whole(request, "limit", MOST_ROUNDS, 1, MOST_ROUNDS)
+        return JSONResponse({"rounds": [frame.as_json() for frame in self.board.since(after, limit)]})
+
+    def decisions(self, request: Request) -> Response:
+        """The last decisions, oldest first, with what came of them."""
+        limit = _whole(request, "limit", 200, 1, MOST_DECISIONS)
+        changes = _whole(request, "changes", 1, 0, 1)
+        found = list(decided(self.board.since(0), changes_only=bool(changes)))[-limit:]
+        return JSONResponse({"decisions": [one.as_json() for one in found]})
+
+    async def workload(self, request: Request) -> Response:
+        """The last arrivals beside the best model of them."""
+        del request
+        return await self._answered(answers.workload, self.board.arrivals[-answers.FITTED_IATS :])
+
+    async def what_if(self, request: Request) -> Response:
+        """What the models predict for an allocation under some arrivals."""
+        return await self._asked(request, answers.prediction)
+
+    async def frontier(self, request: Request) -> Response:
+        """What shorter and longer bounds would cost."""
+        return await self._asked(request, answers.frontier)
+
+    def now(self, request: Request) -> Response:
+        """Where the sliders begin."""
+        del request
+        question = self._now()
+        return JSONResponse(
+            {
+                "rate_per_s": question.rate_per_s,
+                "idc": question.idc,
+                "allocation": {name: asdict(held) for name, held in question.allocation.items()},
+            }
+        )
+
+    def metrics(self, request: Request) -> Response:
+        """For Prometheus."""
+        del request
+        return Response(exposition(self.board), media_type=CONTENT_TYPE_LATEST)
+
+    async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Server-sent events. A browser that comes again says what it had last."""
+        request = Request(scope, receive)
+        last = request.headers.get("last-event-id", "")
+        after = int(last) if last.isascii() and last.isdigit() and len(last) < 16 else None
+        after = _whole(request, "after", 0, 0, 2**53) if after is None else after
+        await self.events.serve(scope, receive, send, after)
+
+    async def _asked(self, request: Request, function: Callable[..., dict[str, Any]]) -> Response:
+        pipeline = self.board.pipeline
+        try:
+            question = Question.parsed(request.query_params.multi_items(), pipeline, self._now())
+        except QuestionError as error:
+            raise HTTPException(400, str(error)) from error
+        return await self._answered(function, pipeline, question)
+
+    async def _answered(self, function: Callable[..., dict[str, Any]], *values: object) -> Response:
+        """An answer of the models, which are asked in another thread: the loop here has events to send."""
+        try:
+            return JSONResponse(await asyncio.to_thread(self.models.ask, function, *values))
+        except (BusyError, TooSlowError) as error:
+            raise HTTPException(503, str(error), {"Retry-After": "5"}) from error
+        except InvalidNetworkError as error:
+            raise HTTPException(422, str(error)) from error
+
+    def _now(self) -> Question:
+        """Rate and burstiness as they are, the bounds that are required, and what is in force."""
+        pipeline, frames = self.board.facts.pipeline, self.board.recent(RATE_S)
+        rates = [frame.rate_per_s for frame in frames if frame.rate_per_s is not None]
+        rate_per_s = min(max(sum(rates) / len(rates) if rates else 1.0, RATES_PER_S[0]), RATES_PER_S[1])
+        idc = min(max(answers.dispersion_now(self.board.arrivals, self.board.recent(JUDGED_S)), 1.0), DISPERSIONS[1])
+        held = frames[-1].operators if frames else {}
+        allocation = pipeline.most
+        for operator in pipeline.operators:
+            seen = held.get(operator.name)
+            if seen is not None and seen.share in operator.shares and seen.replicas is not None:
+                allocation = allocation.with_(operator.name, type(operator.most)(seen.share, seen.replicas))
+        return Question(rate_per_s, idc, 1.0, allocation)
+
+
+def application(board: Board, models: ModelProcess, bound: str = "127.0.0.1") -> tuple[ASGIApp, Pages]:
+    """The server of one board, bound to that address, and its routes."""
+    pages = Pages(board, models)
+    app = Starlette(
+        routes=[
+            Route("/", lambda _: FileResponse(STATIC / "index.html")),
+            Route("/metrics", pages.metrics),
+            Route("/events", _Asgi(pages.stream)),
+            Route("/api/run", pages.run),
+            Route("/api/rounds", pages.rounds),
+            Route("/api/decisions", pages.decisions),
+            Route("/api/workload", pages.workload),
+            Route("/api/now", pages.now),
+            Route("/api/what-if", pages.what_if),
+            Route("/api/frontier", pages.frontier),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
+        exception_handlers={HTTPException: _told},
+    )
+    return Guard(app, Hosts(bound)), pages
+
+
+class _Asgi:
+    """A route that sends by itself."""
+
+    def __init__(self, serve: Callable[[Scope, Receive, Send], Any]) -> None:
+        self.serve = serve
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.serve(scope, receive, send)
+
+
+def _told(request: Request, error: Exception) -> Response:
+    """Every refusal in one line of JSON."""
+    del request
+    assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls it for these
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+
+def _whole(request: Request, key: str, default: int, least: int, most: int) -> int:
+    """A whole number of the query, or a refusal."""
+    text = request.query_params.get(key)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= 16 and least <= int(text) <= most):
+        raise HTTPException(400, f"{key}: must be a whole number from {least} to {most}; got {text[:40]!a}")
+    return int(text)

@@ -1,0 +1,198 @@
+"""What the page and the metrics know of a run: the last rounds, totals of all, and the arrivals of now. It is bounded.
+
+The thread that watches the run adds rounds; the thread of the server reads. Adding a round takes a lock, copies some
+numbers and wakes whoever listens. Nobody who listens can slow it down.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from threading import Lock
+from typing import TypeAlias
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.observation import OperatorReading
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.round import Round
+from mead.models.arrays import FloatArray, frozen
+from mead.monitor.demand import DemandEstimator
+from mead.monitor.overhead import OverheadEstimator
+from mead.monitor.responses import PathMonitor
+from mead.monitor.run_record import KEPT_ROUNDS
+from mead.monitor.sketch import ResponseSketch
+from mead.serve.frame import Frame, Kind, of_round
+
+Sums: TypeAlias = defaultdict[str, float]
+
+RECENT_PARTS = 2
+"""Half-minutes of a run whose response times are shown as those of now."""
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What does not change while it runs."""
+
+    pipeline: Pipeline
+    policy: str
+    mode: str
+    engine: str
+    workload: str
+    started: str
+    """ISO 8601."""
+    interval_s: float | None
+    """Between two rounds, as the policy asks for; None where that is not known."""
+
+
+@dataclass
+class Totals:
+    """Since the run began."""
+
+    rounds: int = 0
+    kinds: Counter[Kind] = field(default_factory=Counter)
+    phase_s: Sums = field(default_factory=lambda: defaultdict(float))
+    arrived: Counter[str] = field(default_factory=Counter)
+    busy_s: Sums = field(default_factory=lambda: defaultdict(float))
+    throttled_s: Sums = field(default_factory=lambda: defaultdict(float))
+    completed: Counter[str] = field(default_factory=Counter)
+    """By path, as the rest."""
+    response_sum_s: Sums = field(default_factory=lambda: defaultdict(float))
+    beyond: dict[str, Counter[float]] = field(default_factory=dict)
+
+    def add(self, frame: Frame) -> None:
+        """One round more."""
+        self.rounds += 1
+        self.kinds[frame.kind] += 1
+        for phase, spent_s in frame.phase_s.items():
+            self.phase_s[phase] += max(spent_s, 0.0)
+        for name, operator in frame.operators.items():
+            self.arrived[name] += max(operator.arrived or 0, 0)
+            self.busy_s[name] += max(operator.busy_s or 0.0, 0.0)
+            self.throttled_s[name] += max(operator.throttled_s or 0.0, 0.0)
+        for name, path in frame.paths.items():
+            self.completed[name] += path.completed
+            self.response_sum_s[name] += path.response_sum_s
+            self.beyond.setdefault(name, Counter()).update(path.beyond)
+
+
+class Board:
+    """One run. Rounds are numbered from 1; the last ``KEPT_ROUNDS`` are kept."""
+
+    def __init__(self, facts: RunFacts, *, wall_s: Callable[[], float], kept: int = KEPT_ROUNDS) -> None:
+        self.facts, self._wall_s = facts, wall_s
+        self.finished = False
+        self.last_round_at_s: float | None = None
+        """Wall time of the last round."""
+        self.totals = Totals()
+        self.arrivals: FloatArray = frozen([])
+        """The last IATs, oldest first; none where only a history is known."""
+        self._monitors: Mapping[str, PathMonitor] = {}
+        self._frames: deque[Frame] = deque(maxlen=kept)
+        self._before: Allocation | None = facts.pipeline.most if facts.mode == "act" else None
+        self._demands = {o.name: DemandEstimator(o.demand_s) for o in facts.pipeline.operators}
+        self._overheads = {
+            o.name: OverheadEstimator(o.batches.overhead_s) for o in facts.pipeline.operators if o.batches
+        }
+        self._lock = Lock()
+        self._wake: list[Callable[[], None]] = []
+
+    def add(self, this: Round, monitors: Mapping[str, PathMonitor] | None = None) -> None:
+        """A live round, and who knows single response times by path."""
+        self._monitors = monitors or {}
+        p95_s = {path: _recent(monitor).percentile_s(95) for path, monitor in self._monitors.items()}
+        frame = of_round(this, self.totals.rounds + 1, self.facts.pipeline, self._before, p95_s)
+        acts = self.facts.mode == "act"
+        self._before = this.in_force if acts or this.plan is None else this.plan.allocation
+        if this.observation is not None:
+            self.arrivals = this.observation.iats_s
+            if not this.observation.missing:
+                self.learn(this.observation.time_s, this.observation.operators, this.observation.allocation)
+        self.put(frame, self._wall_s())
+
+    def learn(self, time_s: float, readings: Mapping[str, OperatorReading], held: Allocation) -> None:
+        """Demands and overheads, as the control loop does it, with the same estimators."""
+        with self._lock:
+            for name, reading in readings.items():
+                demand = self._demands[name]
+                demand.add(time_s, reading.completed, reading.busy_s)
+                if name in self._overheads and reading.batches:
+                    work_s = reading.completed * demand.demand_s / held[name].cores
+                    self._overheads[name].add(reading.batches, reading.serving_s, work_s)
+
+    def put(self, frame: Frame, at_s: float) -> None:
+        """A round that is known as a frame already, made at that wall time."""
+        with self._lock:
+            self.totals.add(frame)
+            self.last_round_at_s = at_s
+            self._frames.append(frame)
+        self._notify()
+
+    def finish(self) -> None:
+        """There will be no more rounds."""
+        self.finished = True
+        self._notify()
+
+    def since(self, number: int, most: int | None = None) -> list[Frame]:
+        """The rounds after that number, oldest first, as far as they are kept; the first ``most`` of them."""
+        with self._lock:
+            if not self._frames:
+                return []
+            skipped = max(0, number - self._frames[0].number + 1)
+            end = None if most is None else skipped + most
+            return list(islice(self._frames, skipped, end))
+
+    @property
+    def last(self) -> Frame | None:
+        """The last round."""
+        with self._lock:
+            return self._frames[-1] if self._frames else None
+
+    def recent(self, seconds: float) -> list[Frame]:
+        """The rounds of the last so many seconds of the run."""
+        with self._lock:
+            found: list[Frame] = []
+            for frame in reversed(self._frames):
+                if found and frame.time_s <= found[0].time_s - seconds:
+                    break
+                found.append(frame)
+        return found[::-1]
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """With demands and overheads as they have been learned."""
+        with self._lock:
+            return self.facts.pipeline.with_demands(
+                {name: one.demand_s for name, one in self._demands.items()},
+                {name: one.overhead_s for name, one in self._overheads.items()},
+            )
+
+    def responses(self, path: str) -> ResponseSketch | None:
+        """Every response time since the start; None where they are not known one by one."""
+        monitor = self._monitors.get(path)
+        return None if monitor is None else monitor.whole
+
+    def on_change(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Have this called after every round, in the thread that adds it. What is returned ends that."""
+        with self._lock:
+            self._wake.append(wake)
+
+        def forget() -> None:
+            with self._lock:
+                self._wake.remove(wake)
+
+        return forget
+
+    def _notify(self) -> None:
+        with self._lock:
+            waiting = list(self._wake)
+        for wake in waiting:
+            wake()
+
+
+def _recent(monitor: PathMonitor) -> ResponseSketch:
+    """What arrived in the last half-minutes. The controller may add to it meanwhile; that does no harm."""
+    parts = list(monitor.parts.items())
+    newest = max((part for part, _ in parts), default=0)
+    return ResponseSketch.merged(sketch for part, sketch in parts if part > newest - RECENT_PARTS)

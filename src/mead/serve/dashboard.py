@@ -1,0 +1,79 @@
+"""A Grafana dashboard, made from the list of metrics: a panel for each that changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mead.serve.metrics import Metric
+
+COLUMNS, HEIGHT = 2, 8
+WIDTH = 24 // COLUMNS
+UNITS = {"s": "s", "ratio": "percentunit", "tuples": "short", "cores": "short", "rounds": "short", "": "short"}
+
+OMITTED = {Metric.RUN, Metric.FINISHED, Metric.INTERVAL, Metric.LAST_ROUND, Metric.REQUIRED}
+"""Facts, and what other panels have in them."""
+
+
+def dashboard() -> dict[str, Any]:
+    """The document that Grafana imports. The data source is asked for on import."""
+    shown = [metric for metric in Metric if metric not in OMITTED]
+    return {
+        "title": "MEAD",
+        "uid": "mead",
+        "schemaVersion": 39,
+        "refresh": "5s",
+        "time": {"from": "now-30m", "to": "now"},
+        "templating": {
+            "list": [
+                {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"},
+                {
+                    "name": "instance",
+                    "label": "Run",
+                    "type": "query",
+                    "datasource": {"type": "prometheus", "uid": "${datasource}"},
+                    "query": f"label_values({Metric.RUN.value.name}, instance)",
+                    "refresh": 2,
+                },
+            ]
+        },
+        "panels": [_panel(place, metric) for place, metric in enumerate(shown)],
+    }
+
+
+def _panel(place: int, metric: Metric) -> dict[str, Any]:
+    it = metric.value
+    per_second = it.type == "counter" and it.unit != "s"
+    unit = "percentunit" if it.type == "counter" and it.unit == "s" else UNITS[it.unit]
+    return {
+        "id": place + 1,
+        "type": "timeseries",
+        "title": it.name.removeprefix("mead_").removesuffix("_total").replace("_", " ")
+        + (" per s" if per_second else ""),
+        "description": it.meaning,
+        "datasource": {"type": "prometheus", "uid": "${datasource}"},
+        "gridPos": {"h": HEIGHT, "w": WIDTH, "x": WIDTH * (place % COLUMNS), "y": HEIGHT * (place // COLUMNS)},
+        "fieldConfig": {
+            "defaults": {"unit": unit, "min": None if metric is Metric.MODEL_ERROR else 0},
+            "overrides": [],
+        },
+        "targets": [
+            {"refId": chr(ord("A") + i), "expr": expression, "legendFormat": legend}
+            for i, (expression, legend) in enumerate(_expressions(metric))
+        ],
+    }
+
+
+def _expressions(metric: Metric) -> list[tuple[str, str]]:
+    """What the panel asks for, and how its lines are called."""
+    it, chosen = metric.value, '{instance="$instance"}'
+    legend = " ".join(f"{{{{{label}}}}}" for label in it.labels) or it.name
+    if it.type == "gauge":
+        return [(f"{it.name}{chosen}", legend)]
+    if it.type == "counter":
+        return [(f"rate({it.name}{chosen}[1m])", legend)]
+    by = f"sum by (le, {', '.join(it.labels)}) (rate({it.name}_bucket{chosen}[1m]))"
+    return [
+        *((f"histogram_quantile({q}, {by})", f"{legend} p{q * 100:g}") for q in (0.5, 0.95, 0.99)),
+        (f"rate({it.name}_sum{chosen}[1m]) / rate({it.name}_count{chosen}[1m])", f"{legend} mean"),
+        (f"{Metric.REQUIRED.value.name}{chosen}", "required {{statistic}} {{path}}"),
+    ]

@@ -1,0 +1,93 @@
+"""What was decided, from what, and what came of it: the timeline of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mead.serve.frame import Frame
+
+
+@dataclass(frozen=True)
+class PathEffect:
+    """One path after a decision, until the next one."""
+
+    predicted_mean_s: float | None
+    predicted_p95_s: float | None
+    predicted_stable: bool | None
+    completed: int
+    observed_mean_s: float | None
+    """None if nothing left, or the plan was not applied."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One decision with its inputs and its effect."""
+
+    frame: Frame
+    until_s: float | None
+    """When the next one was made; None if it is the last."""
+    effects: dict[str, PathEffect]
+
+    def as_json(self) -> dict[str, Any]:
+        """As `/api/decisions` has it."""
+        frame = self.frame
+        return {
+            "round": frame.number,
+            "time_s": frame.time_s,
+            "until_s": self.until_s,
+            "kind": frame.kind.value,
+            "changed": frame.changed,
+            "applied": frame.applied,
+            "reason": frame.reason,
+            "error": frame.error,
+            "missing": frame.missing,
+            "inputs": {
+                "rate_per_s": frame.rate_per_s,
+                "operators": {
+                    name: {"rate_per_s": o.rate_per_s, "backlog": o.backlog, "utilization": o.utilization}
+                    for name, o in frame.operators.items()
+                },
+            },
+            "planned": {
+                name: {"share": o.planned_share, "replicas": o.planned_replicas} for name, o in frame.operators.items()
+            },
+            "paths": {
+                name: {
+                    "predicted": {
+                        "mean_s": e.predicted_mean_s,
+                        "p95_s": e.predicted_p95_s,
+                        "stable": e.predicted_stable,
+                    },
+                    "observed": {"mean_s": e.observed_mean_s, "completed": e.completed},
+                }
+                for name, e in self.effects.items()
+            },
+        }
+
+
+def decided(frames: Sequence[Frame], *, changes_only: bool) -> Iterator[Decided]:
+    """Oldest first. What follows a decision is read until the next one of them, whose own readings are of before it."""
+    places = [i for i, frame in enumerate(frames) if frame.changed or not changes_only]
+    for place, following in zip(places, [*places[1:], len(frames) - 1], strict=True):
+        frame, later = frames[place], frames[place + 1 : following + 1]
+        last = place == places[-1]
+        yield Decided(
+            frame,
+            None if last else frames[following].time_s,
+            {name: _effect(name, frame, later) for name in frame.paths},
+        )
+
+
+def _effect(path: str, frame: Frame, later: Sequence[Frame]) -> PathEffect:
+    predicted = frame.paths[path]
+    seen = [one.paths[path] for one in later if not one.missing] if frame.applied else []
+    completed = sum(one.completed for one in seen)
+    return PathEffect(
+        predicted.predicted_mean_s,
+        predicted.predicted_p95_s,
+        predicted.predicted_stable,
+        completed,
+        sum(one.response_sum_s for one in seen) / completed if completed else None,
+    )

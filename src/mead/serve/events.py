@@ -1,0 +1,110 @@
+"""Rounds as they come, as server-sent events.
+
+A client has no queue. It is woken after a round and sent what it has not had yet, straight from the ring of the board;
+one that does not take it in time is dropped, and may come again and say what it had last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from mead.serve.board import Board
+
+MOST_CLIENTS = 16
+AT_ONCE = 200
+"""Rounds in one event."""
+
+SLOWEST_S = 10.0
+"""A client that does not take an event for so long is dropped."""
+
+HEARTBEAT_S = 15.0
+"""Without a round for so long, a comment shows that the connection is alive."""
+
+
+@dataclass
+class Events:
+    """All clients of one board."""
+
+    board: Board
+    slowest_s: float = SLOWEST_S
+    heartbeat_s: float = HEARTBEAT_S
+    clients: int = field(default=0, init=False)
+    dropped: int = field(default=0, init=False)
+    closing: bool = field(default=False, init=False)
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send, after: int) -> None:
+        """Send rounds after that number until the client goes, is dropped, or there will be no more."""
+        if self.clients >= MOST_CLIENTS:
+            answer = PlainTextResponse(f"{MOST_CLIENTS} clients look already\n", 503, {"Retry-After": "30"})
+            await answer(scope, receive, send)
+            return
+        self.clients += 1
+        sending = asyncio.create_task(self._send(send, after))
+        leaving = asyncio.create_task(_gone(receive))
+        try:
+            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.clients -= 1
+            for task in (sending, leaving):
+                task.cancel()
+            with suppress(asyncio.CancelledError, TimeoutError):
+                await sending
+
+    async def _send(self, send: Send, after: int) -> None:
+        headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        try:
+            async for event in self._stream(after):
+                async with asyncio.timeout(self.slowest_s):
+                    await send({"type": "http.response.body", "body": event.encode(), "more_body": True})
+        except TimeoutError:
+            self.dropped += 1
+        else:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _stream(self, after: int) -> AsyncIterator[str]:
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the server is closing
+                loop.call_soon_threadsafe(changed.set)
+
+        forget = self.board.on_change(wake)
+        try:
+            yield "retry: 2000\n\n"
+            while not self.closing:
+                changed.clear()
+                finished = self.board.finished  # asked for before the rounds: none comes after it
+                frames = self.board.since(after, AT_ONCE)
+                if frames:
+                    after = frames[-1].number
+                    rounds = json.dumps([frame.as_json() for frame in frames], allow_nan=False)
+                    yield f"id: {after}\nevent: rounds\ndata: {rounds}\n\n"
+                elif finished:
+                    yield "event: finished\ndata: {}\n\n"
+                    return
+                else:
+                    yield await self._quiet(changed)
+        finally:
+            forget()
+
+    async def _quiet(self, changed: asyncio.Event) -> str:
+        """Wait for a round; a comment says that it took long, or nothing."""
+        try:
+            async with asyncio.timeout(self.heartbeat_s):
+                await changed.wait()
+        except TimeoutError:
+            return ": still here\n\n"
+        return ": \n\n"
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

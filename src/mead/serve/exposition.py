@@ -1,0 +1,152 @@
+"""A board as Prometheus reads it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+
+from mead.monitor.sketch import FACTOR, LEAST_S, ResponseSketch
+from mead.serve.board import Board
+from mead.serve.frame import Frame, Kind
+from mead.serve.judged import JUDGED_S, judged, model_error
+from mead.serve.metrics import Metric
+
+BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""From a tuple that hardly waits to one that is lost in a backlog."""
+
+Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
+Sample = tuple[Sequence[str], float | None]
+
+
+class BoardCollector(Collector):
+    """Reads the board whenever somebody asks; nothing is counted twice, and nothing is kept here."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    def collect(self) -> Iterator[Family]:
+        """Every metric of the list, in its order."""
+        board, last, recent = self.board, self.board.last, self.board.recent(JUDGED_S)
+        for metric in Metric:
+            if metric is Metric.RESPONSE:
+                yield self._responses()
+            else:
+                yield _family(metric, _samples(metric, board, last, recent))
+
+    def _responses(self) -> HistogramMetricFamily:
+        board = self.board
+        name, meaning = Metric.RESPONSE.family, Metric.RESPONSE.value.meaning
+        family = HistogramMetricFamily(name, meaning, labels=Metric.RESPONSE.value.labels)
+        for path in board.facts.pipeline.paths:
+            bounds_s = {r.bound_s for r in board.facts.pipeline.requirements if r.path == path}
+            sketch = board.responses(path)
+            if sketch is not None:
+                bounds = sorted({*BUCKETS_S, *bounds_s})
+                counts, total, sum_s = within(sketch, bounds), sketch.total, sketch.sum_s
+            else:
+                total, sum_s = board.totals.completed[path], board.totals.response_sum_s[path]
+                beyond = board.totals.beyond.get(path) or Counter[float]()
+                bounds = sorted(beyond)
+                counts = [total - beyond[bound_s] for bound_s in bounds]
+            buckets = [(f"{bound_s:g}", count) for bound_s, count in zip(bounds, counts, strict=True)]
+            family.add_metric([path], [*buckets, ("+Inf", total)], sum_s)
+        return family
+
+
+def within(sketch: ResponseSketch, bounds_s: Sequence[float]) -> list[float]:
+    """How many response times did not exceed each bound, to the one percent that the sketch knows them by.
+
+    >>> sketch = ResponseSketch()
+    >>> sketch.add(np.array([0.1, 0.2, 0.4]))
+    >>> within(sketch, [0.05, 0.3, 1.0])
+    [0.0, 2.0, 3.0]
+    """
+    places = np.floor(np.log(np.asarray(bounds_s) / LEAST_S) / np.log(FACTOR) + 1e-9).astype(int)
+    cumulated = np.cumsum(sketch.counts)
+    return [float(cumulated[min(place, cumulated.size - 1)]) for place in places]
+
+
+def exposition(board: Board) -> bytes:
+    """The page `/metrics`."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(BoardCollector(board))
+    return generate_latest(registry)
+
+
+def _family(metric: Metric, samples: Iterable[Sample]) -> Family:
+    kind = CounterMetricFamily if metric.value.type == "counter" else GaugeMetricFamily
+    family = kind(metric.family, metric.value.meaning, labels=metric.value.labels)
+    for labels, value in samples:
+        if value is not None:
+            family.add_metric(labels, value)
+    return family
+
+
+def _samples(  # noqa: C901, PLR0911, PLR0912 - one line for every metric of the list
+    metric: Metric, board: Board, last: Frame | None, recent: Sequence[Frame]
+) -> Iterable[Sample]:
+    facts, totals = board.facts, board.totals
+    pipeline = facts.pipeline
+    operators = {} if last is None else last.operators
+    paths = {} if last is None else last.paths
+    match metric:
+        case Metric.RUN:
+            return [((pipeline.name, facts.policy, facts.mode, facts.engine), 1.0)]
+        case Metric.FINISHED:
+            return [((), float(board.finished))]
+        case Metric.REQUIRED:
+            return [((r.path, r.statistic), r.bound_s) for r in pipeline.requirements]
+        case Metric.ALLOWANCE:
+            return [((r.path, r.statistic), judged(recent, r).used) for r in pipeline.requirements]
+        case Metric.ARRIVED:
+            return [((o.name,), totals.arrived[o.name]) for o in pipeline.operators]
+        case Metric.BACKLOG:
+            return [((name,), o.backlog) for name, o in operators.items()]
+        case Metric.SHARE:
+            return [((name,), o.share) for name, o in operators.items()]
+        case Metric.REPLICAS:
+            return [((name,), o.replicas) for name, o in operators.items()]
+        case Metric.PLANNED:
+            return [
+                ((name,), None if o.planned_share is None else o.planned_share * (o.planned_replicas or 1))
+                for name, o in operators.items()
+            ]
+        case Metric.CORES:
+            return [] if last is None else [((), last.cores)]
+        case Metric.UTILIZATION:
+            return [((name,), o.utilization) for name, o in operators.items()]
+        case Metric.BUSY:
+            return [((o.name,), totals.busy_s[o.name]) for o in pipeline.operators]
+        case Metric.THROTTLED:
+            return [((o.name,), totals.throttled_s[o.name]) for o in pipeline.operators]
+        case Metric.ROUNDS:
+            return [((), totals.rounds)]
+        case Metric.DECISIONS:
+            return [((kind.value,), totals.kinds[kind]) for kind in Kind]
+        case Metric.PHASE:
+            return [((phase,), spent_s) for phase, spent_s in totals.phase_s.items()]
+        case Metric.INTERVAL:
+            return [((), facts.interval_s if facts.interval_s is not None else _usual_interval_s(recent))]
+        case Metric.LAST_ROUND:
+            return [((), board.last_round_at_s)]
+        case Metric.PREDICTED:
+            return [
+                ((name, statistic), value)
+                for name, path in paths.items()
+                for statistic, value in (("mean", path.predicted_mean_s), ("p95", path.predicted_p95_s))
+            ]
+        case Metric.MODEL_ERROR:
+            return [((path,), model_error(recent, path)) for path in pipeline.paths]
+    raise AssertionError(metric)  # pragma: no cover - the histogram is collected apart
+
+
+def _usual_interval_s(frames: Sequence[Frame]) -> float | None:
+    gaps_s = sorted(after.time_s - before.time_s for before, after in pairwise(frames))
+    return gaps_s[len(gaps_s) // 2] if gaps_s else None

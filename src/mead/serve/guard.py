@@ -1,0 +1,114 @@
+"""Who may ask, and how: the page is read-only, and meant for the machine that it runs on."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LONGEST_QUERY = 4000
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+HEADERS = {
+    # Everything comes from here; styles of elements are set by the chart library.
+    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a server there.
+
+    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
+    [True, True, True, False, False]
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The names that a request may ask for.
+
+    A page elsewhere can have its own name point to this machine and then read what is served here (DNS rebinding). It
+    cannot do so with an address, and not with a name that is not its own.
+    """
+
+    bound: str
+
+    def allow(self, header: str) -> bool:
+        """Whether this ``Host`` is one of ours.
+
+        >>> local = Hosts("127.0.0.1")
+        >>> [local.allow(host) for host in ("localhost:8765", "127.0.0.1", "[::1]:80", "evil.example", "")]
+        [True, True, True, False, False]
+        """
+        name = _without_port(header).lower()
+        if name in LOOPBACK_NAMES or (name and name == self.bound.lower()):
+            return True
+        return not is_loopback(self.bound) and (_is_address(name) or name == socket.gethostname().lower())
+
+
+def _without_port(header: str) -> str:
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.partition(":")[0]
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Refuses what is not a plain look, before anything else sees it, and marks every answer."""
+
+    app: ASGIApp
+    hosts: Hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+                return
+            await self.app(scope, receive, send)
+            return
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        refusal = self._refusal(scope)
+        await (refusal or self.app)(scope, receive, marked)
+
+    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        headers = Headers(scope=scope)
+        if scope["method"] not in {"GET", "HEAD"}:
+            return PlainTextResponse("this server only shows; use GET\n", 405, {"Allow": "GET, HEAD"})
+        if not self.hosts.allow(headers.get("host", "")):
+            return PlainTextResponse(f"this host is not served; ask for {self.hosts.bound}\n", 421)
+        if headers.get("sec-fetch-site") == "cross-site" and scope["path"] != "/":
+            return PlainTextResponse("other sites may not ask\n", 403)
+        if len(scope["query_string"]) > LONGEST_QUERY:
+            return PlainTextResponse(f"the query is longer than {LONGEST_QUERY} bytes\n", 414)
+        return None

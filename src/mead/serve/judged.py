@@ -1,0 +1,74 @@
+"""Requirements, and models, held against what was seen in the last minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from mead.knowledge.requirement import WINDOW_S, Requirement
+from mead.serve.frame import Frame
+
+JUDGED_S = WINDOW_S
+"""A requirement is to hold in every window of this length, so this is the one that counts now."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One requirement, over the last window."""
+
+    requirement: Requirement
+    completed: int
+    response_s: float | None
+    """The mean of what left the path; None for a percentile, of which only the late tuples are counted."""
+    late: float | None
+    """The part that took longer than the bound; None if nothing left, or it was not counted."""
+
+    @property
+    def broken(self) -> bool:
+        """Whether it is. Nothing that left breaks nothing.
+
+        >>> p95 = Requirement("a>b", bound_s=0.5, percent=95)
+        >>> Judged(p95, completed=100, response_s=None, late=0.04).broken
+        False
+        """
+        percent = self.requirement.percent
+        if percent is None:
+            return self.response_s is not None and self.response_s > self.requirement.bound_s
+        return self.late is not None and self.late > 1 - percent / 100
+
+    @property
+    def used(self) -> float | None:
+        """The part of the allowance that is used up: 1 is just kept. Response over bound, or late over allowed."""
+        percent = self.requirement.percent
+        if percent is None:
+            return None if self.response_s is None else self.response_s / self.requirement.bound_s
+        return None if self.late is None else self.late / (1 - percent / 100)
+
+
+def judged(frames: Sequence[Frame], requirement: Requirement) -> Judged:
+    """What these rounds say about a requirement."""
+    paths = [frame.paths[requirement.path] for frame in frames]
+    completed = sum(path.completed for path in paths)
+    counted = [path for path in paths if requirement.bound_s in path.beyond]
+    of = sum(path.completed for path in counted)
+    return Judged(
+        requirement,
+        completed,
+        sum(path.response_sum_s for path in paths) / completed if completed and requirement.percent is None else None,
+        sum(path.beyond[requirement.bound_s] for path in counted) / of if of else None,
+    )
+
+
+def model_error(frames: Sequence[Frame], path: str) -> float | None:
+    """Observed over predicted mean response time, less 1, over rounds that followed a prediction; None without any.
+
+    Every tuple is held against the prediction that was in force when it left.
+    """
+    seen_s = predicted_s = 0.0
+    for before, after in pairwise(frames):
+        expected_s = before.paths[path].predicted_mean_s
+        if expected_s is not None and before.applied:
+            seen_s += after.paths[path].response_sum_s
+            predicted_s += expected_s * after.paths[path].completed
+    return seen_s / predicted_s - 1 if predicted_s > 0 else None

@@ -1,0 +1,68 @@
+"""A run as its history tells it, on a board: one that is over, or one that another process is still writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from mead.knowledge.history.file import History
+from mead.knowledge.history.values import PastRun
+from mead.models.arrays import FloatArray
+from mead.serve.board import Board, RunFacts
+from mead.serve.frame import of_history
+
+FILE = "history.sqlite"
+"""In the folder of a run."""
+
+MOST_BETWEEN = 1000
+"""Rounds that a simulator writes in the blink of an eye."""
+
+
+class PastBoard:
+    """Fills a board from a history, and goes on filling it while there is more to read."""
+
+    def __init__(self, history: History, run: PastRun, *, wall_s: Callable[[], float]) -> None:
+        self.history, self.number = history, run.number
+        self.started_s = datetime.fromisoformat(run.started).timestamp()
+        interval_s = run.options.get("interval_s")
+        self.board = Board(
+            RunFacts(
+                run.pipeline,
+                run.policy,
+                run.mode,
+                run.engine,
+                run.workload,
+                run.started,
+                float(interval_s) if isinstance(interval_s, int | float) else None,
+            ),
+            wall_s=wall_s,
+        )
+        self._read = 0
+
+    def follow(self) -> None:
+        """Read what has been written since the last call."""
+        finished = self.history.run(self.number).finished  # asked for first: what is written after it is read now
+        pipeline, board = self.board.facts.pipeline, self.board
+        rounds = self.history.rounds(self.number, after=self._read)
+        # A writer may add rounds between the two questions: ask for some more than were there.
+        decisions = self.history.decisions(self.number, limit=len(rounds) + MOST_BETWEEN) if rounds else []
+        known = {decision.round: decision for decision in decisions}
+        for past in rounds:
+            if past.round not in known:
+                break  # it is there next time
+            if past.operators and past.in_force is not None and not past.missing and not past.error:
+                board.learn(past.observed_s or past.time_s, past.operators, past.in_force)
+            board.put(of_history(past, known[past.round], pipeline), self.started_s + past.time_s)
+            self._read = past.round
+        if finished and not board.finished:
+            board.finish()
+
+    def with_arrivals(self, iats_s: FloatArray) -> None:
+        """A history keeps no arrivals; a trace may have them."""
+        self.board.arrivals = iats_s
+
+
+def history_file(path: Path) -> Path:
+    """The history itself, or that of a run's folder."""
+    return path / FILE if path.is_dir() else path

@@ -1,0 +1,92 @@
+"""What somebody asks of the models through the page: read from a query string, and refused if it makes no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import isfinite
+
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.pipeline import Pipeline
+
+RATES_PER_S = (0.01, 1e6)
+DISPERSIONS = (1.0, 1e5)
+BOUND_FACTORS = (0.05, 20.0)
+MOST_VALUES = 200
+"""Keys in one question: more than any pipeline has operators."""
+
+SHARE, REPLICAS = "share.", "replicas."
+
+
+class QuestionError(ValueError):
+    """The question cannot be answered. The message names the key and says what may stand there."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Arrivals of that rate and index of dispersion, bounds so many times as long as required, and an allocation."""
+
+    rate_per_s: float
+    idc: float
+    bound_factor: float
+    allocation: Allocation
+
+    @classmethod
+    def parsed(cls, values: Iterable[tuple[str, str]], pipeline: Pipeline, default: Question) -> Question:
+        """From the pairs of a query string; what is not there is as in ``default``."""
+        known: dict[str, str] = {}
+        for key, value in values:
+            if key in known:
+                raise QuestionError(f"{_shown(key)}: is there twice; give it once")
+            known[key] = value
+            if len(known) > MOST_VALUES:
+                raise QuestionError(f"there are more than {MOST_VALUES} keys; give one for each operator at most")
+        allocation = default.allocation
+        for operator in pipeline.operators:
+            held = allocation[operator.name]
+            share, replicas = SHARE + operator.name, REPLICAS + operator.name
+            if share in known:
+                asked = _number(share, known.pop(share), operator.shares[0], operator.shares[-1])
+                level = min(operator.shares, key=lambda one: abs(one - asked))
+                if abs(level - asked) > 1e-6:
+                    levels = ", ".join(f"{one:g}" for one in operator.shares)
+                    raise QuestionError(f"{share}: must be one of {levels}; got {asked:g}")
+                held = replace(held, share=level)
+            if replicas in known:
+                count = _number(replicas, known.pop(replicas), operator.min_replicas, operator.max_replicas)
+                if count != int(count):
+                    raise QuestionError(f"{replicas}: must be a whole number; got {count:g}")
+                held = Resources(held.share, int(count))
+            allocation = allocation.with_(operator.name, held)
+        found = cls(
+            _number("rate_per_s", known.pop("rate_per_s", str(default.rate_per_s)), *RATES_PER_S),
+            _number("idc", known.pop("idc", str(default.idc)), *DISPERSIONS),
+            _number("bound_factor", known.pop("bound_factor", str(default.bound_factor)), *BOUND_FACTORS),
+            allocation,
+        )
+        if known:
+            raise QuestionError(
+                f"{_shown(next(iter(known)))}: is not known; the keys are rate_per_s, idc, bound_factor, "
+                f"{SHARE}OPERATOR and {REPLICAS}OPERATOR"
+            )
+        return found
+
+    def required(self, pipeline: Pipeline) -> Pipeline:
+        """The pipeline with the bounds that are asked for."""
+        asked = tuple(replace(r, bound_s=r.bound_s * self.bound_factor) for r in pipeline.requirements)
+        return Pipeline(pipeline.name, pipeline.operators, pipeline.edges, asked)
+
+
+def _number(key: str, text: str, least: float, most: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise QuestionError(f"{key}: must be a number; got {_shown(text)}") from None
+    if not isfinite(value) or not least <= value <= most:
+        raise QuestionError(f"{key}: must lie between {least:g} and {most:g}; got {value:g}")
+    return value
+
+
+def _shown(text: str) -> str:
+    """What somebody sent, fit to be sent back."""
+    return ascii(text if len(text) <= 40 else text[:40] + "...")

@@ -1,0 +1,89 @@
+"""The page's server: a thread beside the run, which never waits for it."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+import uvicorn
+
+from mead.serve.application import application
+from mead.serve.board import Board
+from mead.serve.model_process import ModelProcess
+
+HOST, PORT = "127.0.0.1", 8765
+MOST_CONNECTIONS = 64
+CLOSING_S = 5.0
+
+
+class ServeError(Exception):
+    """The page cannot be served there. The message says why."""
+
+
+@contextmanager
+def serving(board: Board, host: str = HOST, port: int = PORT, *, or_any: bool = False) -> Iterator[str]:
+    """Serve a board for as long as this lasts, at the address that is yielded.
+
+    ``or_any``: take any free port if that one is taken.
+    """
+    listening = _listening(host, port, or_any=or_any)
+    models = ModelProcess()
+    app, pages = application(board, models, host)
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    thread = Thread(target=server.run, kwargs={"sockets": [listening]}, name="mead-page", daemon=True)
+    thread.start()
+    try:
+        yield _address(host, listening)
+    finally:
+        pages.events.closing = True
+        server.should_exit = True
+        models.close()
+        thread.join(CLOSING_S)
+        listening.close()
+
+
+def keep_following(follow: Callable[[], None], every_s: float, until: Callable[[], bool]) -> None:
+    """Call it every so often, until it is over."""
+    while not until():
+        time.sleep(every_s)
+        follow()
+
+
+def _listening(host: str, port: int, *, or_any: bool) -> socket.socket:
+    """A socket that listens: found out here, so that what is wrong is said before anything runs."""
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        raise ServeError(f"--host {host}: is no address of this machine ({error})") from error
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        if or_any and port:
+            return _listening(host, 0, or_any=False)
+        raise ServeError(f"{host}:{port}: cannot be served ({error}); name another --port, or 0 for any") from error
+    return listening
+
+
+def _address(host: str, listening: socket.socket) -> str:
+    port = listening.getsockname()[1]
+    shown = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)  # noqa: S104 - only shown
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"
