@@ -240,3 +240,12 @@ def test_bellcore_keeps_mean_and_percentile() -> None:
         outcome = Outcome.of(controlled(log_analysis(requirement), trace))
         assert outcome.met
         assert outcome.cpu < 0.5  # 0.6 is everything
+
+
+@pytest.mark.parametrize(("scv", "bound_s"), [(1.5, 1.0), (5.0, 1.0)])
+def test_a_percentile_of_few_tuples_of_very_different_sizes_is_kept(scv: float, bound_s: float) -> None:
+    trace = KINDS["map"].build(rate_per_s=10.0, idc=2.0, duration_s=600.0).generate(np.random.default_rng(1))
+    operator = Operator("matcher", 0.04, scv=scv)
+    outcome = Outcome.of(controlled(Pipeline("few", [operator], [], [Requirement("matcher", bound_s, 95)]), trace))
+    assert outcome.met
+    assert outcome.verdicts[0].broken_windows == 0

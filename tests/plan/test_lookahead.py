@@ -161,3 +161,27 @@ def test_the_nearest_level_stands_for_what_is_in_force() -> None:
     rules = fixed(pipeline, bursty(), {"matcher": 4})
     for share, place in ((0.4, 0), (0.55, 1), (0.56, 1), (0.69, 2), (3.0, 4)):
         assert levels_of(Allocation.of(matcher=Resources(share)), rules) == {"matcher": place}
+
+
+@pytest.mark.parametrize(("rate_per_s", "scv", "place"), [(20.0, 5.0, 4), (20.0, 1.5, 2), (20.0, 10.0, 4)])
+def test_few_tuples_of_very_different_sizes_are_late_as_in_the_simulator(
+    rate_per_s: float, scv: float, place: int
+) -> None:
+    def alone(scv: float) -> Pipeline:
+        operator = Operator("matcher", 0.4 / rate_per_s, scv=scv)
+        return Pipeline("one", [operator], [], [Requirement("matcher", 1.0, 90)])
+
+    trace = KINDS["poisson"].build(rate_per_s=rate_per_s, duration_s=DURATION_S).generate(np.random.default_rng(8))
+    outlook, _ = both(alone(scv), trace, {"matcher": place})
+    share = Allocation.of(matcher=Resources(alone(scv).operators[0].shares[place]))
+    p95_s = []
+    for seed in range(8):  # of demands: one run of few tuples says little about them
+        simulation = Simulation(alone(scv), trace, seed, allocation=share)
+        simulation.drain()
+        p95_s.append(float(np.percentile(simulation.responses("matcher").response_s, 95)))
+    predicted_s = outlook.predictions["matcher"].p95_s
+    assert predicted_s is not None
+    assert 0.65 * np.mean(p95_s) < predicted_s < 1.2 * np.mean(p95_s)
+    of_mean_size = both(alone(1.0), trace, {"matcher": place})[0].predictions["matcher"].p95_s
+    assert of_mean_size is not None
+    assert of_mean_size < 0.4 * predicted_s

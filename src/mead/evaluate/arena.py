@@ -35,8 +35,9 @@ OURS = "hybrid"
 
 POLICIES = (
     *(OURS, "adaptive", "map", "replay", "kingman", "mg1", "threshold"),
-    *("ds2", "drs", "pasps", "psps", "dabs", "static"),
+    *("ds2", "drs", "drs@t_ra_s=60", "pasps", "psps", "dabs", "static"),
 )
+"""All of them as they are by default. DRS first moves after six minutes, so it is there with one minute too."""
 
 BLIND = StaticOptions, ThresholdOptions, DS2Options, ForecastKeys
 """Of policies that do not look at what is required: one run is judged by every requirement."""
