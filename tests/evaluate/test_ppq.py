@@ -10,7 +10,6 @@ from mead.evaluate.ppq_measures import during_stream, mean, per_second, variatio
 from mead.evaluate.ppq_streams import GAME, STREAMS
 from mead.models.statistics import scv
 from mead.preference.degrees import Degrees
-from mead.preference.virtual.cost import skyline_cost
 from mead.preference.virtual.system import Interval, Setting, simulate
 
 
@@ -55,12 +54,6 @@ def test_the_stand_in_for_a_game_is_late_as_that_was() -> None:
     counts = np.bincount(trace.timestamps_us // 1_000_000)[:-1]
     assert counts.max() / counts.mean() == pytest.approx(1.44, abs=0.08)
     assert scv(trace.iats_s) > 0.9
-
-
-def test_a_stream_brings_its_own_cost() -> None:
-    setting = GAME.setting(skyline_cost())
-    assert setting.cost.weight == 0.62
-    assert setting.target_drop_ratio == 0.05
 
 
 def steps(*usual: int) -> Run:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.preference.degrees import Controller, Degrees
-from mead.preference.fuzzy import CODE, PAPER, Profile, Speed, Splitting, speed_grades
+from mead.preference.fuzzy import CODE, PAPER, Intensity, Profile, Speed, speed_grades
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors/fuzzy.json").read_text())["vectors"]
 PROFILES = {"code": CODE, "paper_text": PAPER}
@@ -33,7 +33,7 @@ def test_grades_rules_and_factors(vector: dict[str, Any], name: str) -> None:
     if vector["sigma"] is not None:
         ours_splitting = profile.splitting_grades(splitting)
         published = [expected["grades"]["sigma"][key] for key in "MI"]
-        assert [ours_splitting[term] for term in Splitting] == pytest.approx(published, abs=2e-6)
+        assert [ours_splitting[term] for term in Intensity] == pytest.approx(published, abs=2e-6)
     assert profile.rule_degrees(panes, splitting, windows) == pytest.approx(expected["rule_degrees"], abs=2e-6)
     assert profile.factors(panes, splitting, windows) == pytest.approx(
         (expected["factor1"], expected["factor2"]), abs=2e-6

@@ -14,7 +14,7 @@ def loaded(received: list[float], *, service_s: float = 0.001) -> Load:
     """Workers that serve all that they receive, or are busy all the time."""
     arrived = np.array(received, dtype=float)
     done = np.minimum(arrived, 1.0 / service_s)
-    return Load.of(1.0, arrived, done, done * service_s, np.ones(arrived.size))
+    return Load.of(1.0, arrived, done, done * service_s, np.ones(arrived.size, dtype=np.bool_))
 
 
 @given(counts)
@@ -32,20 +32,20 @@ def test_one_of_two_workers_that_gets_everything_counts_alone() -> None:
 
 
 def test_workers_switched_off_only_tell_the_service_time() -> None:
-    load = Load.of(1.0, np.array([4.0, 9.0]), np.array([4.0, 9.0]), np.array([0.4, 0.9]), np.array([1.0, 0.0]))
+    load = Load.of(1.0, np.array([4.0, 9.0]), np.array([4.0, 9.0]), np.array([0.4, 0.9]), np.array([True, False]))
     assert load.pane_utilization == pytest.approx(0.4)
 
 
 def test_nothing_done_is_no_load() -> None:
     nothing = np.zeros(3)
-    load = Load.of(1.0, nothing, nothing, nothing, np.ones(3))
+    load = Load.of(1.0, nothing, nothing, nothing, np.ones(3, dtype=np.bool_))
     assert (load.pane_utilization, load.window_utilization(7), load.idle_ratio) == (0.0, 0.0, 1.0)
-    stuck = Load.of(1.0, np.ones(3), nothing, nothing, np.ones(3))
+    stuck = Load.of(1.0, np.ones(3), nothing, nothing, np.ones(3, dtype=np.bool_))
     assert stuck.pane_utilization == 0.0
 
 
 def test_waiting_results_raise_the_factor_of_the_window_stage() -> None:
-    load = Load.of(2.5, np.full(4, 10.0), np.full(4, 10.0), np.full(4, 2.0), np.ones(4))
+    load = Load.of(2.5, np.full(4, 10.0), np.full(4, 10.0), np.full(4, 2.0), np.ones(4, dtype=np.bool_))
     assert load.window_utilization(0) == pytest.approx(0.8)
     assert load.window_utilization(10) == pytest.approx(1.0)
     assert load.idle_ratio == pytest.approx(0.2)

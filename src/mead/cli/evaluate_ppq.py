@@ -104,13 +104,13 @@ def tables(
         str | None, typer.Option(metavar="NAME", help="`skyline` (Table 4) or `top-delta` (Table 5); default both.")
     ] = None,
     static: Annotated[
-        bool, typer.Option("--static/--no-static", help="Add the best of some static choices; takes four more runs.")
+        bool, typer.Option("--static/--no-static", help="Add the better of two static choices; takes two more runs.")
     ] = True,
     seed: Seed = 1,
-    duration: Duration = 300.0,
+    duration: Duration = 200.0,
     as_json: AsJson = False,
 ) -> None:
-    """Tables 4 and 5 of the Elastic-PPQ paper: both queries on all streams, beside the best static choice.
+    """Tables 4 and 5 of the Elastic-PPQ paper: both queries on all streams, beside a static choice.
 
     Streams: rw, map1k to map4k, ss6 to ss8, game1 (a stand-in).
 

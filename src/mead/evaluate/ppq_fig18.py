@@ -15,7 +15,7 @@ from rich.table import Table
 from mead.evaluate.ppq_measures import WARM_UP_INTERVALS, during_stream, mean, plain, variation, windows_per_s
 from mead.evaluate.ppq_streams import GAME
 from mead.evaluate.tables import number, plain_table
-from mead.preference.virtual.cost import skyline_cost
+from mead.preference.virtual.cost import SKYLINE
 from mead.preference.virtual.interference import Interference
 from mead.preference.virtual.system import simulate
 
@@ -47,7 +47,7 @@ def runs(seed: int, duration_s: float) -> Iterator[Run]:
     trace = GAME.make(duration_s, seed)
     for intensity in INTENSITIES:
         speed = 1 / (1 + (SLOWEST - 1) * intensity)
-        outcome = simulate(trace, replace(GAME.setting(skyline_cost()), interference=Interference.of([(0.0, speed)])))
+        outcome = simulate(trace, replace(GAME.setting(SKYLINE), interference=Interference.of([(0.0, speed)])))
         inside = during_stream(outcome, WARM_UP_INTERVALS)
         yield Run(
             intensity,

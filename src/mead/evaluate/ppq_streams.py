@@ -7,7 +7,7 @@ has its rate, its slow changes, its peak and its delays: almost all of some mill
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
@@ -29,8 +29,6 @@ GAME_PHASE_S, GAME_MEMORY = 5.0, 0.9
 """The rate changes so often, and keeps so much of its distance from the mean: it wanders over a minute or so."""
 GAME_DELAY_S, GAME_STRAGGLERS, GAME_LONGEST_S = 0.0155, 5e-5, 71.07
 """Mean delay of most tuples, the part of the others, and the longest delay; 17 ms on average."""
-GAME_WEIGHT = 0.62
-"""Fitted to the authors' 19.5 threads: attributes that depend on each other have smaller skylines than others."""
 GAME_DROP_RATIO = 0.05
 """Wanted by the adaptive K-slack, as in the authors' runs of these streams."""
 
@@ -44,12 +42,10 @@ class Stream:
     make: Callable[[float, int], Trace]
     """From seconds and seed."""
     target_drop_ratio: float = 0.0
-    weight: float = 1.0
-    """Comparisons over those of independent attributes."""
 
     def setting(self, cost: CostModel) -> Setting:
         """How a query of that cost runs on it, before anything is changed."""
-        return Setting(cost=replace(cost, weight=cost.weight * self.weight), target_drop_ratio=self.target_drop_ratio)
+        return Setting(cost=cost, target_drop_ratio=self.target_drop_ratio)
 
 
 def disordered(generator: Generator, seed: int) -> Trace:
@@ -86,7 +82,7 @@ def game(duration_s: float, seed: int) -> Trace:
     return Trace.from_timestamps_us(arrivals_us[in_time]).with_event_timestamps_us(trace.timestamps_us[in_time])
 
 
-GAME = Stream("game1", "Game1, a stand-in", game, GAME_DROP_RATIO, GAME_WEIGHT)
+GAME = Stream("game1", "Game1, a stand-in", game, GAME_DROP_RATIO)
 
 STREAMS = (
     Stream("rw", "RW-DS", lambda duration_s, seed: disordered(RandomWalk(duration_s=duration_s), seed)),

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor
 
-from mead.preference.fuzzy import CODE, PAPER, SLIGHT_INCREASE, Profile
-
-PROFILES = {"code": CODE, "paper": PAPER}
+from mead.preference.fuzzy import CODE, SLIGHT_INCREASE, Profile
 
 
 @dataclass(frozen=True)

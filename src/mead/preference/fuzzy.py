@@ -31,7 +31,7 @@ class Speed(Enum):
     SLOW = "slow"
 
 
-class Splitting(Enum):
+class Intensity(Enum):
     """Of panes, by the mean number of partitions."""
 
     MODERATE = "moderate"
@@ -43,13 +43,13 @@ class Rule:
     """One row of Table 2 of the paper."""
 
     panes: Speed
-    splitting: Splitting | None
+    splitting: Intensity | None
     windows: Speed
     factor_1: float
     factor_2: float
 
 
-_F, _A, _S, _M, _I = Speed.FAST, Speed.ACCEPTABLE, Speed.SLOW, Splitting.MODERATE, Splitting.INTENSIVE
+_F, _A, _S, _M, _I = Speed.FAST, Speed.ACCEPTABLE, Speed.SLOW, Intensity.MODERATE, Intensity.INTENSIVE
 
 RULES = (
     Rule(_F, None, _F, DECREASE, DECREASE),
@@ -107,13 +107,13 @@ class Profile:
     small_fixes: bool
     """Degrees of one to three workers are rounded in a way of their own (the code)."""
 
-    def splitting_grades(self, splitting: float) -> dict[Splitting, float]:
+    def splitting_grades(self, splitting: float) -> dict[Intensity, float]:
         """Fig. 7, right. Below 1, which no pane has, neither holds."""
         if splitting < 1:
-            return dict.fromkeys(Splitting, 0.0)
+            return dict.fromkeys(Intensity, 0.0)
         return {
-            Splitting.MODERATE: through(splitting, (self.moderate[0], 1.0), (self.moderate[1], 0.0)),
-            Splitting.INTENSIVE: through(splitting, (self.intensive[0], 0.0), (self.intensive[1], 1.0)),
+            Intensity.MODERATE: through(splitting, (self.moderate[0], 1.0), (self.moderate[1], 0.0)),
+            Intensity.INTENSIVE: through(splitting, (self.intensive[0], 0.0), (self.intensive[1], 1.0)),
         }
 
     def factors(self, panes: float, splitting: float, windows: float) -> tuple[float, float]:
@@ -133,7 +133,7 @@ class Profile:
         """How far each rule holds. A splitting factor that is not known (NaN) is a condition that nobody makes."""
         of_panes = speed_grades(min(panes, MOST_UTILIZATION))
         of_windows = speed_grades(min(windows, MOST_UTILIZATION))
-        of_splitting = dict.fromkeys(Splitting, 1.0) if isnan(splitting) else self.splitting_grades(splitting)
+        of_splitting = dict.fromkeys(Intensity, 1.0) if isnan(splitting) else self.splitting_grades(splitting)
         return [
             min(
                 of_panes[rule.panes],

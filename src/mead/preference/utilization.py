@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from mead.models.arrays import FloatArray
 
@@ -27,13 +28,17 @@ class Load:
 
     @classmethod
     def of(
-        cls, interval_s: float, received: FloatArray, done: FloatArray, busy_s: FloatArray, active: FloatArray
+        cls,
+        interval_s: float,
+        received: FloatArray,
+        done: FloatArray,
+        busy_s: FloatArray,
+        active: npt.NDArray[np.bool_],
     ) -> Load:
         """From the counts of all workers, and which of them are active."""
-        chosen = np.asarray(active, dtype=np.bool_)
         finished = float(np.sum(done))
         service_s = float(np.sum(busy_s)) / finished if finished > 0 else float("nan")
-        return cls(interval_s, received[chosen], done[chosen], busy_s[chosen], service_s)
+        return cls(interval_s, received[active], done[active], busy_s[active], service_s)
 
     @property
     def capacity(self) -> FloatArray:

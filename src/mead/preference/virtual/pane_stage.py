@@ -116,7 +116,7 @@ class PaneStage:
         counts = self._counts()
         received, done, busy_s = (now - before for now, before in zip(counts, self._before, strict=True))
         self._before = counts
-        return Load.of(interval_s, received, done, busy_s, self.emitter.table.active.astype(np.float64))
+        return Load.of(interval_s, received, done, busy_s, self.emitter.table.active)
 
     def resize(self, degree: int, now_s: float) -> Iterator[Emitted]:
         """Add the first free workers, or remove those with the shortest queues."""

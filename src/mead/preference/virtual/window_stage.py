@@ -8,8 +8,8 @@ from itertools import count
 from math import inf
 
 import numpy as np
+import numpy.typing as npt
 
-from mead.models.arrays import FloatArray
 from mead.preference.messages import PaneResult
 from mead.preference.utilization import Load
 from mead.preference.virtual.cost import CostModel
@@ -78,7 +78,7 @@ class WindowStage:
 
     def sample(self, interval_s: float) -> Load:
         """What the workers got and did since the last sample."""
-        load = Load.of(interval_s, self._scheduled, self._done, self._busy_s, self.active.astype(np.float64))
+        load = Load.of(interval_s, self._scheduled, self._done, self._busy_s, self.active)
         self._scheduled, self._done, self._busy_s = (np.zeros(self.active.size) for _ in range(3))
         return load
 
@@ -118,7 +118,7 @@ class WindowStage:
                 self._start(following, work.worker, now_s)
 
 
-def _behind(last: int, idle: FloatArray | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
+def _behind(last: int, idle: npt.NDArray[np.bool_]) -> int:
     """The next idle worker behind the one that was chosen last."""
     idle_workers = np.flatnonzero(idle)
     later = idle_workers[idle_workers > last]
