@@ -18,6 +18,8 @@ def commit(log: StreamLog, batch: int, written: Sequence[Written], notes: Sequen
 
 def line(batch: int, written: Sequence[Written], notes: Sequence[Any] | None = None) -> bytes:
     """A checksum, and what it is of."""
-    files = [(w.file, w.rows, note) for w, note in zip(written, notes or [None] * len(written), strict=True)]
+    files = [
+        (w.file, w.rows, note, w.addressed) for w, note in zip(written, notes or [None] * len(written), strict=True)
+    ]
     content = json.dumps([batch, files], separators=(",", ":")).encode()
     return b"%08x %s\n" % (crc32(content), content)

@@ -149,7 +149,7 @@ class SparkEngine:
         return fault
 
     def _arrivals(self, progress: Progress, stamps: Stamps) -> None:
-        if self.running.predecessors(progress.query):
+        if not self.running.wiring.is_first(progress.query):
             return
         add_stamps(self.arrivals, stamps)
         self.arrivals.known_until(progress.started_us)
@@ -180,7 +180,7 @@ class SparkEngine:
             0.0 if new is None else new.throttled_s,
         )
         state.arrived, state.usage, state.new = arrived, usage or NO_USAGE, []
-        if not self.running.predecessors(name) and reading.backlog == 0:
+        if self.running.wiring.is_first(name) and reading.backlog == 0:
             self.arrivals.known_until(time_ns() // 1000)  # an idle source has no micro-batches that could tell
         return reading
 

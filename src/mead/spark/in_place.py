@@ -107,7 +107,7 @@ class InPlaceReader(DataSourceStreamReader):
         written = StreamLog(operator.output).write(worked(), operator.schema)
         stamps = Stamps.of(np.concatenate(arrivals_us or [np.empty(0, dtype=np.int64)]))
         note = stamps.note(_kept(stamps, operator.stamps))
-        yield pa.record_batch({"file": [written.file], "rows": [written.rows], "note": [json.dumps(note)]})
+        yield written.row(json.dumps(note))
 
 
 def _kept(stamps: Stamps, folder: Path | None) -> str | None:

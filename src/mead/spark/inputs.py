@@ -5,6 +5,7 @@ Every input stamps its rows: ``arrival_us`` says when they arrived at the source
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader
 
+from mead.spark.addresses import TO
 from mead.spark.log import StreamLog
-from mead.spark.log_source import LogDataSource
-from mead.spark.operators import OperatorError, struct
+from mead.spark.log_source import JoinedDataSource, LogDataSource
+from mead.spark.operators import OperatorError, columns_of, ddl, struct
 from mead.spark.probe import STAMP
 from mead.spark.progress import Done
 from mead.spark.trace_source import TraceDataSource, times_us
@@ -67,6 +69,8 @@ class TraceInput(Input):
     """A file that is there as long as the stream is to warm up."""
     payload: str | None = None
     payload_schema: str | None = None
+    payload_options: str | None = None
+    """Arguments by which ``payload`` makes the function (JSON); None if it is the function itself."""
     now_us: Callable[[], int] = field(default=lambda: time_ns() // 1000, repr=False)
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
@@ -85,6 +89,7 @@ class TraceInput(Input):
             "warm_up": self.warm_up,
             "payload": self.payload,
             "payload_schema": self.payload_schema,
+            "payload_options": self.payload_options,
         }
         return {option: str(value) for option, value in given.items() if value is not None}
 
@@ -122,17 +127,64 @@ class LogInput(Input):
         return _reader(LogDataSource, self._options(tasks))
 
     def _options(self, tasks: Path) -> dict[str, str]:
+        self.register()
+        columns = ddl(self.columns)
+        return {"path": str(self.folder), "schema": columns, "consumer": self.consumer, "tasks": str(tasks)}
+
+    def register(self) -> None:
+        """Keep rows for this consumer from now on."""
         self._log.register(self.consumer)
-        return {"path": str(self.folder), "schema": self.schema, "consumer": self.consumer, "tasks": str(tasks)}
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """And their types, without the column by which rows are addressed."""
+        return {name: kind for name, kind in columns_of(self.schema).items() if name != TO}
 
     def completed(self, done: Done) -> int:
-        """By offset."""
-        return int(done.end_offset["rows"])
+        """By offset, without rows that are for others."""
+        return self._log.own(self.consumer, int(done.end_offset["rows"]))
+
+    def arrived(self, last: Done | None) -> int:
+        """All that has been committed, without rows that are for others."""
+        del last
+        return self._log.own(self.consumer, self._log.end)
+
+
+@dataclass(frozen=True)
+class JoinedInput(Input):
+    """The embedded logs of several operators, that of the reader itself perhaps among them."""
+
+    logs: Mapping[str, LogInput]
+    """By the name of the operator that writes it."""
+
+    def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
+        """Open it. Rows are kept as of one log."""
+        return _opened(spark, operator, JoinedDataSource, self._options(operator, tasks))
+
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """Reads them inside a worker. Rows are kept as above."""
+        return _reader(JoinedDataSource, self._options(next(iter(self.logs.values())).consumer, tasks))
+
+    def _options(self, consumer: str, tasks: Path) -> dict[str, str]:
+        columns: dict[str, str] = {}
+        for name, log in self.logs.items():
+            log.register()
+            for column, kind in log.columns.items():
+                if columns.setdefault(column, kind) != kind:
+                    raise OperatorError(
+                        f"operator {consumer}: it reads from {' and '.join(self.logs)}, and column {column} is {kind} "
+                        f"in what {name} writes, and {columns[column]} in the others"
+                    )
+        folders = json.dumps({name: str(log.folder) for name, log in self.logs.items()})
+        return {"logs": folders, "schema": ddl(columns), "consumer": consumer, "tasks": str(tasks)}
+
+    def completed(self, done: Done) -> int:
+        """Of all logs."""
+        return sum(log.completed(replace(done, end_offset=done.end_offset[name])) for name, log in self.logs.items())
 
     def arrived(self, last: Done | None) -> int | None:
-        """All that has been committed."""
-        del last
-        return self._log.end
+        """In all logs."""
+        return sum(log.arrived(last) for log in self.logs.values())
 
 
 @dataclass

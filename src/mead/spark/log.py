@@ -2,7 +2,8 @@
 
 Tasks write files. A batch becomes part of the log when one line is appended to the index, so that all its files count
 or none. A batch that comes again after a crash is already there, and is not added twice. Readers see offsets: the
-number of a row since the beginning. They may read any range of rows that is kept, as often as they like.
+number of a row since the beginning. They may read any range of rows that is kept, as often as they like. The index also
+says how many rows of a file are for which reader, where rows name their readers (`addresses`).
 
 What is in the index survives the end of any process. After a crash of the machine, the last lines may be missing; files
 are not forced to disk, as Spark does not force its own checkpoints to a local disk.
@@ -13,7 +14,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +26,7 @@ from zlib import crc32
 
 import pyarrow as pa
 
+from mead.spark.addresses import EVERYBODY, TO, Counts, counted, own_count
 from mead.spark.number_file import number_in, put_number
 from mead.spark.tasks import spans
 
@@ -40,6 +43,13 @@ class Written:
 
     file: str
     rows: int
+    addressed: Counts | None = None
+    """Rows by reader, where they name their readers."""
+
+    def row(self, note: str = "null") -> pa.RecordBatch:
+        """As `log_sink` takes it, with what its task has noted (JSON)."""
+        addressed = json.dumps(self.addressed)
+        return pa.record_batch({"file": [self.file], "rows": [self.rows], "note": [note], "addressed": [addressed]})
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,8 @@ class Entry:
     file: str
     first: int
     rows: int
+    before: Counts
+    """Rows of the log before it, by reader."""
 
     @property
     def end(self) -> int:
@@ -78,6 +90,8 @@ class StreamLog:
     _read: int = field(default=0, repr=False)
     """Bytes of the index that are known."""
     _notes: dict[int, list[Any]] = field(default_factory=dict, repr=False)
+    _addressed: Counter[str] = field(default_factory=Counter, repr=False)
+    """All rows so far, by reader."""
 
     @property
     def end(self) -> int:
@@ -90,6 +104,17 @@ class StreamLog:
         """The offset of the first row that is still kept."""
         return number_in(self.folder / START, missing=0)
 
+    def own(self, reader: str, offset: int) -> int:
+        """How many of the rows before that offset are for this reader.
+
+        Where rows name their readers, the offset is one between batches; readers stop nowhere else.
+        """
+        self._catch_up()
+        if self._addressed.keys() <= {EVERYBODY}:
+            return offset
+        at = bisect_left(self._entries, offset, key=lambda entry: entry.first)
+        return own_count(self._entries[at].before if at < len(self._entries) else self._addressed, reader)
+
     def notes(self, batch: int) -> list[Any]:
         """What the tasks of a batch have noted, once; earlier batches are forgotten with it."""
         self._catch_up()
@@ -99,14 +124,18 @@ class StreamLog:
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Written:
         """Put rows into a new file; `log_sink` makes it part of the log. Without rows there is no file."""
         (self.folder / DATA).mkdir(parents=True, exist_ok=True)
-        name, rows = f"{uuid4().hex}.arrow", 0
+        name, rows, addressed = f"{uuid4().hex}.arrow", 0, Counter[str]()
         with pa.OSFile(str(self.folder / DATA / name), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)
                 rows += batch.num_rows
+                if TO in schema.names:
+                    addressed += counted(batch)
         if not rows:
             (self.folder / DATA / name).unlink()
-        return Written(name, rows)
+        if unknown := addressed.keys() - {EVERYBODY} - {path.name for path in (self.folder / CONSUMERS).glob("*")}:
+            raise LogError(f"{self.folder}: rows are for {', '.join(sorted(unknown))}, which does not read this stream")
+        return Written(name, rows, addressed if TO in schema.names else None)
 
     def repair(self) -> int:
         """Before the only writer starts: remove what a crash has left. The number of the last batch, or -1."""
@@ -187,10 +216,12 @@ class StreamLog:
             batch, files = content
             self._last = batch
             if self.keep_notes:
-                self._notes[batch] = [note for _, _, note in files if note is not None]
-            for file, rows, _ in files:
+                self._notes[batch] = [note for _, _, note, _ in files if note is not None]
+            for file, rows, _, addressed in files:
                 if rows:
-                    self._entries.append(Entry(file, self._entries[-1].end if self._entries else 0, rows))
+                    first = self._entries[-1].end if self._entries else 0
+                    self._entries.append(Entry(file, first, rows, dict(self._addressed)))
+                    self._addressed.update({EVERYBODY: rows} if addressed is None else addressed)
         # What is gone is forgotten, whoever has removed it. The last entry stays: it tells where the next begins.
         del self._entries[: min(self._before(self.start), len(self._entries) - 1)]
 
@@ -208,10 +239,10 @@ class StreamLog:
             self._catch_up()
 
 
-def _content(line: bytes) -> tuple[int, list[tuple[str, int, Any]]] | None:
+def _content(line: bytes) -> tuple[int, list[tuple[str, int, Any, Counts | None]]] | None:
     """What a line says, or None if it is not whole."""
     checksum, _, content = line.rstrip(b"\n").partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % crc32(content):
         return None
     batch, files = json.loads(content)
-    return batch, [(file, rows, note) for file, rows, note in files]
+    return batch, [(file, rows, note, addressed) for file, rows, note, addressed in files]

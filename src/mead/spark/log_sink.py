@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-WRITTEN = "file string, rows bigint, note string"
-"""What a task says of what it has written; a note is JSON."""
+WRITTEN = "file string, rows bigint, note string, addressed string"
+"""What a task says of what it has written (`Written.row`); the last two are JSON."""
 
 SINK = "mead.LogSink"
 
@@ -88,7 +88,8 @@ public class LogSink implements StreamSinkProvider {
             StringBuilder content = new StringBuilder("[").append(batch).append(",[");
             for (int i = 0; i < rows.length; i++) {
                 content.append(i > 0 ? ",[" : "[").append('"').append(rows[i].getUTF8String(0)).append('"');
-                content.append(",").append(rows[i].getLong(1)).append(",").append(rows[i].getUTF8String(2)).append("]");
+                content.append(",").append(rows[i].getLong(1)).append(",").append(rows[i].getUTF8String(2));
+                content.append(",").append(rows[i].getUTF8String(3)).append("]");
             }
             String text = content.append("]]").toString();
             CRC32 checksum = new CRC32();
@@ -134,7 +135,7 @@ def into_log(output: DataFrame, folder: Path) -> DataStreamWriter:
 
     def written(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         file = log.write((pa.RecordBatch.from_arrays(some.columns, schema=schema) for some in batches), schema)
-        yield pa.record_batch({"file": [file.file], "rows": [file.rows], "note": ["null"]})
+        yield file.row()
 
     return committed(output.mapInArrow(written, WRITTEN), folder)
 

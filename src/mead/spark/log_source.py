@@ -1,27 +1,30 @@
-"""The embedded log as a source of streaming queries. For the way into it see `log_sink`."""
+"""The embedded log as a source of streaming queries, alone or several as one. For the way into it see `log_sink`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from mead.spark.addresses import own_rows
 from mead.spark.log import Extent, StreamLog
-from mead.spark.tasks import ordered_tasks
+from mead.spark.tasks import ordered_tasks, spans
 
-FORMAT = "mead-log"
+FORMAT, JOINED_FORMAT = "mead-log", "mead-logs"
 
 
 class LogDataSource(DataSource):
     """A log by its folder.
 
-    Options: ``path``, the folder; ``schema`` (DDL); ``consumer``, a name under which rows are kept; ``tasks``, a file
-    with the number of tasks.
+    Options: ``path``, the folder; ``schema`` (DDL); ``consumer``, a name under which rows are kept, and by which they
+    may be addressed; ``tasks``, a file with the number of tasks.
     """
 
     @classmethod
@@ -74,8 +77,100 @@ class LogReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """In a task."""
         if isinstance(partition, Slice):
-            yield from self.log.read(partition.pieces)
+            yield from self.rows(partition.pieces)
+
+    def rows(self, pieces: list[Extent]) -> Iterator[pa.RecordBatch]:
+        """Of some pieces those that are for this consumer."""
+        for batch in self.log.read(pieces):
+            yield own_rows(batch, self.consumer)
 
     def commit(self, end: dict[str, int]) -> None:
         """What lies below has been dealt with."""
         self.log.consumed(self.consumer, end["rows"])
+
+
+class JoinedDataSource(DataSource):
+    """Several logs as one stream, for an operator that has several predecessors, or reads what it has written itself.
+
+    One source and not one for each, because in place there is one reader, and because the tasks of a micro-batch share
+    all rows alike, whichever log they come from. Options: ``logs``, the folders by name (JSON); ``schema`` (DDL), whose
+    columns are those of all logs, and null in the rows of a log that does not have them; ``consumer`` and ``tasks``.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """For ``format(...)``."""
+        return JOINED_FORMAT
+
+    def schema(self) -> str:
+        """As told."""
+        return self.options["schema"]
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
+        """Rows from the logs."""
+        tasks = Path(self.options["tasks"])
+        readers = {
+            name: LogReader(Path(folder), self.options["consumer"], tasks)
+            for name, folder in json.loads(self.options["logs"]).items()
+        }
+        return JoinedReader(readers, to_arrow_schema(schema), tasks)
+
+
+class JoinedSlice(InputPartition):
+    """What one task reads of several logs."""
+
+    def __init__(self, pieces: Mapping[str, list[Extent]]) -> None:
+        super().__init__(None)
+        self.pieces = pieces
+
+
+@dataclass
+class JoinedReader(DataSourceStreamReader):
+    """The offset is that of every log, by name."""
+
+    readers: Mapping[str, LogReader]
+    columns: pa.Schema
+    tasks: Path
+
+    def initialOffset(self) -> dict[str, dict[str, int]]:  # noqa: N802
+        """Of all."""
+        return {name: reader.initialOffset() for name, reader in self.readers.items()}
+
+    def latestOffset(self, start: dict[str, dict[str, int]], limit: Any) -> dict[str, dict[str, int]]:  # noqa: N802
+        """Of all. What the operator itself has written is there when its micro-batch is over."""
+        return {name: reader.latestOffset(start[name], limit) for name, reader in self.readers.items()}
+
+    def partitions(self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> Sequence[InputPartition]:
+        """As many as there are to be tasks: the rows of one log behind those of another, in equal parts."""
+        ranges, total = [], 0
+        for name in self.readers:
+            first, last = start[name]["rows"], end[name]["rows"]
+            ranges.append((name, first, total, total := total + last - first))
+        parts = []
+        for from_row, to_row in spans(0, total, ordered_tasks(self.tasks)):
+            pieces = {}
+            for name, first, begins, ends in ranges:
+                a, b = max(from_row, begins), min(to_row, ends)
+                if a < b:
+                    (pieces[name],) = self.readers[name].log.pieces(first + a - begins, first + b - begins, 1)
+            parts.append(JoinedSlice(pieces))
+        return parts
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """In a task."""
+        if isinstance(partition, JoinedSlice):
+            for name, pieces in partition.pieces.items():
+                for batch in self.readers[name].rows(pieces):
+                    yield _with_columns(batch, self.columns)
+
+    def commit(self, end: dict[str, dict[str, int]]) -> None:
+        """To every log."""
+        for name, reader in self.readers.items():
+            reader.commit(end[name])
+
+
+def _with_columns(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
+    """The same rows; what they do not have is null."""
+    there = set(batch.schema.names)
+    arrays = [batch.column(c.name) if c.name in there else pa.nulls(batch.num_rows, c.type) for c in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,6 +23,10 @@ class OperatorError(Exception):
 
 class Work(Protocol):
     """From the operator's input to its output."""
+
+    @property
+    def schema(self) -> str | None:
+        """Of its output (DDL), where that is known beforehand."""
 
     def output(self, stream: DataFrame, operator: str) -> DataFrame:
         """The stream that leaves it. Raises OperatorError if the schemas do not fit."""
@@ -71,6 +75,8 @@ class OnStream:
     """A transformation of the stream, stateless or stateful, in Spark's own terms."""
 
     transform: Callable[[DataFrame], DataFrame]
+    schema: str | None = None
+    """Of what it returns (DDL). Spark finds out, unless it has to be known before: in a loop."""
 
     def output(self, stream: DataFrame, operator: str) -> DataFrame:
         """Its Python functions run in the operator's workers, if it is called where these belong to the operator."""
@@ -80,6 +86,11 @@ class OnStream:
             raise OperatorError(f"operator {operator}: {str(error).splitlines()[0]}") from error
         if not getattr(result, "isStreaming", False):
             raise OperatorError(f"operator {operator}: its transformation does not return a stream")
+        if self.schema is not None and dict(result.dtypes) != columns_of(self.schema):
+            got, declared = ddl(dict(result.dtypes)), ddl(columns_of(self.schema))
+            raise OperatorError(
+                f"operator {operator}: its transformation returns {got}, and not {declared} as declared"
+            )
         return result
 
 
@@ -94,6 +105,20 @@ def struct(columns: str) -> StructType:
     if not isinstance(parsed, StructType):
         raise OperatorError(f"columns must be named and have types, such as `id bigint, line string`; got {columns!r}")
     return parsed
+
+
+def columns_of(columns: str) -> dict[str, str]:
+    """Their types by name, as Spark writes them."""
+    return {column.name: column.dataType.simpleString() for column in struct(columns)}
+
+
+def ddl(columns: Mapping[str, str]) -> str:
+    """The same back.
+
+    >>> ddl({"id": "bigint", "to": "array<string>"})
+    '`id` bigint, `to` array<string>'
+    """
+    return ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
 
 
 def _types(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:

@@ -20,30 +20,34 @@ from pyspark.errors import AnalysisException
 
 from mead.execute.shares import ShareManager
 from mead.knowledge.pipeline import Pipeline
-from mead.spark.checkpoint import last_done
+from mead.spark.checkpoint import begun, last_done
 from mead.spark.in_place import InPlace
 from mead.spark.in_place import source as in_place
 from mead.spark.inputs import Input, LogInput, check_stamped
 from mead.spark.log import StreamLog
 from mead.spark.log_sink import committed, into_log
-from mead.spark.operators import OnBatches, OperatorError, Work, arrow_schema, struct
+from mead.spark.operators import OnBatches, OperatorError, Work, arrow_schema, ddl
 from mead.spark.probe import Stamps, probed
 from mead.spark.progress import Progress
 from mead.spark.query import Query, cause
 from mead.spark.tasks import order_tasks
+from mead.spark.wiring import RESULTS, Wiring
 from mead.spark.workers import own_workers, started_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS = "streams", "checkpoints", "tasks", "stamps", "results"
+STREAMS, CHECKPOINTS, TASKS, STAMPS = "streams", "checkpoints", "tasks", "stamps"
 WARM_UP = "warm-up"
 """The file in the folder of a run for a source that can warm up."""
 
 WARM_BATCHES, WARM_S = 40, 10.0
 """After so many micro-batches of an operator its speed is more or less that of every day; or, where they are far
 between, after so many seconds."""
+
+WARM_PATIENCE = 2
+"""Times as many micro-batches of the first operator as make it warm: one behind a filter may not get as many at all."""
 
 LANDING_S = 10
 """Results become Parquet files at this interval; at that of micro-batches there would be thousands of them."""
@@ -69,42 +73,18 @@ class RunningPipeline:
     queries: dict[str, Query] = field(default_factory=dict)
     restarts: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_RESTARTS))
     """What failed and was started again, with the reason, oldest first."""
+    wiring: Wiring = field(init=False)
     _schemas: dict[str, str] = field(default_factory=dict)
     _logs: dict[str, StreamLog] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder = self.folder.resolve()  # executors work in folders of their own
-        if self.pipeline.returns:
-            edge = self.pipeline.returns[0]
-            raise OperatorError(f"{self.pipeline.name}: Spark runs no loops, and {edge.source} leads to {edge.target}")
-        for operator in self.pipeline.operators:
-            if operator.batches and operator.batches.max_tuples:
-                raise OperatorError(
-                    f"operator {operator.name}: a micro-batch of Spark takes all that waits; no max_tuples"
-                )
-            sources = self.predecessors(operator.name)
-            if len(sources) > 1:
-                raise OperatorError(
-                    f"operator {operator.name}: it reads from {' and '.join(sources)}, and a query has one source"
-                )
-        first = [operator.name for operator in self.pipeline.operators if not self.predecessors(operator.name)]
-        if len(first) > 1:
-            raise OperatorError(f"{self.pipeline.name}: one operator reads the source, not {' and '.join(first)}")
-
-    @property
-    def sinks(self) -> tuple[str, ...]:
-        """Operators whose output leaves the pipeline."""
-        inner = {edge.source for edge in self.pipeline.edges}
-        return tuple(o.name for o in self.pipeline.operators if o.name not in inner)
+        self.wiring = Wiring(self.pipeline)
 
     @property
     def landings(self) -> dict[str, str]:
         """Queries that move results into Parquet files, with the operators whose results these are."""
-        return {f"{operator}.{RESULTS}": operator for operator in self.sinks}
-
-    def predecessors(self, operator: str) -> list[str]:
-        """Whose output it reads."""
-        return [edge.source for edge in self.pipeline.edges if edge.target == operator]
+        return {f"{operator}.{RESULTS}": operator for operator in self.wiring.sinks}
 
     def start(self) -> None:
         """All queries. Every schema and every function is checked before the first of them starts.
@@ -140,11 +120,12 @@ class RunningPipeline:
         """
         until_s, warm_up = time.monotonic() + limit_s, self.source.warm_up
         for operator in self.pipeline.order if warm_up is not None and warm_up.exists() else ():
-            batches, query = self.pipeline.operator(operator).batches, self.queries[operator]
-            enough = (
-                WARM_BATCHES if not batches or not batches.trigger_s else min(WARM_BATCHES, WARM_S / batches.trigger_s)
-            )
-            while (done := query.last.batch + 1 if query.last else 0) < enough and time.monotonic() < until_s:
+            enough = self._enough_batches(operator)
+            while (
+                (done := self._batches(operator)) < enough
+                and not self._starves(operator)
+                and time.monotonic() < until_s
+            ):
                 waiting(f"{operator} warms up, {done} of {enough:.0f} micro-batches")
                 self.revive()
                 time.sleep(0.1)
@@ -152,6 +133,20 @@ class RunningPipeline:
             unread.unlink(missing_ok=True)
         if warm_up is not None:
             warm_up.unlink(missing_ok=True)
+
+    def _enough_batches(self, operator: str) -> float:
+        batches = self.pipeline.operator(operator).batches
+        return WARM_BATCHES if not batches or not batches.trigger_s else min(WARM_BATCHES, WARM_S / batches.trigger_s)
+
+    def _batches(self, operator: str) -> int:
+        last = self.queries[operator].last
+        return last.batch + 1 if last else 0
+
+    def _starves(self, operator: str) -> bool:
+        """Whether it has nothing to do though the source has let in more than enough, as behind a filter."""
+        first = self.pipeline.order[0]
+        many = self._batches(first) >= WARM_PATIENCE * self._enough_batches(first)
+        return many and operator != first and self._caught_up(operator)
 
     def order_tasks(self, query: str, tasks: int) -> None:
         """So many from its next micro-batch on."""
@@ -187,16 +182,29 @@ class RunningPipeline:
 
     def drain(self, limit_s: float) -> bool:
         """Let no more in at the source, and wait until everything has gone through. False if it takes longer."""
-        until_s = time.monotonic() + limit_s
-        for name, query in self.queries.items():
-            first = name in self.work and not self.predecessors(name)
-            while not (query.end_after_this_batch() if first else self._caught_up(name)):
-                if time.monotonic() > until_s:
-                    return False
-                self.revive()
-                time.sleep(0.02)
-            if first:
-                query.stop(until_s)
+        until_s, source = time.monotonic() + limit_s, self.queries[self.pipeline.order[0]]
+        if not self._wait(source.end_after_this_batch, until_s):
+            return False
+        source.stop(until_s)
+        return self._wait(self._quiet, until_s)
+
+    def _quiet(self) -> bool:
+        """Whether nothing is under way.
+
+        In a loop, what has caught up may get more to do from what is looked at after it. So all are looked at twice:
+        what rested at the first look and has begun nothing since has sent nothing to anybody when the second is taken.
+        """
+        others = [name for name in self.queries if name != self.pipeline.order[0]]
+        before = [begun(self._checkpoint(name)) for name in others]
+        rest = all(self._caught_up(name) for _ in range(2) for name in others)
+        return rest and before == [begun(self._checkpoint(name)) for name in others]
+
+    def _wait(self, until: Callable[[], bool], until_s: float) -> bool:
+        while not until():
+            if time.monotonic() > until_s:
+                return False
+            self.revive()
+            time.sleep(0.02)
         return True
 
     def stop(self, limit_s: float = 10.0) -> None:
@@ -232,7 +240,7 @@ class RunningPipeline:
 
     def _operator(self, operator: str) -> DataStreamWriter:
         """A function works in place, if its input can be read there."""
-        work, source, first = self.work[operator], self._input(operator), not self.predecessors(operator)
+        work, source, first = self.work[operator], self._input(operator), self.wiring.is_first(operator)
         folder, tasks = self.folder / STREAMS / operator, self.folder / TASKS / operator
         with own_workers(self.spark, operator, self.shares.group(operator)):
             reader = source.reader(tasks) if isinstance(work, OnBatches) else None
@@ -254,7 +262,7 @@ class RunningPipeline:
                 stream = source.load(self.spark, operator, tasks)
                 check_stamped(dict(stream.dtypes), operator)
                 output = work.output(probed(stream, every_stamp=first), operator)
-                self._declare(operator, ", ".join(f"`{name}` {kind}" for name, kind in output.dtypes))
+                self._declare(operator, ddl(dict(output.dtypes)))
                 writer = into_log(output, folder)
         batches = self.pipeline.operator(operator).batches
         if batches and batches.trigger_s:
@@ -263,8 +271,7 @@ class RunningPipeline:
 
     def _declare(self, operator: str, schema: str) -> None:
         """What its output has for columns."""
-        if operator not in self.sinks:
-            check_stamped(_columns(schema), f"{operator}, whose output others read")
+        self.wiring.check(operator, schema)
         self._schemas[operator] = schema
 
     def _landing(self, name: str) -> DataStreamWriter:
@@ -279,18 +286,13 @@ class RunningPipeline:
         )
 
     def _input(self, operator: str) -> Input:
-        before = self.predecessors(operator)
         if operator not in self.inputs:
             self.inputs[operator] = (
-                LogInput(self.folder / STREAMS / before[0], operator, self._schemas[before[0]])
-                if before
-                else self.source
+                self.source
+                if self.wiring.is_first(operator)
+                else self.wiring.input(operator, self.folder / STREAMS, self._schemas, self.work)
             )
         return self.inputs[operator]
 
     def _checkpoint(self, name: str) -> Path:
         return self.folder / CHECKPOINTS / name
-
-
-def _columns(schema: str) -> dict[str, str]:
-    return {column.name: column.dataType.simpleString() for column in struct(schema)}

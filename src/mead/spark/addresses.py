@@ -1,0 +1,65 @@
+"""Which rows of a stream go to which of its readers: an optional column of theirs says so.
+
+A fork sends every row to every successor. A filter on one of its branches, and a loop, need more: only some rows go
+that way. So a row may name its readers in a column `TO`: operators, or `results` for what leaves the pipeline. Rows
+without names, or without the column, go to everybody. Readers get their own rows, and do not see the column.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+TO = "to"
+TO_TYPE = "array<string>"
+"""Of Spark."""
+
+EVERYBODY = ""
+"""Under which rows without names are counted."""
+
+Counts = Mapping[str, int]
+"""Rows by the reader that they name."""
+
+
+def own_rows(batch: pa.RecordBatch, reader: str) -> pa.RecordBatch:
+    """Those for one reader, without the column.
+
+    >>> to = pa.array([["count"], None, ["match", "count"], []], pa.list_(pa.string()))
+    >>> own_rows(pa.record_batch({"id": [1, 2, 3, 4], "to": to}), "match").to_pylist()
+    [{'id': 2}, {'id': 3}]
+    """
+    if TO not in batch.schema.names:
+        return batch
+    to = batch.column(TO)
+    mine = pc.is_null(to).to_numpy(zero_copy_only=False) | _naming(to, reader)
+    return batch.filter(pa.array(mine)).drop_columns([TO])
+
+
+def counted(batch: pa.RecordBatch) -> Counter[str]:
+    """How many rows are for which reader.
+
+    >>> to = pa.array([["count"], None, ["match", "count"], []], pa.list_(pa.string()))
+    >>> dict(counted(pa.record_batch({"to": to})))
+    {'': 1, 'count': 2, 'match': 1}
+    """
+    to = batch.column(TO)
+    names = [name for name in pc.unique(pc.list_flatten(to)).to_pylist() if name]
+    return Counter({EVERYBODY: to.null_count} | {name: int(_naming(to, name).sum()) for name in names})
+
+
+def own_count(counts: Counts, reader: str) -> int:
+    """Of rows that were counted, those for one reader."""
+    return counts.get(EVERYBODY, 0) + counts.get(reader, 0)
+
+
+def _naming(to: pa.Array, reader: str) -> npt.NDArray[np.bool_]:
+    """Which of the lists have that name, once or more often."""
+    named = pc.fill_null(pc.equal(pc.list_flatten(to), reader), fill_value=False)
+    found = np.zeros(len(to), dtype=bool)
+    found[pc.list_parent_indices(to).filter(named).to_numpy()] = True
+    return found
