@@ -110,7 +110,8 @@ class OperatorKeys(Keys):
     )
     output: Text | None = Field(
         default=None,
-        description="columns that function returns, and their types; default OUTPUT_SCHEMA of the function's module",
+        description="columns that function or transform returns, and their types; default OUTPUT_SCHEMA of its module, "
+        "and what Spark finds out of a transform that is part of no loop",
     )
 
     @model_validator(mode="after")
@@ -119,8 +120,8 @@ class OperatorKeys(Keys):
             raise wrong_key("phases", "give scv or phases, not both")
         if self.function is not None and self.transform is not None:
             raise wrong_key("transform", "give function or transform, not both")
-        if self.function is None and self.output is not None:
-            raise wrong_key("output", "belongs to a function; what a transform returns, Spark knows")
+        if self.function is None and self.transform is None and self.output is not None:
+            raise wrong_key("output", "belongs to a function or a transform")
         return self
 
     def operator(self, shares: tuple[float, ...]) -> Operator:

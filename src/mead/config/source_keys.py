@@ -26,6 +26,9 @@ class PayloadKeys(Keys):
     """What tuples carry besides their number and time of arrival, where arrivals alone are recorded or generated."""
 
     function: Function = Field(description="makes an Arrow batch from an array of tuple numbers, module:name")
+    options: dict[str, Any] | None = Field(
+        default=None, description="arguments of function, which then makes what is called; default none"
+    )
     columns: Text = Field(description="the columns of that batch and their types, such as `line string`")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -66,12 +67,16 @@ def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | N
     played = keys.trace or keys.generate
     assert played is not None  # noqa: S101 - one of the four is given
     payload: PayloadKeys | None = played.payload
+    if payload is not None:
+        where = ("source", "trace" if keys.trace else "generate", "payload", "function")
+        _made(payload.function, payload.options, where)  # so that a mistake in it is told before anything starts
     return TraceInput(
         arrivals,
         played.speed,
         warm_up,
         payload.function if payload else None,
         payload.columns if payload else None,
+        json.dumps(payload.options) if payload and payload.options is not None else None,
     )
 
 
@@ -109,16 +114,22 @@ def _rabbitmq(keys: RabbitMQKeys) -> Input:
 def _work(keys: OperatorKeys, place: int) -> Work:
     where = ("operators", place)
     if keys.transform is not None:
-        return OnStream(_made(keys.transform, keys.options, (*where, "transform")))
+        transform = _made(keys.transform, keys.options, (*where, "transform"))
+        return OnStream(transform, keys.output or _declared(keys.transform))
     if keys.function is None:
         raise ConfigError("to run live, an operator needs a function or a transform", where)
     function = _made(keys.function, keys.options, (*where, "function"))
-    schema = keys.output or getattr(sys.modules[keys.function.partition(":")[0]], "OUTPUT_SCHEMA", None)
+    schema = keys.output or _declared(keys.function)
     if schema is None:
         raise ConfigError(
             "say which columns the function returns: here, or as OUTPUT_SCHEMA in its module", (*where, "output")
         )
     return OnBatches(function, schema)
+
+
+def _declared(name: str) -> str | None:
+    """The columns that stand beside a function or a transform."""
+    return getattr(sys.modules[name.partition(":")[0]], "OUTPUT_SCHEMA", None)
 
 
 def _made(name: str, options: Mapping[str, Any] | None, where: tuple[int | str, ...]) -> Any:

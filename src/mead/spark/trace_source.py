@@ -9,6 +9,7 @@ arrivals come one at a time, as they are wanted and not as the trace has it. The
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,8 +39,8 @@ class TraceDataSource(DataSource):
 
     Options: ``path``, time stamps in microseconds (.npy); ``speed``, how many seconds of the trace pass in one (default
     1); ``tasks``, a file with the number of tasks; ``warm_up``, a file that is there as long as the stream is to warm
-    up (default none); ``payload``, ``module:function`` that makes a record batch from numbers of tuples, and
-    ``payload_schema`` (DDL), its columns.
+    up (default none); ``payload``, ``module:function`` that makes a record batch from numbers of tuples,
+    ``payload_schema`` (DDL), its columns, and ``payload_options`` (JSON), arguments by which it makes that function.
     """
 
     @classmethod
@@ -60,6 +61,7 @@ class TraceDataSource(DataSource):
             float(self.options.get("speed", "1")),
             Path(self.options["tasks"]),
             self.options.get("payload"),
+            self.options.get("payload_options"),
             warm_up=Path(self.options["warm_up"]) if "warm_up" in self.options else None,
         )
 
@@ -80,6 +82,7 @@ class TraceReader(DataSourceStreamReader):
     speed: float
     tasks: Path
     payload: str | None
+    payload_options: str | None = None
     now_us: Callable[[], int] = lambda: time_ns() // 1000
     warm_up: Path | None = None
 
@@ -124,7 +127,7 @@ class TraceReader(DataSourceStreamReader):
         stamps_us = partition.started_us + (times_us(self.path)[partition.first : partition.end] / self.speed)
         columns = {"id": pa.array(numbers), "arrival_us": pa.array(stamps_us.astype(np.int64))}
         if self.payload:
-            made = named(self.payload)(numbers)
+            made = named(self.payload, self.payload_options)(numbers)
             columns |= dict(zip(made.schema.names, made.columns, strict=True))
         yield pa.record_batch(columns)
 
@@ -137,8 +140,9 @@ def times_us(path: Path) -> IntArray:
 
 
 @lru_cache(maxsize=16)
-def named(function: str) -> Callable[[IntArray], pa.RecordBatch]:
-    """What ``module:function`` stands for."""
+def named(function: str, options: str | None = None) -> Callable[[IntArray], pa.RecordBatch]:
+    """What ``module:function`` stands for, or what it makes of these arguments (JSON)."""
     module, _, name = function.partition(":")
-    found: Callable[[IntArray], pa.RecordBatch] = getattr(import_module(module), name)
-    return found
+    found: Any = getattr(import_module(module), name)
+    made: Callable[[IntArray], pa.RecordBatch] = found if options is None else found(**json.loads(options))
+    return made
