@@ -13,14 +13,19 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from common import table
 from rich.console import Console
 
 from mead.evaluate.pasps_scenarios import smooth_rates
 from mead.models.arrays import FloatArray
 from mead.models.forecast.registry import PREDICTORS, Predictor, forecaster
+
+if TYPE_CHECKING:
+    from benchmarks.common import table
+else:  # run as a script, whose folder is where its imports come from
+    from common import table
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ORIGINS = 210

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
-from common import table
 from rich.console import Console
 
 from mead.knowledge.pipeline import Operator, Pipeline
@@ -13,6 +12,11 @@ from mead.simulate.conditions import Conditions
 from mead.simulate.grouping import Grouping, Kind
 from mead.simulate.simulation import Simulation
 from mead.workload.generators.poisson import Poisson
+
+if TYPE_CHECKING:
+    from benchmarks.common import table
+else:  # run as a script, whose folder is where its imports come from
+    from common import table
 
 DEMAND_S, DURATION_S = 0.002, 600.0
 SPEEDS = {"equal": (1.0, 1.0, 1.0, 1.0), "two of half the speed": (1.0, 1.0, 0.5, 0.5)}

@@ -12,9 +12,9 @@ from mead.knowledge.pipeline import Pipeline
 from mead.models.arrays import FloatArray
 from mead.simulate.conditions import Conditions
 from mead.simulate.draws import Buffers, coin_blocks, demand_blocks
-from mead.simulate.grouping import NUMBERS
 from mead.simulate.kernel import run
-from mead.simulate.records import CLOCK, DEPARTURE, GROUP, OPERATOR, SERVICE, Records, grown, grown_pool, pool_of
+from mead.simulate.layout import group_records, members_of, operator_records, speeds_of
+from mead.simulate.records import CLOCK, DEPARTURE, SERVICE, Records, grown, grown_pool, pool_of
 from mead.simulate.routes import Routes
 
 FIRST_ROOM = 1024
@@ -59,12 +59,12 @@ class Machine:
     ) -> None:
         self.arrivals_s = arrivals_s
         self.routes = Routes.of(pipeline)
-        self.members = _members(pipeline, allocation, conditions)
+        self.members = members_of(pipeline, allocation, conditions)
         self.speeds = [
-            _speeds(o.name, len(m), conditions) for o, m in zip(pipeline.operators, self.members, strict=True)
+            speeds_of(o.name, len(m), conditions) for o, m in zip(pipeline.operators, self.members, strict=True)
         ]
-        self.operators = _operator_records(pipeline, self.routes, allocation, self.members, self.speeds, conditions)
-        self.groups = _group_records(pipeline, self.members, conditions)
+        self.operators = operator_records(pipeline, self.routes, allocation, self.members, self.speeds, conditions)
+        self.groups = group_records(pipeline, self.members, conditions)
         self.operators["next_s"][-1] = arrivals_s[0]
         self.operators["recorded_every"] = recorded_every
         if every_end:
@@ -222,75 +222,3 @@ def _expected_departures(pipeline: Pipeline, routes: Routes, arrivals: int) -> i
     """A little more than the mean, so that the log seldom has to be copied; memory counts only once it is written."""
     per_arrival = sum(visits for visits, sink in zip(pipeline.visits.values(), routes.sinks, strict=False) if sink)
     return int(1.02 * arrivals * per_arrival) + FIRST_ROOM
-
-
-def _members(pipeline: Pipeline, allocation: Allocation, conditions: Conditions) -> list[list[int]]:
-    """The records of every operator: its own, or one for each replica if these have queues of their own."""
-    members, behind = [], len(pipeline.operators)
-    for place, operator in enumerate(pipeline.operators):
-        grouping = conditions.groupings.get(operator.name)
-        if grouping is None:
-            members.append([place])
-            continue
-        if operator.batches is not None:
-            raise ValueError(
-                f"operator {operator.name!r} works in micro-batches, which are split evenly over its replicas; "
-                "a grouping is for tuples one by one"
-            )
-        replicas = max(operator.max_replicas, allocation[operator.name].replicas, len(grouping.speeds))
-        members.append(list(range(behind, behind + replicas)))
-        behind += replicas
-    return members
-
-
-def _speeds(name: str, replicas: int, conditions: Conditions) -> list[float]:
-    """Of every record of an operator, over the speed of its share."""
-    grouping = conditions.groupings.get(name)
-    given = list(grouping.speeds) if grouping else []
-    return given + [1.0] * (replicas - len(given))
-
-
-def _group_records(pipeline: Pipeline, members: list[list[int]], conditions: Conditions) -> Records:
-    records = np.zeros(len(members), GROUP)
-    for record, operator, of_operator in zip(records, pipeline.operators, members, strict=True):
-        if grouping := conditions.groupings.get(operator.name):
-            record["kind"] = NUMBERS[grouping.kind]
-            record["first"], record["replicas"] = of_operator[0], len(of_operator)
-            record["interval_s"] = grouping.interval_s
-    return records
-
-
-def _operator_records(
-    pipeline: Pipeline,
-    routes: Routes,
-    allocation: Allocation,
-    members: list[list[int]],
-    speeds: list[list[float]],
-    conditions: Conditions,
-) -> Records:
-    """Operators, behind them replicas that have queues of their own, and at last the source."""
-    count = len(pipeline.operators)
-    replicas = sum(len(of_operator) for of_operator in members if of_operator[0] >= count)
-    records = np.zeros(count + replicas + 1, OPERATOR)
-    records["next_s"] = inf
-    records["started_s"] = -1.0
-    records["busy_tasks"] = 1.0
-    places = [*range(count), -1]
-    records["first_edge"][places], records["end_edge"][places] = routes.first_edges[:-1], routes.first_edges[1:]
-    records["sink"][places] = routes.sinks
-    for record, operator in zip(records[:count], pipeline.operators, strict=True):
-        resources = allocation[operator.name]
-        record["share"] = record["speed"] = resources.share
-        record["servers"] = resources.replicas
-        if batches := operator.batches:
-            record["batched"] = 1
-            record["overhead_s"] = batches.overhead_s
-            record["trigger_s"] = batches.trigger_s or 0.0
-            record["max_tuples"] = batches.max_tuples or np.iinfo(np.int64).max
-    for place, (operator, of_operator) in enumerate(zip(pipeline.operators, members, strict=True)):
-        if grouping := conditions.groupings.get(operator.name):
-            records[of_operator] = records[place]
-            records["servers"][of_operator] = 1
-            records["speed"][of_operator] *= speeds[place]
-            records["step"][of_operator] = operator.demand_s / records["share"][place] / grouping.interval_s
-    return records
