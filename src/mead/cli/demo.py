@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mead.cli.serve import DEFAULT_PORT, PageOptions, Port
 from mead.cli.terminal import AsJson, print_json
 
 DURATION_S = 150.0
@@ -20,6 +21,10 @@ def demo(
     folder: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Where everything is kept; default a new one in runs/.")
     ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve/--no-serve", help="Show the run in the browser; the address is printed.")
+    ] = True,
+    port: Port = DEFAULT_PORT,
     as_json: AsJson = False,
 ) -> None:
     """Analyze log lines that come in bursts, on local Spark, auto-scaled live: a few minutes, nothing to prepare.
@@ -46,7 +51,10 @@ def demo(
         options = chosen_policy(file.policy, policy, [])
     except ConfigError as error:
         ctx.fail(str(error))
-    report = run_file(ctx, file, shipped.parent, LiveOptions(options, Mode.ACT, duration, folder, quiet=as_json))
+    watched = PageOptions(port=port, or_any=True) if serve else None
+    report = run_file(
+        ctx, file, shipped.parent, LiveOptions(options, Mode.ACT, duration, folder, quiet=as_json, page=watched)
+    )
     full = FullShare.of(report, folder / ARRIVALS)
     notes = [str(full)]
     page = write_report(report, folder, notes)

@@ -15,6 +15,7 @@ import typer
 
 from mead.cli.history import recorded
 from mead.cli.inputs import check_java
+from mead.cli.serve import PageOptions, warn_if_open
 
 if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mead.knowledge.pipeline import Pipeline
     from mead.knowledge.round import Round
     from mead.loop import Mode
+    from mead.serve.board import Board
     from mead.spark.engine import SparkEngine
 
 HISTORY, REPORT = "history.sqlite", "report.html"
@@ -40,6 +42,8 @@ class LiveOptions:
     folder: Path
     master: str | None = None
     quiet: bool = False
+    page: PageOptions | None = None
+    """Where the run can be watched; None for nowhere."""
 
 
 def new_folder(name: str) -> Path:
@@ -64,6 +68,7 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
     from mead.live import run_live
     from mead.loop import Mode
     from mead.plan import registry
+    from mead.serve.server import ServeError
     from mead.spark.build import live_pipeline, source_of, work_of
     from mead.spark.operators import OperatorError
     from mead.spark.quiet_start import SparkStartError, quiet_start
@@ -88,6 +93,7 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
                 spark = started(pipeline.name, master=options.master, modules=beside)
         try:
             with (
+                _watched(pipeline, options, mode) as board,
                 closing(found.open([operator.name for operator in pipeline.operators])) as shares,
                 _display(pipeline, quiet=options.quiet) as (show, wait),
                 recorded(
@@ -105,6 +111,8 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
                 def follow(this: Round, engine: SparkEngine) -> None:
                     record(this)
                     show(this, engine)
+                    if board is not None:
+                        board.add(this, engine.paths)
 
                 result = run_live(
                     spark,
@@ -122,11 +130,34 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
                 )
         finally:
             spark.stop()
-    except (ConfigError, OperatorError, SparkStartError) as error:
+    except (ConfigError, OperatorError, ServeError, SparkStartError) as error:
         ctx.fail(str(error))
     except OSError as error:
         ctx.fail(f"{error.filename or folder}: {error.strerror or error}")
     return LiveReport.of(result)
+
+
+@contextmanager
+def _watched(pipeline: Pipeline, options: LiveOptions, mode: Mode) -> Iterator[Board | None]:
+    """What the page of a run is fed with, while it is served; its address goes to standard error."""
+    import time
+
+    from mead.serve.board import Board, RunFacts
+    from mead.serve.server import serving
+
+    if options.page is None:
+        yield None
+        return
+    policy, started = options.policy, datetime.now(UTC).isoformat(timespec="seconds")
+    facts = RunFacts(
+        pipeline, policy.name, mode.value, "spark", str(options.folder), started, getattr(policy, "interval_s", None)
+    )
+    board, page = Board(facts, wall_s=time.time), options.page
+    with serving(board, page.host, page.port, or_any=page.or_any) as address:
+        typer.echo(f"Watch it: {address}", err=True)
+        warn_if_open(page.host)
+        yield board
+        board.finish()
 
 
 @contextmanager
@@ -192,3 +223,4 @@ def print_report(report: LiveReport, folder: Path, page: Path, notes: list[str])
     for line in (*notes, f"Report: {page}", f"Results (Parquet): {folder / RESULTS}"):
         typer.echo(line)
     typer.echo(f"Every decision: mead history {folder / HISTORY} --run -1 --changes")
+    typer.echo(f"In the browser: mead serve {folder}")

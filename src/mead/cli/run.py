@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from mead.cli.inputs import PipelinePath, PolicyName, PolicyOption, read_pipeline_or_fail
+from mead.cli.serve import DEFAULT_HOST, DEFAULT_PORT, Host, PageOptions, Port
 from mead.cli.terminal import AsJson, print_json
 
 
@@ -35,6 +36,11 @@ def run(
         str | None,
         typer.Option(metavar="URL", help="Where Spark runs.  [default: all cores of this machine]", show_default=False),
     ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Show the run in the browser while it runs, and metrics.")
+    ] = False,
+    host: Host = DEFAULT_HOST,
+    port: Port = DEFAULT_PORT,
     as_json: AsJson = False,
 ) -> None:
     """Run a pipeline on Spark and keep its response times within what is required.
@@ -54,8 +60,12 @@ def run(
     except ConfigError as error:
         ctx.fail(str(error))
     folder = folder or new_folder(file.pipeline.name)
+    watched = PageOptions(host, port) if serve else None
     report = run_file(
-        ctx, file, pipeline.parent, LiveOptions(options, Mode(mode), duration, folder, master, quiet=as_json)
+        ctx,
+        file,
+        pipeline.parent,
+        LiveOptions(options, Mode(mode), duration, folder, master, quiet=as_json, page=watched),
     )
     page = write_report(report, folder, [f"Run of {pipeline.name}, policy {options.name}, mode {mode}."])
     if as_json:

@@ -90,7 +90,8 @@ class Board:
         """The last IATs, oldest first; none where only a history is known."""
         self._monitors: Mapping[str, PathMonitor] = {}
         self._frames: deque[Frame] = deque(maxlen=kept)
-        self._before: Allocation | None = facts.pipeline.most if facts.mode == "act" else None
+        self._in_force: Allocation | None = facts.pipeline.most if facts.mode == "act" else None
+        self._advised: Allocation | None = None
         self._demands = {o.name: DemandEstimator(o.demand_s) for o in facts.pipeline.operators}
         self._overheads = {
             o.name: OverheadEstimator(o.batches.overhead_s) for o in facts.pipeline.operators if o.batches
@@ -102,9 +103,10 @@ class Board:
         """A live round, and who knows single response times by path."""
         self._monitors = monitors or {}
         p95_s = {path: _recent(monitor).percentile_s(95) for path, monitor in self._monitors.items()}
-        frame = of_round(this, self.totals.rounds + 1, self.facts.pipeline, self._before, p95_s)
-        acts = self.facts.mode == "act"
-        self._before = this.in_force if acts or this.plan is None else this.plan.allocation
+        frame = of_round(this, self.totals.rounds + 1, self.facts.pipeline, self._in_force, self._advised, p95_s)
+        self._in_force = this.in_force
+        if self.facts.mode != "act":
+            self._advised = this.in_force if this.plan is None else this.plan.allocation
         if this.observation is not None:
             self.arrivals = this.observation.iats_s
             if not this.observation.missing:

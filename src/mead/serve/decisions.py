@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from mead.serve.frame import Frame
@@ -70,7 +71,7 @@ class Decided:
 def decided(frames: Sequence[Frame], *, changes_only: bool) -> Iterator[Decided]:
     """Oldest first. What follows a decision is read until the next one of them, whose own readings are of before it."""
     places = [i for i, frame in enumerate(frames) if frame.changed or not changes_only]
-    for place, following in zip(places, [*places[1:], len(frames) - 1], strict=True):
+    for place, following in pairwise([*places, len(frames) - 1]):
         frame, later = frames[place], frames[place + 1 : following + 1]
         last = place == places[-1]
         yield Decided(

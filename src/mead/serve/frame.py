@@ -180,13 +180,14 @@ def of_round(
     nth: int,
     pipeline: Pipeline,
     before: Allocation | None,
+    advised: Allocation | None,
     p95_s: Mapping[str, float | None],
 ) -> Frame:
-    """From a live round. ``before`` is what the plan is compared with."""
+    """From a live round. ``before`` was in force, ``advised`` the plan before, where plans are only advised."""
     seen, plan = this.observation, this.plan
     interval_s = None if seen is None else seen.interval_s
     planned = this.in_force if plan is None else plan.allocation
-    changed = plan is not None and planned != before
+    changed = plan is not None and planned != (advised or before)
     bounds_s = late_bounds_s(pipeline)
     return Frame(
         number=nth,
@@ -194,7 +195,9 @@ def of_round(
         interval_s=number(interval_s),
         rate_per_s=None if seen is None else rate_per_s(seen),
         cores=None if this.in_force is None else number(this.in_force.cores),
-        kind=_kind(before, planned, this.error, seen.missing if seen else "", decided=plan is not None),
+        kind=_kind(
+            before, planned, this.error, seen.missing if seen else "", decided=plan is not None, changed=changed
+        ),
         changed=changed,
         applied=planned == this.in_force,
         reason="" if plan is None else plan.reason,
@@ -230,7 +233,9 @@ def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame
         interval_s=past.interval_s,
         rate_per_s=past.rate_per_s,
         cores=None if past.in_force is None else number(past.in_force.cores),
-        kind=_kind(decision.before, decision.after, past.error, past.missing, decided=decided),
+        kind=_kind(
+            decision.before, decision.after, past.error, past.missing, decided=decided, changed=decision.changed
+        ),
         changed=decision.changed,
         applied=decision.applied,
         reason=decision.reason,
@@ -249,14 +254,16 @@ def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame
     )
 
 
-def _kind(before: Allocation | None, planned: Allocation | None, error: str, missing: str, *, decided: bool) -> Kind:
+def _kind(  # noqa: PLR0911 - one line for each
+    before: Allocation | None, planned: Allocation | None, error: str, missing: str, *, decided: bool, changed: bool
+) -> Kind:
     if error:
         return Kind.FAILED
     if missing:
         return Kind.BLIND
     if not decided:
         return Kind.OBSERVE
-    if before is None or planned is None or before == planned:
+    if not changed or before is None or planned is None:
         return Kind.KEEP
     more = planned.cores - before.cores
     if abs(more) < 1e-9:

@@ -1,0 +1,158 @@
+// Charts: one look, one time axis, one cursor, marks where something was changed, and the numbers to take away.
+
+import uPlot from "./vendor/uplot/uPlot.esm.js";
+import { make, clock } from "./format.js";
+
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 2], [1, 3]];
+const ONE_CURSOR = uPlot.sync("time");
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// A figure with a chart of lines. `lines`: [{name, colour, dash, step, width, points}], `band`: [upper, lower] line.
+export class Chart {
+  constructor({ title, unit = "", lines, band = null, marks = () => [], time = true, x = "time_s", logX = false, logY = false, height = 190, xLabel = null }) {
+    Object.assign(this, { title, unit, lines, band, marks, time, x, logX, logY, height, xLabel });
+    this.data = [[], ...lines.map(() => [])];
+    this.place = make("div", { class: "plot" });
+    this.keys = make("ul", { class: "keys" });
+    this.element = make("figure", { class: "chart" },
+      make("figcaption", {},
+        make("b", {}, unit ? `${title}, ${unit}` : title),
+        make("span", { class: "get" }, "Download ",
+          make("button", { type: "button", onclick: () => this.download("csv"), "aria-label": `${title} as CSV` }, "CSV"), " ",
+          make("button", { type: "button", onclick: () => this.download("json"), "aria-label": `${title} as JSON` }, "JSON"))),
+      this.keys, this.place);
+    this.watch = new ResizeObserver(() => this.fit());
+    this.watch.observe(this.place);
+  }
+
+  // Columns: x, then one for each line; null where there is no value. `window`: the part of the time axis to show.
+  show(data, window = null) {
+    this.data = data;
+    this.window = window;
+    if (this.plot) this.plot.setData(data);
+    else this.draw();
+    this.name();
+    this.describe();
+  }
+
+  draw() {
+    this.plot?.destroy();
+    this.plot = null;
+    const width = this.place.clientWidth;
+    if (!width) return; // hidden; drawn when it is shown
+    this.plot = new uPlot(this.options(width), this.data, this.place);
+  }
+
+  // Names of the lines that have a value, each with a sample of its line.
+  name() {
+    const seen = (i) => this.data[i].some((value) => value !== null && value !== undefined);
+    const sample = (line, i) => (line.width === 0
+      ? make("circle", { cx: 11, cy: 5, r: 4, fill: `var(${line.colour})` })
+      : make("path", { d: "M0 5H22", stroke: `var(${line.colour})`, "stroke-width": line.width ?? 2, "stroke-dasharray": (line.dash ?? DASHES[i % DASHES.length]).join(" ") }));
+    const key = (drawn, name) => make("li", {}, make("svg", { width: 22, height: 10, "aria-hidden": "true" }, drawn), name);
+    const lines = this.lines.flatMap((line, i) => (line.name && seen(i + 1) ? [key(sample(line, i), line.name)] : []));
+    const band = this.band && seen(this.band.series[0]) ? [key(make("rect", { width: 22, height: 10, fill: "var(--band)" }), this.band.name)] : [];
+    this.keys.replaceChildren(...lines, ...band);
+  }
+
+  options(width) {
+    const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
+    const plain = (u, splits) => splits.map((v) => (v === null ? "" : Math.abs(v) >= 10000 ? `${+(v / 1000).toPrecision(3)}k` : `${+v.toPrecision(3)}`));
+    return {
+      width, height: this.height, legend: { show: false }, padding: [8, 18, 0, 0],
+      cursor: { y: false, points: { size: 6 }, ...(this.time ? { sync: { key: ONE_CURSOR.key, scales: ["x", null] } } : {}) },
+      scales: {
+        x: this.logX ? { time: false, distr: 3 } : { time: false, range: (u, low, high) => this.window ?? [low ?? 0, high ?? 1] },
+        y: this.logY ? { distr: 3 } : { range: (u, low, high) => [Math.min(0, low ?? 0), (high ?? 1) > 0 ? (high ?? 1) * 1.08 : 1] },
+      },
+      axes: [
+        { ...axis, values: this.time ? (u, splits) => splits.map(clock) : plain, size: 28, label: this.xLabel ?? undefined, labelSize: 20, labelGap: 0, labelFont: "12px system-ui, sans-serif" },
+        { ...axis, values: plain, size: 52 },
+      ],
+      bands: this.band ? [{ series: this.band.series, fill: colour("--band") }] : [],
+      series: [{}, ...this.lines.map((line, i) => ({
+        label: line.name, stroke: line.hidden ? "transparent" : colour(line.colour), width: line.width ?? 2, dash: line.dash ?? DASHES[i % DASHES.length],
+        points: { show: line.points ?? false, size: 6, fill: colour(line.colour) }, spanGaps: line.spanGaps ?? false,
+        paths: line.step ? uPlot.paths.stepped({ align: 1 }) : undefined,
+      }))],
+      plugins: [this.marking(), this.tip()],
+    };
+  }
+
+  marking() {
+    return { hooks: { drawClear: (u) => {
+      const marks = this.marks();
+      if (!marks.length) return;
+      const { ctx } = u;
+      ctx.save();
+      ctx.strokeStyle = colour("--mark");
+      ctx.lineWidth = devicePixelRatio;
+      ctx.beginPath();
+      for (const at of marks) {
+        const x = Math.round(u.valToPos(at, "x", true));
+        if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) continue;
+        ctx.moveTo(x, u.bbox.top);
+        ctx.lineTo(x, u.bbox.top + 6 * devicePixelRatio);
+      }
+      ctx.stroke();
+      ctx.restore();
+    } } };
+  }
+
+  // The numbers under the cursor.
+  tip() {
+    const tip = make("div", { class: "tip", hidden: true });
+    return { hooks: {
+      init: (u) => u.over.append(tip),
+      setCursor: (u) => {
+        const { idx, left } = u.cursor;
+        if (idx === null || idx === undefined || left < 0 || !u.over.matches(":hover")) { tip.hidden = true; return; }
+        const at = u.data[0][idx];
+        const rows = this.lines.map((line, i) => [line.name, u.data[i + 1][idx]]).filter(([name, value]) => name && value !== null && value !== undefined);
+        tip.replaceChildren(make("div", {}, this.time ? clock(at) : `${+at.toPrecision(3)}`), ...rows.map(([name, value]) => make("div", {}, `${name}: ${+value.toPrecision(3)}`)));
+        tip.hidden = false;
+        const wide = u.over.clientWidth, beside = left + 12 + tip.offsetWidth > wide ? left - 12 - tip.offsetWidth : left + 12;
+        tip.style.left = `${Math.max(0, beside)}px`;
+        tip.style.top = "4px";
+      },
+    } };
+  }
+
+  // For those who cannot see it: the last values in words.
+  describe() {
+    const last = this.lines.map((line, i) => [line.name, this.data[i + 1].findLast?.((v) => v !== null && v !== undefined)]);
+    const words = last.filter(([name, value]) => name && value !== undefined).map(([name, value]) => `${name} ${+value.toPrecision(3)}`);
+    this.place.setAttribute("role", "img");
+    this.place.setAttribute("aria-label", `${this.title}, ${this.unit}. Last values: ${words.join("; ") || "none"}`);
+  }
+
+  fit() {
+    const width = this.place.clientWidth;
+    if (!width) return;
+    if (!this.plot) this.draw();
+    else if (this.plot.width !== width) this.plot.setSize({ width, height: this.height });
+  }
+
+  download(kind) {
+    const names = [this.x, ...this.lines.map((line) => line.key ?? line.name)];
+    const rows = this.data[0].map((_, i) => this.data.map((column) => column[i] ?? null));
+    const cell = (value) => (value === null ? "" : typeof value === "number" ? String(value) : `"${String(value).replaceAll('"', '""')}"`);
+    const text = kind === "csv"
+      ? [names.map(cell), ...rows.map((row) => row.map(cell))].map((row) => row.join(",")).join("\r\n") + "\r\n"
+      : JSON.stringify(rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]]))), null, 1);
+    save(`${this.title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}.${kind}`, text, kind === "csv" ? "text/csv" : "application/json");
+  }
+}
+
+export function save(name, text, type) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+export function palette(i) {
+  return `--c${i % 6}`;
+}

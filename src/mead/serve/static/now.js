@@ -1,0 +1,128 @@
+// Now: response against requirement, with what was predicted; what it costs; what the controller does.
+
+import { Chart, palette } from "./chart.js";
+import { clock, cores, count, make, percent, seconds } from "./format.js";
+
+const SMOOTH_S = 30;
+const JUDGED_S = 300;
+
+export class Now {
+  constructor(place, feed) {
+    Object.assign(this, { place, feed });
+    const { pipeline } = feed.run;
+    this.required = feed.run.requirements;
+    this.paths = pipeline.paths.filter((path) => !this.required.length || this.required.some((r) => r.path === path));
+    const marks = () => feed.changes();
+    this.responses = this.paths.map((path) => new Chart({
+      title: `Response time of ${path}`, unit: "s", height: 240, marks,
+      lines: [
+        { name: `mean of the last ${SMOOTH_S} s`, key: "mean_30s_s", colour: "--c0", width: 2.5, dash: [] },
+        { name: "mean of a round", key: "mean_s", colour: "--c5", width: 1, dash: [] },
+        { name: "p95", key: "p95_s", colour: "--c3", width: 1.5, dash: [2, 3] },
+        { name: "predicted mean", key: "predicted_mean_s", colour: "--c0", width: 1, dash: [6, 4], step: true },
+        { name: "", key: "predicted_p95_s", colour: "--c0", hidden: true, step: true },
+        ...this.required.filter((r) => r.path === path).map((r) => ({ name: `required: ${r.statistic} ≤ ${r.bound_s} s`, key: `required_${r.statistic}_s`, colour: "--c1", width: 2, dash: [10, 4] })),
+      ],
+      band: { series: [5, 4], name: "predicted, mean to p95" },
+    }));
+    this.cost = new Chart({ title: "CPU cores in force", unit: "cores", marks, height: 160, lines: [
+      { name: "all operators", key: "cores", colour: "--c0", step: true, dash: [] },
+      { name: "used", key: "used_cores", colour: "--c2", width: 1.2, dash: [2, 3] }] });
+    this.rate = new Chart({ title: "Arrivals", unit: "tuples/s", marks, height: 160, lines: [
+      { name: "at the source", key: "rate_per_s", colour: palette(0), step: true, width: 1.2, dash: [] }] });
+    this.charts = [...this.responses, this.cost, this.rate];
+    this.cards = make("div", { class: "cards" });
+    place.replaceChildren(this.cards, ...this.responses.map((chart) => chart.element),
+      make("div", { class: "two" }, this.cost.element, this.rate.element));
+  }
+
+  show(range) {
+    const rounds = this.feed.within(range);
+    if (!rounds.length) { this.cards.replaceChildren(make("p", { class: "empty" }, "No round yet.")); return; }
+    const times = rounds.map((round) => round.time_s), window = this.feed.span(range);
+    this.paths.forEach((path, i) => {
+      const seen = rounds.map((round) => round.paths[path]);
+      this.responses[i].show([times, smoothed(rounds, path), seen.map((p) => p.mean_s), seen.map((p) => p.p95_s),
+        seen.map((p) => p.predicted_mean_s), seen.map((p) => p.predicted_p95_s ?? p.predicted_mean_s),
+        ...this.required.filter((r) => r.path === path).map((r) => times.map(() => r.bound_s))], window);
+    });
+    this.cost.show([times, rounds.map((round) => round.cores), rounds.map(used)], window);
+    this.rate.show([times, rounds.map((round) => round.rate_per_s)], window);
+    this.cards.replaceChildren(...this.required.map((r) => this.verdict(r)), this.costCard(rounds), this.arrivalsCard(), this.modeCard());
+  }
+
+  verdict(required) {
+    const recent = this.feed.within(JUDGED_S).map((round) => round.paths[required.path]);
+    const { value, part, text } = judged(recent, required);
+    const broken = part !== null && part > 1;
+    const bar = make("i", { class: broken ? "bad" : "" });
+    bar.style.width = `${Math.min(100, (part ?? 0) * 100)}%`;
+    return make("div", { class: "card" },
+      make("h2", {}, `${required.statistic} of ${required.path}`),
+      make("div", { class: "number" }, value),
+      make("div", { class: "meter", role: "img", "aria-label": `${percent(part)} of the allowance used` }, bar),
+      make("p", { class: `note ${broken ? "bad" : ""}` }, `${broken ? "broken: " : ""}${text}`));
+  }
+
+  costCard(rounds) {
+    const last = rounds.at(-1), most = this.feed.run.pipeline.operators.reduce((sum, o) => sum + Math.max(...o.shares) * o.max_replicas, 0);
+    const known = rounds.filter((round) => round.cores !== null);
+    const mean = known.reduce((sum, round) => sum + round.cores, 0) / (known.length || 1);
+    const bar = make("i");
+    bar.style.width = `${Math.min(100, ((last.cores ?? 0) / most) * 100)}%`;
+    return make("div", { class: "card" }, make("h2", {}, "CPU cost"),
+      make("div", { class: "number" }, `${cores(last.cores)} cores`),
+      make("div", { class: "meter", role: "img", "aria-label": `${percent((last.cores ?? 0) / most)} of all cores` }, bar),
+      make("p", { class: "note" }, `of ${cores(most)}; ${cores(mean)} in the mean of what is shown, ${percent(1 - mean / most)} saved`));
+  }
+
+  arrivalsCard() {
+    const waiting = Object.values(this.feed.last.operators).reduce((sum, o) => sum + (o.backlog ?? 0), 0);
+    return make("div", { class: "card" }, make("h2", {}, "Arrivals"),
+      make("div", { class: "number" }, `${count(this.feed.last.rate_per_s)} /s`),
+      make("p", { class: "note" }, `in the last round; ${count(waiting)} tuples wait or are in service`));
+  }
+
+  modeCard() {
+    const { last, run } = this.feed;
+    const said = { act: "shares are changed", advise: "shares are advised, not changed", observe: "nothing is decided" }[run.mode] ?? "";
+    return make("div", { class: "card" }, make("h2", {}, "Mode"),
+      make("div", { class: "number" }, run.mode), make("p", { class: "note" }, `${said}; ${count(this.feed.changes().length)} changes so far`),
+      make("p", { class: `note ${last.error ? "bad" : ""}` }, `${clock(last.time_s)}: ${last.error ? `failed in ${last.error}` : last.kind}`));
+  }
+}
+
+function used(round) {
+  const operators = Object.values(round.operators);
+  return round.interval_s > 0 && operators.every((o) => o.busy_s !== null) ? operators.reduce((sum, o) => sum + o.busy_s, 0) / round.interval_s : null;
+}
+
+// What left in the last half minute, tuple by tuple: a round with many tuples counts more.
+function smoothed(rounds, path) {
+  let from = 0, sum = 0, tuples = 0;
+  return rounds.map((round) => {
+    sum += round.paths[path].response_sum_s;
+    tuples += round.paths[path].completed;
+    while (rounds[from].time_s <= round.time_s - SMOOTH_S) {
+      sum -= rounds[from].paths[path].response_sum_s;
+      tuples -= rounds[from].paths[path].completed;
+      from += 1;
+    }
+    return tuples > 0 ? sum / tuples : null;
+  });
+}
+
+// As the server judges it in /api/run and /metrics: over the last 300 s.
+function judged(paths, { statistic, bound_s }) {
+  const tuples = paths.reduce((sum, path) => sum + path.completed, 0);
+  if (!tuples) return { value: "–", part: null, text: "nothing has left the path" };
+  if (statistic === "mean") {
+    const mean = paths.reduce((sum, path) => sum + path.response_sum_s, 0) / tuples;
+    return { value: seconds(mean), part: mean / bound_s, text: `in the last ${JUDGED_S} s; required ${seconds(bound_s)}` };
+  }
+  const counted = paths.filter((path) => String(bound_s) in path.beyond);
+  const of = counted.reduce((sum, path) => sum + path.completed, 0);
+  const late = of ? counted.reduce((sum, path) => sum + path.beyond[String(bound_s)], 0) / of : null;
+  const allowed = 1 - Number(statistic.slice(1)) / 100;
+  return { value: late === null ? "–" : `${(late * 100).toFixed(1)} % late`, part: late === null ? null : late / allowed, text: `beyond ${seconds(bound_s)} in the last ${JUDGED_S} s; ${+(allowed * 100).toFixed(2)} % may be` };
+}

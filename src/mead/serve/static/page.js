@@ -1,0 +1,91 @@
+// The page: five views of one feed. Only the view that is seen is drawn.
+
+import { Feed } from "./feed.js";
+import { Now } from "./now.js";
+import { Pipeline } from "./pipeline.js";
+import { Why } from "./why.js";
+import { Workload } from "./workload.js";
+import { WhatIf } from "./what-if.js";
+
+const VIEWS = { now: Now, pipeline: Pipeline, why: Why, workload: Workload, "what-if": WhatIf };
+const STATES = { connecting: ["connecting", ""], live: ["live", "good"], lost: ["connection lost, trying again", "bad"], finished: ["finished", ""] };
+
+const feed = new Feed();
+const tabs = [...document.querySelectorAll('[role="tab"]')];
+const range = document.getElementById("range");
+const views = {};
+let shown = null, waiting = false;
+
+function choose(name, focus = false) {
+  for (const tab of tabs) {
+    const mine = tab.getAttribute("aria-controls") === name;
+    tab.setAttribute("aria-selected", mine);
+    tab.tabIndex = mine ? 0 : -1;
+    if (mine && focus) tab.focus();
+    document.getElementById(tab.getAttribute("aria-controls")).hidden = !mine;
+  }
+  shown = name;
+  if (location.hash !== `#${name}`) history.replaceState(null, "", `#${name}`);
+  draw();
+}
+
+function draw() {
+  waiting = false;
+  if (!feed.run || !shown) return;
+  views[shown] ??= new VIEWS[shown](document.getElementById(shown), feed);
+  views[shown].show(Number(range.value));
+}
+
+// Rounds may come faster than anybody looks: one drawing for each picture of the screen.
+function drawSoon() {
+  if (!waiting) requestAnimationFrame(draw);
+  waiting = true;
+}
+
+function tell() {
+  const [text, mood] = STATES[feed.state];
+  const badge = document.getElementById("connection");
+  badge.textContent = text;
+  badge.className = `badge ${mood}`;
+  drawSoon();
+}
+
+function theme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  const button = document.getElementById("theme");
+  button.setAttribute("aria-pressed", dark);
+  button.textContent = dark ? "Light" : "Dark";
+  for (const view of Object.values(views)) view.charts?.forEach((chart) => chart.draw());
+}
+
+tabs.forEach((tab, i) => {
+  tab.addEventListener("click", () => choose(tab.getAttribute("aria-controls")));
+  tab.addEventListener("keydown", (event) => {
+    const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: tabs.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    choose(tabs[(to + tabs.length) % tabs.length].getAttribute("aria-controls"), true);
+  });
+});
+range.addEventListener("change", draw);
+const remembered = localStorage.getItem("theme");
+theme(remembered ? remembered === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+document.getElementById("theme").addEventListener("click", () => {
+  const dark = document.documentElement.dataset.theme !== "dark";
+  localStorage.setItem("theme", dark ? "dark" : "light");
+  theme(dark);
+});
+addEventListener("hashchange", () => location.hash.slice(1) in VIEWS && choose(location.hash.slice(1)));
+feed.addEventListener("change", tell);
+
+try {
+  await feed.start();
+  const { pipeline, policy, mode, engine, started } = feed.run;
+  document.title = `${pipeline.name} – MEAD`;
+  document.getElementById("name").textContent = pipeline.name;
+  document.getElementById("facts").textContent = `policy ${policy}, mode ${mode}, ${engine}, started ${started.replace("T", " ").slice(0, 16)}`;
+  choose(location.hash.slice(1) in VIEWS ? location.hash.slice(1) : "now");
+} catch (error) {
+  document.getElementById("connection").textContent = error.message;
+  document.getElementById("connection").className = "badge bad";
+}

@@ -1,0 +1,126 @@
+// What-if: sliders for the arrivals, the requirement and the shares; the models of the server answer.
+
+import { Chart } from "./chart.js";
+import { get } from "./feed.js";
+import { cores, count, given, make, percent, seconds, table } from "./format.js";
+
+const WAIT_MS = 250;
+
+export class WhatIf {
+  constructor(place, feed) {
+    Object.assign(this, { place, feed });
+    this.answer = make("div", {});
+    this.frontier = new Chart({ title: "What speed costs", unit: "cores", x: "bound_s", time: false, logX: true, height: 250, xLabel: "bound of the first requirement, s", lines: [
+      { name: "cheapest allocation that meets it", key: "cores", colour: "--c0", points: true, dash: [] },
+      { name: "no allocation meets it; this comes closest", key: "cores_closest", colour: "--c1", points: true, dash: [2, 3] },
+      { name: "as set here", key: "cores_asked", colour: "--c2", points: true, width: 0, dash: [] }] });
+    this.charts = [this.frontier];
+    this.form = make("form", { class: "card", onsubmit: (event) => event.preventDefault() }, make("p", { class: "note" }, "Reading what is now …"));
+    place.replaceChildren(make("div", { class: "ask" }, this.form, make("div", {}, this.answer, this.frontier.element)));
+    this.begin();
+  }
+
+  show() {
+    this.frontier.fit(); // it may have been hidden when the answer came
+  }
+
+  async begin() {
+    try {
+      this.now = await get("/api/now");
+    } catch (error) {
+      this.form.replaceChildren(make("p", { class: "note bad" }, error.message));
+      return;
+    }
+    const { pipeline, requirements } = this.feed.run;
+    this.sliders = [
+      scale("rate_per_s", "Arrival rate", this.now.rate_per_s, this.now.rate_per_s / 10, this.now.rate_per_s * 10, (v) => `${count(v, v < 10 ? 2 : 0)} /s`),
+      scale("idc", "Burstiness (index of dispersion)", Math.max(1, this.now.idc), 1, 5000, (v) => (v < 1.05 ? "1, Poisson" : count(v, v < 10 ? 1 : 0))),
+      ...(requirements.length ? [scale("bound_factor", "Requirement", 1, 0.1, 10, (v) => requirements.map((r) => `${r.statistic} ≤ ${seconds(r.bound_s * v)}`).join(", "))] : []),
+      ...pipeline.operators.flatMap((o) => [
+        levels(`share.${o.name}`, `Share of ${o.name}`, o.shares, this.now.allocation[o.name].share),
+        ...(o.max_replicas > o.min_replicas ? [levels(`replicas.${o.name}`, `Replicas of ${o.name}`, whole(o.min_replicas, o.max_replicas), this.now.allocation[o.name].replicas)] : [])]),
+    ];
+    this.form.replaceChildren(...this.sliders.map((slider) => slider.element),
+      make("button", { type: "button", onclick: () => { this.sliders.forEach((s) => s.reset()); this.soon(); } }, "As it is now"));
+    this.form.addEventListener("input", () => this.soon());
+    this.ask();
+  }
+
+  soon() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.ask(), WAIT_MS);
+  }
+
+  async ask() {
+    this.abort?.abort();
+    this.abort = new AbortController();
+    const { signal } = this.abort, query = new URLSearchParams(this.sliders.map((s) => [s.key, s.value()]));
+    this.answer.classList.add("busy");
+    this.frontier.element.classList.add("busy");
+    try {
+      const predicted = await get(`/api/what-if?${query}`, signal);
+      this.tell(predicted);
+      this.tellFrontier(await get(`/api/frontier?${query}`, signal), predicted);
+    } catch (error) {
+      if (error.name !== "AbortError") this.answer.replaceChildren(make("p", { class: "card bad" }, error.message));
+    } finally {
+      if (!signal.aborted) [this.answer, this.frontier.element].forEach((element) => element.classList.remove("busy"));
+    }
+  }
+
+  tell(answer) {
+    const overloaded = Object.entries(answer.operators).filter(([, o]) => o.utilization >= 1).map(([name]) => name);
+    this.answer.replaceChildren(
+      make("div", { class: "cards" },
+        make("div", { class: "card" }, make("h2", {}, "Requirements"),
+          make("div", { class: `number ${answer.met ? "good" : "bad"}`, id: "what-if-verdict" }, answer.met ? "met" : overloaded.length ? "overloaded" : "broken"),
+          ...answer.requirements.map((r) => make("p", { class: "note" }, `${r.statistic} of ${r.path}: ${r.predicted_s === null ? "grows without end" : seconds(r.predicted_s)}, required ${seconds(r.bound_s)}`))),
+        make("div", { class: "card" }, make("h2", {}, "CPU cost"), make("div", { class: "number" }, `${cores(answer.cores)} cores`),
+          make("p", { class: "note" }, Object.entries(answer.operators).map(([name, o]) => `${name} ${percent(o.utilization)} utilized`).join(", ")))),
+      make("div", { class: "card" }, make("h2", {}, "Predicted response times"),
+        table(["path", "mean", "p50", "p95", "p99"], Object.entries(answer.paths).map(([path, p]) => (p.stable
+          ? [path, seconds(p.mean_s), seconds(p.p50_s), seconds(p.p95_s), seconds(p.p99_s)]
+          : [path, make("span", { class: "bad" }, "overloaded"), "–", "–", "–"]))),
+        make("p", { class: "note" }, "By the queueing models of the policy map, with demands as they were learned in this run.")));
+  }
+
+  tellFrontier({ points, search }, predicted) {
+    const asked = predicted.requirements[0];
+    const rows = points.map((point) => [point.bounds_s[0], point.met ? point.cores : null, point.met ? null : point.cores, null]);
+    if (asked && rows.length) rows.push([asked.bound_s * 1.0001, null, null, predicted.cores]);
+    rows.sort((a, b) => a[0] - b[0]);
+    // The point that was asked for lies between others: their lines go on through it.
+    const filled = (i) => rows.map((row) => (row[3] !== null && i < 3 ? rows.find((other) => other !== row && Math.abs(other[0] / row[0] - 1) < 0.001)?.[i] ?? null : row[i]));
+    this.frontier.show([rows.map((row) => row[0]), filled(1), filled(2), filled(3)]);
+    const best = points.find((point) => point.factor === 1);
+    this.note ??= this.frontier.element.appendChild(make("p", { class: "note", id: "what-if-cheapest" }));
+    this.note.textContent = best ? `${best.met ? "The cheapest that meets the requirement" : "No allocation meets it; closest"}: ${Object.entries(best.allocation).map(([name, g]) => `${name} ${given(g.share, g.replicas)}`).join(", ")} (${cores(best.cores)} cores, ${search} search).` : "Nothing is required of this pipeline.";
+  }
+}
+
+// A slider on a logarithmic scale.
+function scale(key, label, start, least, most, shown) {
+  const steps = 200, toStep = (v) => Math.round((Math.log(v / least) / Math.log(most / least)) * steps), input = make("input", { type: "range", id: key, min: 0, max: steps, step: 1 });
+  let exact = start;
+  const value = () => exact ?? least * (most / least) ** (Number(input.value) / steps);
+  return slider(key, label, input, () => { exact = start; input.value = toStep(Math.min(most, Math.max(least, start))); }, value, shown, () => { exact = null; });
+}
+
+// A slider over the few values that are allowed.
+function levels(key, label, values, start) {
+  const input = make("input", { type: "range", id: key, min: 0, max: values.length - 1, step: 1 });
+  return slider(key, label, input, () => { input.value = Math.max(0, values.indexOf(start)); }, () => values[Number(input.value)], (v) => `${+v.toFixed(3)}`);
+}
+
+function slider(key, label, input, reset, value, shown, moved = () => {}) {
+  const output = make("output", { for: key });
+  const tell = () => { output.textContent = shown(value()); input.setAttribute("aria-valuetext", output.textContent); };
+  input.addEventListener("input", () => { moved(); tell(); });
+  const begin = () => { reset(); tell(); };
+  begin();
+  return { key, value, reset: begin, element: make("div", { class: "slider" }, make("label", { for: key }, label, output), input) };
+}
+
+function whole(from, to) {
+  return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+}

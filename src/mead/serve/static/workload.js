@@ -1,0 +1,59 @@
+// Workload: how the arrivals look, how the fitted model sees them, and whether they have changed.
+
+import { Chart } from "./chart.js";
+import { get } from "./feed.js";
+import { count, make, table } from "./format.js";
+
+const REFRESH_MS = 20000;
+
+export class Workload {
+  constructor(place, feed) {
+    Object.assign(this, { place, feed, asked: -REFRESH_MS });
+    const marks = () => feed.changes();
+    this.counts = new Chart({ title: "Arrivals at the source", unit: "tuples in a round", marks, height: 190, lines: [{ name: "arrivals", key: "arrived", colour: "--c0", step: true, width: 1.2, dash: [] }] });
+    const both = [{ name: "arrivals", key: "trace", colour: "--c0", points: true, dash: [] }, { name: "fitted MAP", key: "fitted", colour: "--c1", points: true, dash: [6, 4] }];
+    this.idc = new Chart({ title: "Index of dispersion of counts", x: "span_s", time: false, logX: true, logY: true, height: 230, xLabel: "in intervals of so many seconds; Poisson: 1", lines: both });
+    this.acf = new Chart({ title: "Autocorrelation of inter-arrival times", x: "lag", time: false, logX: true, height: 230, xLabel: "lag; Poisson: 0", lines: both });
+    this.charts = [this.counts, this.idc, this.acf];
+    this.words = make("div", { class: "card" }, make("p", { class: "note" }, "Fitting the last arrivals …"));
+    place.replaceChildren(this.counts.element, make("div", { class: "two" }, this.idc.element, this.acf.element), this.words);
+  }
+
+  show(range) {
+    const rounds = this.feed.within(range), source = this.feed.run.pipeline.order[0];
+    this.counts.show([rounds.map((round) => round.time_s), rounds.map((round) => round.operators[source].arrived)], this.feed.span(range));
+    if (performance.now() - this.asked > REFRESH_MS) this.ask();
+  }
+
+  async ask() {
+    this.asked = performance.now();
+    try {
+      this.tell(await get("/api/workload"));
+    } catch (error) {
+      this.words.replaceChildren(make("p", { class: "note bad" }, error.message));
+    }
+  }
+
+  tell(found) {
+    if (!found.trace) {
+      const none = this.feed.run.arrivals === 0 ? "A history keeps no single arrivals. Name a trace: mead serve RUN --trace TRACE." : found.note;
+      this.words.replaceChildren(make("p", { class: "note" }, none));
+      return;
+    }
+    const { trace, fitted, drift, model } = found;
+    const columns = (key) => {
+      const at = Object.keys(trace[key]).map(Number).sort((a, b) => a - b), value = (from, x) => from?.[key][Object.keys(from[key]).find((k) => Number(k) === x)] ?? null;
+      const positive = (v) => (key === "idc" && !(v > 0) ? null : v);
+      return [at, at.map((x) => positive(value(trace, x))), at.map((x) => positive(value(fitted, x)))];
+    };
+    this.idc.show(columns("idc"));
+    this.acf.show(columns("acf"));
+    const row = (name, of) => [name, of ? count(of.rate_per_s, 1) : "–", of ? count(of.scv, 2) : "–", of?.idc_limit === undefined ? "–" : count(of.idc_limit, 1)];
+    this.words.replaceChildren(...[
+      make("h2", {}, "Fitted against the arrivals"),
+      table(["", "rate in 1/s", "SCV", "limit of the index of dispersion"], [row(`last ${count(found.iats)} arrivals, ${count(found.span_s)} s`, trace), row(model ? `${model.family}, ${model.states} states` : "no model", fitted)]),
+      drift ? make("p", {}, make("b", { class: drift.drifted ? "bad" : "good" }, drift.drifted ? "Drift. " : "No drift. "),
+        `The younger half brings ${count(drift.younger_per_s, 1)}/s, the older one brought ${count(drift.older_per_s, 1)}/s: ${Math.abs(drift.deviations).toFixed(1)} standard deviations ${drift.deviations < 0 ? "down" : "up"}, with bursts as the model has them.`) : null,
+      found.note ? make("p", { class: "note" }, found.note) : null].filter(Boolean));
+  }
+}

@@ -1,0 +1,76 @@
+"""Runs to look at: real rounds of the control loop, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from mead.config.policies import MG1Options, ThresholdOptions
+from mead.evaluate.experiment import Run, run
+from mead.knowledge.history.file import History
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.requirement import Requirement
+from mead.knowledge.round import Round
+from mead.loop import Mode
+from mead.models.map import MAP
+from mead.models.network.graph import Edge
+from mead.plan import registry
+from mead.serve.board import Board, RunFacts
+from mead.workload.trace import Trace
+
+PIPELINE = Pipeline(
+    "log-analysis",
+    [Operator("parser", 0.0001), Operator("counter", 0.0001), Operator("matcher", 0.0015)],
+    [Edge("parser", "counter"), Edge("parser", "matcher")],
+    [Requirement("parser>matcher", 0.3), Requirement("parser>counter", 0.002, percent=95.0)],
+)
+STARTED = "2026-01-01T12:00:00+00:00"
+STARTED_S = 1767268800.0
+
+
+@cache
+def simulated(policy: str = "mg1", mode: str = "act") -> Run:
+    """Two minutes of bursty arrivals; a round every ten seconds, most of which change something."""
+    iats_s = MAP.two_state(rate_per_s=300.0, idc=100.0).sample(36_000, np.random.default_rng(1))
+    trace = Trace.from_iats_s(iats_s)
+    options = {
+        "mg1": MG1Options(interval_s=10.0, windows=(5000,)),
+        "threshold": ThresholdOptions(interval_s=5.0),
+    }[policy]
+    return run(PIPELINE, trace, registry.policy(options), seed=1, mode=Mode(mode))
+
+
+def facts(policy: str = "mg1", mode: str = "act") -> RunFacts:
+    """As a command would state them."""
+    return RunFacts(PIPELINE, policy, mode, "simulator", "a trace", STARTED, 10.0)
+
+
+def board(rounds: list[Round], *, kept: int = 3600, wall_s: Callable[[], float] = lambda: STARTED_S) -> Board:
+    """A board that was shown these rounds."""
+    shown = Board(facts(), wall_s=wall_s, kept=kept)
+    for this in rounds:
+        shown.add(this)
+    return shown
+
+
+def written(file: Path, result: Run, mode: str = "act", *, finished: bool = True) -> Path:
+    """The same run as a history."""
+    history = History.open(file)
+    record = history.begin(
+        "log-analysis",
+        PIPELINE,
+        policy=result.policy,
+        started=STARTED,
+        options={"name": result.policy, "interval_s": 10.0},
+        mode=mode,
+    )
+    for this in result.rounds:
+        record(this)
+    if finished:
+        history.__exit__(None)
+    else:
+        record.flush()
+    return file

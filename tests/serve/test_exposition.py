@@ -1,0 +1,223 @@
+"""What Prometheus reads, checked by its own parser, by promtool, and by a real scrape."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+from tests.serve import runs
+from tests.serve.prometheus import why_no_prometheus
+
+from mead.monitor.responses import BatchResponses, PathMonitor
+from mead.serve.alerts import alert_rules
+from mead.serve.board import Board
+from mead.serve.dashboard import OMITTED, dashboard
+from mead.serve.exposition import exposition
+from mead.serve.metrics import Metric, reference
+from mead.serve.server import serving
+
+ROOT = Path(__file__).parents[2]
+needs_prometheus = pytest.mark.skipif(bool(reason := why_no_prometheus()), reason=str(reason))
+
+
+def samples(board: Board) -> dict[str, list[Sample]]:
+    families = text_string_to_metric_families(exposition(board).decode())
+    return {family.name: list(family.samples) for family in families}
+
+
+def value(board: Board, metric: Metric, **labels: str) -> float:
+    found = [s for s in samples(board)[metric.family] if s.labels == labels and s.name == metric.value.name]
+    assert len(found) == 1
+    return float(found[0].value)
+
+
+def test_every_metric_of_the_list_is_there_and_no_other() -> None:
+    found = samples(runs.board(runs.simulated().rounds))
+    assert set(found) == {metric.family for metric in Metric}
+    for metric in Metric:
+        assert found[metric.family], metric
+        for sample in found[metric.family]:
+            assert set(sample.labels) - {"le"} == set(metric.value.labels)
+
+
+def test_a_run_without_rounds_has_metrics_too() -> None:
+    board = runs.board([])
+    assert value(board, Metric.ROUNDS) == 0
+    assert Metric.LAST_ROUND.family in samples(board)
+
+
+def test_numbers_are_those_of_the_run() -> None:
+    result = runs.simulated()
+    board = runs.board(result.rounds)
+    last = result.rounds[-1]
+    assert last.in_force is not None
+    assert last.observation is not None
+    assert value(board, Metric.ROUNDS) == len(result.rounds)
+    assert value(board, Metric.CORES) == pytest.approx(last.in_force.cores)
+    assert value(board, Metric.SHARE, operator="matcher") == last.in_force["matcher"].share
+    assert value(board, Metric.BACKLOG, operator="matcher") == last.observation.operators["matcher"].backlog
+    assert value(board, Metric.REQUIRED, path="parser>matcher", statistic="mean") == 0.3
+    assert value(board, Metric.LAST_ROUND) == runs.STARTED_S
+    left = sum(this.observation.paths["parser>matcher"].completed for this in result.rounds if this.observation)
+    counts = {s.labels["path"]: s.value for s in samples(board)["mead_response_seconds"] if s.name.endswith("_count")}
+    assert counts["parser>matcher"] == left
+
+
+def test_live_response_times_are_a_histogram_of_single_tuples() -> None:
+    response_s = np.random.default_rng(1).lognormal(-1.0, 1.0, 5000)
+    monitors = {path: PathMonitor(()) for path in runs.PIPELINE.paths}
+    for one in response_s:
+        monitors["parser>matcher"].add(BatchResponses(10.0, 1, float(one), np.full(9, one)))
+    board = runs.board([])
+    board.add(runs.simulated().rounds[0], monitors)
+    found = [s for s in samples(board)["mead_response_seconds"] if s.labels.get("path") == "parser>matcher"]
+    buckets = [(float(s.labels["le"]), s.value) for s in found if s.name.endswith("_bucket")]
+    assert len(buckets) > 10
+    assert [count for _, count in buckets] == sorted(count for _, count in buckets)
+    for bound_s, count in buckets:
+        # The sketch knows a response time to one percent.
+        assert (response_s <= bound_s * 0.98).sum() <= round(count) <= (response_s <= bound_s * 1.02).sum()
+    total = {s.name.removeprefix("mead_response_seconds_"): s.value for s in found if "le" not in s.labels}
+    assert total["count"] == pytest.approx(5000)
+    assert total["sum"] == pytest.approx(response_s.sum())
+
+
+def test_the_dashboard_shows_every_metric_that_changes() -> None:
+    panels = dashboard()["panels"]
+    asked = " ".join(target["expr"] for panel in panels for target in panel["targets"])
+    for metric in Metric:
+        assert metric in OMITTED or metric.value.name in asked
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels]
+    assert len(set(places)) == len(places)
+
+
+def test_the_reference_page_is_made_from_the_list() -> None:
+    page = (ROOT / "docs/reference/metrics.md").read_text()
+    assert reference() in page, "docs/reference/metrics.md is out of date: run `make docs`"
+
+
+@needs_prometheus
+def test_promtool_finds_no_fault_with_metrics_and_rules(tmp_path: Path) -> None:
+    page = exposition(runs.board(runs.simulated().rounds))
+    check = subprocess.run(["promtool", "check", "metrics"], input=page, check=False, capture_output=True)
+    assert (check.returncode, check.stdout, check.stderr) == (0, b"", b"")
+    rules = tmp_path / "alerts.yml"
+    rules.write_text(alert_rules())
+    check_rules = subprocess.run(["promtool", "check", "rules", rules], check=False, capture_output=True, text=True)
+    assert check_rules.returncode == 0, check_rules.stderr
+    assert "2 rules found" in check_rules.stdout
+
+
+@needs_prometheus
+def test_alerts_fire_when_they_should_and_only_then(tmp_path: Path) -> None:
+    """By promtool's own simulation of time: ten minutes, a sample a minute."""
+    (tmp_path / "alerts.yml").write_text(alert_rules())
+    labels = '{job="mead", instance="a"}'
+    path = '{job="mead", instance="a", path="p>q", statistic="mean"}'
+
+    def alerts(name: str, fires: list[dict[str, object]], at: str) -> dict[str, object]:
+        return {"eval_time": at, "alertname": name, "exp_alerts": fires}
+
+    broken = {"severity": "warning", "job": "mead", "instance": "a", "path": "p>q", "statistic": "mean"}
+    silent = {"severity": "critical", "job": "mead", "instance": "a"}
+
+    def case(used: str, last: str, finished: str, *expected: dict[str, object]) -> dict[str, object]:
+        series = {
+            f"mead_requirement_used_ratio{path}": used,
+            f"mead_last_round_timestamp_seconds{labels}": last,
+            f"mead_round_interval_seconds{labels}": "1x10",
+            f"mead_run_finished{labels}": finished,
+        }
+        return {
+            "interval": "1m",
+            "input_series": [{"series": name, "values": values} for name, values in series.items()],
+            "alert_rule_test": list(expected),
+        }
+
+    def without_words(found: str) -> list[dict[str, object]]:
+        return [{"exp_labels": broken if found == "broken" else silent}]
+
+    cases = [
+        case(
+            "0.5x10",
+            "0+60x10",
+            "0x10",
+            alerts("MeadRequirementBroken", [], "9m"),
+            alerts("MeadControllerSilent", [], "9m"),
+        ),
+        case("0.5x3 1.5x7", "0+60x10", "0x10", alerts("MeadRequirementBroken", [], "4m")),
+        case("1.5x10", "0+60x10", "1x10", alerts("MeadRequirementBroken", [], "9m")),
+        case("0.5x10", "0x10", "1x10", alerts("MeadControllerSilent", [], "9m")),
+        case("0.5x10", "0x10", "0x10", alerts("MeadControllerSilent", [], "1m")),
+    ]
+    (tmp_path / "quiet.yml").write_text(yaml.safe_dump({"rule_files": ["alerts.yml"], "tests": cases}))
+    run = ["promtool", "test", "rules"]
+    quiet = subprocess.run([*run, "quiet.yml"], cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert quiet.returncode == 0, quiet.stdout + quiet.stderr
+    for name, used, last in (
+        ("MeadRequirementBroken", "1.5x10", "0+60x10"),
+        ("MeadControllerSilent", "0.5x10", "0x10"),
+    ):
+        fires = case(used, last, "0x10", alerts(name, [], "9m"))
+        (tmp_path / "loud.yml").write_text(yaml.safe_dump({"rule_files": ["alerts.yml"], "tests": [fires]}))
+        loud = subprocess.run([*run, "loud.yml"], cwd=tmp_path, check=False, capture_output=True, text=True)
+        expected = without_words("broken" if name == "MeadRequirementBroken" else "silent")[0]["exp_labels"]
+        assert loud.returncode == 1
+        assert all(f'{key}="{text}"' in loud.stdout + loud.stderr for key, text in dict(expected).items())  # type: ignore[call-overload]
+
+
+@needs_prometheus
+def test_a_real_prometheus_scrapes_it(tmp_path: Path) -> None:
+    board = runs.board(runs.simulated().rounds, wall_s=time.time)
+    with serving(board, port=0) as address, prometheus(tmp_path, address) as asked:
+        deadline = time.monotonic() + 60
+        while not (found := answered(asked, "mead_rounds_total")):
+            assert time.monotonic() < deadline, "nothing was scraped"
+            time.sleep(0.2)
+        assert float(found[0]["value"][1]) == board.totals.rounds
+        assert answered(asked, "up")[0]["value"][1] == "1"
+        shares = answered(asked, 'mead_share_cores{operator="matcher"}')
+        last = board.last
+        assert last is not None
+        assert float(shares[0]["value"][1]) == last.operators["matcher"].share
+
+
+@contextmanager
+def prometheus(folder: Path, address: str) -> Iterator[str]:
+    """A server that scrapes that address twice a second; yields its own."""
+    target = address.removeprefix("http://").rstrip("/")
+    jobs = [{"job_name": "mead", "scrape_interval": "500ms", "static_configs": [{"targets": [target]}]}]
+    (folder / "prometheus.yml").write_text(yaml.safe_dump({"scrape_configs": jobs}))
+    program = str(shutil.which("prometheus"))
+    place = "127.0.0.1:9797"
+    words = [
+        f"--config.file={folder}/prometheus.yml",
+        f"--storage.tsdb.path={folder}/data",
+        f"--web.listen-address={place}",
+    ]
+    process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield f"http://{place}"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def answered(server: str, query: str) -> list[dict[str, list[str]]]:
+    try:
+        with urlopen(f"{server}/api/v1/query?query={quote(query)}", timeout=5) as answer:  # noqa: S310 - ours
+            return list(json.load(answer)["data"]["result"])
+    except OSError:
+        return []
