@@ -138,7 +138,7 @@ def rule(seed: int, sooner: int) -> Rule:
         rates=np.geomspace(50.0, 1600.0, 4),
         smoothing=0.3,
         most_work=4.0,
-        change_costs=KNOBS.change_costs(GIVEN, 0.03),
+        change_costs=KNOBS.change_costs(GIVEN, 0.03, float(sooner)),
         costs=cores + 3 * grid / cores + noise,
         partners=KNOBS.partners(GIVEN),
         sooner=sooner,
@@ -209,11 +209,18 @@ def test_in_the_closed_loop_the_two_parts_of_an_order_act_at_their_times(delay: 
 
 
 def test_a_change_of_both_knobs_costs_both_and_the_way_back_as_much() -> None:
-    fees = KNOBS.change_costs(GIVEN, 0.03)
+    fees = KNOBS.change_costs(GIVEN, 0.03, late_s=0.0)
     assert (fees == fees.T).all()
     assert (np.diag(fees) == 0).all()
     for (i, a), (j, b) in product(enumerate(GIVEN), repeat=2):
         turned, moved = a.share != b.share, abs(a.replicas - b.replicas)
         assert fees[i, j] == pytest.approx(0.03 * turned + 1.0 * moved)
-    cheap = replace(KNOBS, replica_change_cost=0.0).change_costs(GIVEN, 0.03)
+    cheap = replace(KNOBS, replica_change_cost=0.0).change_costs(GIVEN, 0.03, late_s=0.0)
     assert cheap[GIVEN.index(Resources(0.4, 1)), GIVEN.index(Resources(0.4, 2))] == pytest.approx(0.03)
+
+
+def test_a_replica_that_takes_its_time_costs_the_work_that_it_misses() -> None:
+    soon, late = (KNOBS.change_costs(GIVEN, 0.03, late_s) for late_s in (0.0, 4.0))
+    for (i, a), (j, b) in product(enumerate(GIVEN), repeat=2):
+        called = max(b.replicas - a.replicas, 0)
+        assert late[i, j] - soon[i, j] == pytest.approx(4.0 * SHARES[-1] * called)

@@ -159,7 +159,7 @@ class Adaptive:
             operator.most.cores * self.interval_s / operator.demand_s / pipeline.visits[operator.name]
             for operator in pipeline.operators
         )
-        # Backlogs are foreseen until a share acts. What replicas miss in the longer time until they come, prices make up.
+        # Backlogs are foreseen until a share acts. What replicas miss until they come, prices make up.
         foreseen = delay - self._rulebook.sooner
         model = learn(counts.reshape(-1, per_period).sum(axis=1), self.interval_s, most=capacity, delay=foreseen)
         stays_s = self._outlook.operator_s if self._outlook else {}

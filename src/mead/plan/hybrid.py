@@ -36,7 +36,7 @@ class TwoKnobs(OneKnob):
     >>> given = knobs.levels(Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2))
     >>> [str(pair) for pair in given], knobs.rents(given).tolist()
     (['0.5', '1', '2 x 0.5', '2 x 1'], [0.5, 1.0, 1.1, 2.1])
-    >>> knobs.change_costs(given, 0.03)[0].tolist()  # from one replica at 0.5: share, replica, both
+    >>> knobs.change_costs(given, 0.03, late_s=0.0)[0].tolist()  # from one replica at 0.5: share, replica, both
     [0.0, 0.03, 2.0, 2.03]
     """
 
@@ -54,12 +54,17 @@ class TwoKnobs(OneKnob):
         replicas = _replicas(given)
         return np.asarray(super().rents(given) + self.replica_cost_cores * (replicas - replicas.min()))
 
-    def change_costs(self, given: Sequence[Resources], change_cost: float) -> FloatArray:
-        """The share's part and the replicas' part; neither is below what any change costs."""
+    def change_costs(self, given: Sequence[Resources], change_cost: float, late_s: float) -> FloatArray:
+        """The share's part and the replicas' part; neither is below what any change costs.
+
+        A replica that is on its way does no work. What it could do meanwhile, at its highest share, is a part of what
+        it costs to call it. So replicas that will be wanted again are kept, at a low share that can be raised at once.
+        """
         shares, replicas = _shares(given), _replicas(given)
         turned = shares[:, None] != shares[None, :]
-        moved = np.abs(replicas[:, None] - replicas[None, :])
-        return np.asarray(change_cost * turned + max(change_cost, self.replica_change_cost) * moved)
+        called = replicas[None, :] - replicas[:, None]
+        moved = max(change_cost, self.replica_change_cost) * np.abs(called)
+        return np.asarray(change_cost * turned + moved + late_s * shares.max() * np.maximum(called, 0.0))
 
     def partners(self, given: Sequence[Resources]) -> IntArray:
         """``[a, b]``: the level that has the share of a and the replicas of b."""

@@ -35,8 +35,12 @@ class OneKnob:
         """What it costs to hold each level, in cores."""
         return np.array([resources.cores for resources in given])
 
-    def change_costs(self, given: Sequence[Resources], change_cost: float) -> FloatArray:
-        """``[from, to]``: core-seconds that a change costs, if one of a share costs ``change_cost``."""
+    def change_costs(self, given: Sequence[Resources], change_cost: float, late_s: float) -> FloatArray:
+        """``[from, to]``: core-seconds that a change costs, if one of a share costs ``change_cost``.
+
+        ``late_s`` is how much later than shares replicas come.
+        """
+        del late_s
         return change_cost * (1 - np.eye(len(given)))
 
     def partners(self, given: Sequence[Resources]) -> IntArray:

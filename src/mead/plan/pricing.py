@@ -103,7 +103,8 @@ class Rulebook:
         )
         server = Server(operator.demand_s, self.knobs.rents(given), _speeds(operator, cores), _gate_s(operator))
         arrivals = model.scaled(visits)
-        change_costs = self.knobs.change_costs(given, float(CHANGE_COSTS[setting.change_cost]))
+        late_s = self.sooner * self.period_s
+        change_costs = self.knobs.change_costs(given, float(CHANGE_COSTS[setting.change_cost]), late_s)
         decisions = Decisions(server, arrivals, charges.total, self.period_s, most_work, change_costs, values)
         return Rule(
             self.period_s,
