@@ -45,6 +45,12 @@ def test_streams_have_the_rates_of_table_3(name: str, rate_per_s: float) -> None
     assert np.mean(rates) == pytest.approx(rate_per_s, rel=0.15)
 
 
+def test_no_slot_of_a_heavy_tail_outweighs_the_stream() -> None:
+    counts = np.bincount(STREAMS[7].make(60.0, 1).timestamps_us // 1_000_000)
+    assert STREAMS[7].name == "ss8"
+    assert 2 < counts.max() / counts.mean() < 5  # 3.83 in Table 3
+
+
 def test_the_stand_in_for_a_game_is_late_as_that_was() -> None:
     trace = GAME.make(120.0, 1)
     assert trace.event_timestamps_us is not None

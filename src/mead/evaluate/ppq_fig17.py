@@ -95,4 +95,7 @@ def fig17_parts(done: Sequence[Run]) -> Iterator[Table | str]:
         for pid_s in PID_S
     }
     shown = ", ".join(f"{100 * error:.1f} % with {1000 * pid_s:g} ms" for pid_s, error in errors.items())
-    yield f"Up to intervals of 10 s the utilization is off by {shown} (the paper: 1-2 % with tens of periods in an interval)."
+    yield (
+        f"Up to intervals of 10 s the utilization is off by {shown} (the paper: 1-2 % with tens of periods in an "
+        "interval)."
+    )
