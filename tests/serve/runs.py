@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.config.policies import MG1Options, ThresholdOptions
+from mead.config.policies import MG1Options, PolicyOptions, ThresholdOptions
 from mead.evaluate.experiment import Run, run
 from mead.knowledge.history.file import History
 from mead.knowledge.pipeline import Operator, Pipeline
@@ -36,10 +36,9 @@ def simulated(policy: str = "mg1", mode: str = "act") -> Run:
     """Two minutes of bursty arrivals; a round every ten seconds, most of which change something."""
     iats_s = MAP.two_state(rate_per_s=300.0, idc=100.0).sample(36_000, np.random.default_rng(1))
     trace = Trace.from_iats_s(iats_s)
-    options = {
-        "mg1": MG1Options(interval_s=10.0, windows=(5000,)),
-        "threshold": ThresholdOptions(interval_s=5.0),
-    }[policy]
+    options: PolicyOptions = MG1Options(interval_s=10.0, windows=(5000,))
+    if policy == "threshold":
+        options = ThresholdOptions(interval_s=5.0)
     return run(PIPELINE, trace, registry.policy(options), seed=1, mode=Mode(mode))
 
 

@@ -99,11 +99,11 @@ def test_a_history_is_followed_while_it_is_written(tmp_path: Path) -> None:
         past = past_board(file)
         past.follow()
         assert len(past.board.since(0)) == 4
-        assert not past.board.finished
+        assert past.board.finished is False
         for this in result.rounds[4:]:
             record(this)
         past.follow()
         assert past.board.since(0) == runs.board(result.rounds).since(0)
     past.follow()
-    assert past.board.finished
+    assert vars(past.board)["finished"]
     assert past.board.last_round_at_s == pytest.approx(runs.STARTED_S + result.rounds[-1].time_s)

@@ -33,8 +33,6 @@ class Events:
     """All clients of one board."""
 
     board: Board
-    slowest_s: float = SLOWEST_S
-    heartbeat_s: float = HEARTBEAT_S
     clients: int = field(default=0, init=False)
     dropped: int = field(default=0, init=False)
     closing: bool = field(default=False, init=False)
@@ -62,7 +60,7 @@ class Events:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         try:
             async for event in self._stream(after):
-                async with asyncio.timeout(self.slowest_s):
+                async with asyncio.timeout(SLOWEST_S):
                     await send({"type": "http.response.body", "body": event.encode(), "more_body": True})
         except TimeoutError:
             self.dropped += 1
@@ -91,18 +89,19 @@ class Events:
                     yield "event: finished\ndata: {}\n\n"
                     return
                 else:
-                    yield await self._quiet(changed)
+                    yield await _quiet(changed)
         finally:
             forget()
 
-    async def _quiet(self, changed: asyncio.Event) -> str:
-        """Wait for a round; a comment says that it took long, or nothing."""
-        try:
-            async with asyncio.timeout(self.heartbeat_s):
-                await changed.wait()
-        except TimeoutError:
-            return ": still here\n\n"
-        return ": \n\n"
+
+async def _quiet(changed: asyncio.Event) -> str:
+    """Wait for a round, and return a comment, which no client minds and every dead connection does."""
+    try:
+        async with asyncio.timeout(HEARTBEAT_S):
+            await changed.wait()
+    except TimeoutError:
+        return ": still here\n\n"
+    return ": \n\n"
 
 
 async def _gone(receive: Receive) -> None:

@@ -254,7 +254,7 @@ def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame
     )
 
 
-def _kind(  # noqa: PLR0911 - one line for each
+def _kind(
     before: Allocation | None, planned: Allocation | None, error: str, missing: str, *, decided: bool, changed: bool
 ) -> Kind:
     if error:

@@ -16,6 +16,9 @@ from mead.serve.model_process import ModelProcess
 
 HOST, PORT = "127.0.0.1", 8765
 MOST_CONNECTIONS = 64
+MOST_UNREAD = 256 * 1024
+"""Bytes that the system keeps for a client that does not read; by itself it would take some megabytes."""
+
 CLOSING_S = 5.0
 
 
@@ -74,6 +77,7 @@ def _listening(host: str, port: int, *, or_any: bool) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_UNREAD)
         listening.bind(place)
     except (OSError, OverflowError) as error:
         listening.close()

@@ -17,7 +17,7 @@ export class Now {
       title: `Response time of ${path}`, unit: "s", height: 240, marks,
       lines: [
         { name: `mean of the last ${SMOOTH_S} s`, key: "mean_30s_s", colour: "--c0", width: 2.5, dash: [] },
-        { name: "mean of a round", key: "mean_s", colour: "--c5", width: 1, dash: [] },
+        { name: "mean of a round", key: "mean_s", colour: "--c5", width: 1, dash: [], spanGaps: true },
         { name: "p95", key: "p95_s", colour: "--c3", width: 1.5, dash: [2, 3] },
         { name: "predicted mean", key: "predicted_mean_s", colour: "--c0", width: 1, dash: [6, 4], step: true },
         { name: "", key: "predicted_p95_s", colour: "--c0", hidden: true, step: true },
