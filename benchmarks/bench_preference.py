@@ -1,8 +1,8 @@
 """How fast skylines and top-delta queries are, beside the form of the paper and the definition.
 
 Run it with ``make bench BENCHMARKS=benchmarks/bench_preference.py``, or as a script. Uniform tuples of eight
-attributes as in the paper; processor time on one core, the best of several runs. Goals: 50,000 tuples in 40 ms for the skyline and in
-50 ms for the best hundred, and at least 30 times as fast as the block-nested-loop form measured beside it.
+attributes as in the paper; processor time on one core, the best of several runs. Goals: 50,000 tuples in 40 ms for the
+skyline and in 50 ms for the best hundred, and at least 30 times as fast as the block-nested-loop form beside it.
 """
 
 from __future__ import annotations
