@@ -99,7 +99,7 @@ def fig9_parts(runs: Sequence[Run]) -> Iterator[Table | str]:
     yield means
     yield (
         f"Workers rise and fall with the rate, as in the paper, with {sum(one.follows for one in runs)} of {len(runs)} "
-        "seeds (the paper shows one run). With the others the PID, whose derivative is strong, swings between two "
+        "seeds (the paper shows one run). Where it was followed, the PID, whose derivative is strong, swings between two "
         "thresholds from sample to sample. The mean utilization is then a little high, whatever the number of workers, "
         "and the controller goes on adding some."
     )
