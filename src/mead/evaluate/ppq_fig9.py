@@ -100,8 +100,8 @@ def fig9_parts(runs: Sequence[Run]) -> Iterator[Table | str]:
     yield (
         f"Workers rise and fall with the rate, as in the paper, with {sum(one.follows for one in runs)} of {len(runs)} "
         "seeds (the paper shows one run). Where it was followed, the PID, whose derivative is strong, swings between "
-        "two thresholds from sample to sample. The mean utilization is then a little high, whatever the number of workers, "
-        "and the controller goes on adding some."
+        "two thresholds from sample to sample. The mean utilization is then a little high, whatever the number of "
+        "workers, and the controller goes on adding some."
     )
     yield f"Of {IDEAL_PANES_PER_S:g} panes per second at least {_least(runs):.2f} are completed in every step."
 
