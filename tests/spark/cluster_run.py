@@ -27,7 +27,8 @@ from mead.spark.inputs import TraceInput
 from mead.spark.log import StreamLog
 from mead.spark.operators import OnBatches, OnStream, Work
 from mead.spark.python_workers import PROCESSES
-from mead.spark.running import RESULTS, STREAMS, RunningPipeline
+from mead.spark.running import STREAMS, RunningPipeline
+from mead.spark.wiring import RESULTS
 from mead.spark.session import started
 
 MASTER = "local-cluster[2,1,1024]"

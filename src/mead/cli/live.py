@@ -214,7 +214,7 @@ def print_report(report: LiveReport, folder: Path, page: Path, notes: list[str])
     """On standard output: figures, notes, and where to look further."""
     from rich.console import Console
 
-    from mead.spark.running import RESULTS
+    from mead.spark.wiring import RESULTS
 
     console = Console()
     for part in report.tables():

@@ -90,11 +90,11 @@ def fig17_parts(done: Sequence[Run]) -> Iterator[Table | str]:
         if grows
         else f"The throughput is not less even with every longer interval: CV {', '.join(map(number, variations))}."
     )
-    errors = {
+    by_period = {
         pid_s: float(np.mean([one.error for one in done if one.pid_s == pid_s and one.control_s < CONTROL_S[-1]]))
         for pid_s in PID_S
     }
-    shown = ", ".join(f"{100 * error:.1f} % with {1000 * pid_s:g} ms" for pid_s, error in errors.items())
+    shown = ", ".join(f"{100 * error:.1f} % with {1000 * pid_s:g} ms" for pid_s, error in by_period.items())
     yield (
         f"Up to intervals of 10 s the utilization is off by {shown} (the paper: 1-2 % with tens of periods in an "
         "interval)."

@@ -61,8 +61,8 @@ class TraceDataSource(DataSource):
             float(self.options.get("speed", "1")),
             Path(self.options["tasks"]),
             self.options.get("payload"),
-            self.options.get("payload_options"),
             warm_up=Path(self.options["warm_up"]) if "warm_up" in self.options else None,
+            payload_options=self.options.get("payload_options"),
         )
 
 
@@ -82,9 +82,9 @@ class TraceReader(DataSourceStreamReader):
     speed: float
     tasks: Path
     payload: str | None
-    payload_options: str | None = None
     now_us: Callable[[], int] = lambda: time_ns() // 1000
     warm_up: Path | None = None
+    payload_options: str | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """The stream begins when it is asked for the first time, or when it is warm."""
