@@ -77,8 +77,9 @@ def _detect(threshold: int, parts: int, stream: DataFrame) -> DataFrame:
         state.update((json.dumps({"turn": number, "records": records}),))
         back = [(c.arrival_us, c.itemset, c.supersets, None, number, [DETECTOR]) for c in told.to_subsets]
         report = [(arrival_us, name, None, is_so, number, [REPORTER]) for name, arrival_us, is_so in told.maximal]
-        columns = ["arrival_us", "itemset", "supersets", "maximal", "turn", "to"]
-        yield pd.DataFrame([*back, *report], columns=columns).astype({"supersets": "Int32", "maximal": "boolean"})
+        if back or report:
+            columns = ["arrival_us", "itemset", "supersets", "maximal", "turn", "to"]
+            yield pd.DataFrame([*back, *report], columns=columns).astype({"supersets": "Int32", "maximal": "boolean"})
 
     partial_sums = stream.select("itemset", "arrival_us", "occurrences", "supersets").mapInArrow(sums, SUMS)
     return partial_sums.groupBy("part").applyInPandasWithState(
