@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mead.cli.evaluate import LIVE_POLICIES, LIVE_REQUIREMENTS
+from mead.cli.evaluate.live import LIVE_POLICIES, LIVE_REQUIREMENTS
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.experiment import run
 from mead.evaluate.live_comparison import BATCHES, BLIND, LiveRow, in_order, runs_of

@@ -12,14 +12,10 @@ import typer
 import mead
 from mead.cli import (
     allocate,
-    arena,
     characterize,
     demo,
     doctor,
     evaluate,
-    evaluate_drs,
-    evaluate_pasps,
-    evaluate_ppq,
     fit,
     generate,
     history,
@@ -41,10 +37,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(generate.app, name="generate")
-evaluate_drs.add_to(evaluate.app)
-evaluate_pasps.add_to(evaluate.app)
-evaluate_ppq.add_to(evaluate.app)
-arena.add_to(evaluate.app)
 app.add_typer(evaluate.app, name="evaluate")
 app.command(cls=fit.SeveralWindows)(fit.fit)
 app.command()(characterize.characterize)

@@ -66,8 +66,12 @@ def print_found(experiment: str, key: str, found: Sequence[JsonEntry], parts: It
     """An experiment: one document with an entry per run, or tables and what follows from them."""
     if as_json:
         print_json({"experiment": experiment, key: [one.as_json() for one in found]})
-        return
+    else:
+        print_parts(parts)
 
+
+def print_parts(parts: Iterable[Any]) -> None:
+    """Tables and sentences, with a line between them."""
     from rich.console import Console
 
     console = Console()

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from mead.cli.evaluate.options import Seeds
 from mead.cli.terminal import AsJson, Seed, print_found, progress_bar
 
-Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Runs with so many seeds.")]
 Duration = Annotated[float, typer.Option(min=10.0, metavar="SECONDS", help="Length of every stream.")]
 
 

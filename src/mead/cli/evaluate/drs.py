@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
+from mead.cli.evaluate.options import Seeds
 from mead.cli.terminal import AsJson, Seed, print_found, progress_bar
-
-Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Runs with so many seeds.")]
 
 
 def fig6(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:

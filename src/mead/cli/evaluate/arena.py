@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mead.cli.evaluate.options import Jobs, Seeds
 from mead.cli.inputs import read_trace_or_fail
 from mead.cli.terminal import AsJson, Seed, print_json, progress_bar
 
 if TYPE_CHECKING:
     from mead.evaluate.arena import Contest
 
-FOUND = {"bc": Path("../shared/data/bc-paug89.parquet"), "logs": Path("../shared/data/pasps-log-rates.csv")}
-"""Where the recorded arrivals are looked for if they are not given."""
+RECORDED = ("bc", "logs")
+"""Workloads that are not generated: they are run if their files are given."""
 
-Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Runs with so many seeds.")]
-Jobs = Annotated[int, typer.Option(min=1, metavar="N", help="Processes at a time; the answers are the same.")]
 Duration = Annotated[float, typer.Option(min=60.0, metavar="SECONDS", help="Length of every workload.")]
 ReplicasDelay = Annotated[
     float, typer.Option(min=0.0, metavar="SECONDS", help="From the order of a replica to its effect.")
@@ -162,10 +161,10 @@ def _contests(
     """The workloads that were asked for. Says on standard error which one is missing."""
     from mead.evaluate.arena import contests
 
-    files = {name: path for name, path in FOUND.items() if path.exists()}
+    files: dict[str, Path] = {}
     for text in traces or ():
         name, _, path = text.partition("=")
-        if name not in FOUND or not path:
+        if name not in RECORDED or not path:
             ctx.fail(f"--trace {text}: write it as bc=FILE or logs=FILE")
         files[name] = Path(path)
     bellcore = None

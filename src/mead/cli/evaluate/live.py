@@ -1,0 +1,161 @@
+"""``mead evaluate live``: policies on Spark itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mead.cli.evaluate.options import Policies, Requirements, make_folder, show
+from mead.cli.inputs import check_java, read_trace_or_fail
+from mead.cli.terminal import AsJson, progress_bar
+
+if TYPE_CHECKING:
+    from mead.workload.trace import Trace
+
+LIVE_POLICIES = ("static", *(f"{name}@interval_s=15" for name in ("threshold", "mg1", "map", "replay")), "adaptive")
+"""A run of minutes is too short for decisions every minute."""
+
+AROUND_A_RUN_S = 30.0
+"""Queries start and warm up, and end; until it has been seen how long that takes."""
+
+LIVE_REQUIREMENTS = ("mean=0.5", "mean=0.75", "mean=1.0", "mean=1.5", "p95=2")
+
+
+def live(
+    ctx: typer.Context,
+    *,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Arrivals, such as the Bellcore trace; default generated ones with bursts."),
+    ] = None,
+    requirement: Requirements = None,
+    policy: Policies = None,
+    duration: Annotated[float, typer.Option(min=10.0, metavar="SECONDS", help="Of every run.")] = 300.0,
+    start: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="Begin the trace here.")] = 0.0,
+    demand: Annotated[
+        float, typer.Option(min=1e-6, metavar="SECONDS", help="CPU seconds per tuple at the matcher.")
+    ] = 0.0015,
+    folder: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Of the runs; default one that is removed at the end.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Policies on real Spark, in real time, on the same arrivals: kept or not, at what cost, how well foreseen.
+
+    The log analysis of the MEAD paper, with real log lines. Every run takes its duration and about half a minute. A
+    policy that does not look at the requirement runs once for all of them. Ctrl-C shows what is done by then.
+
+    Example: `mead evaluate live --trace bc-paug89.parquet --requirement mean=0.75 --policy static --policy adaptive`
+    """
+    from tempfile import TemporaryDirectory
+
+    from mead.applications.log_analysis.calibration import calibrate
+    from mead.cli.live import refuse_used
+    from mead.evaluate.comparison import PolicyContender
+    from mead.evaluate.live_comparison import LiveComparison, LiveRow, in_order, live_table, runs_of
+    from mead.evaluate.workloads import Workload, required
+    from mead.execute.detect import detect
+    from mead.execute.share_probe import actuation_delay_s
+    from mead.spark.quiet_start import SparkStartError, quiet_start
+    from mead.spark.session import started
+    from mead.workload.trace import TraceError
+
+    if folder is not None:
+        refuse_used(ctx, folder)
+        make_folder(ctx, folder)
+    check_java(ctx)
+    found = detect()
+    if found.kind == "none":
+        ctx.fail(f"CPU shares cannot be set here: {found}")
+    try:
+        requirements = list(dict.fromkeys(required(text) for text in requirement or LIVE_REQUIREMENTS))
+        policies = [PolicyContender.of(text) for text in dict.fromkeys(policy or LIVE_POLICIES)]
+        arrivals = _live_arrivals(ctx, trace, start, duration)
+    except (ValueError, TraceError) as error:
+        ctx.fail(str(error))
+    workload, runs = Workload("live", "live", demand, arrivals), runs_of(requirements, policies)
+    try:
+        with quiet_start():
+            spark = started("mead evaluate live")
+    except SparkStartError as error:
+        ctx.fail(str(error))
+    done: list[list[LiveRow]] = []
+    try:
+        with TemporaryDirectory() as temporary, _runs_left(len(runs), duration) as tell:
+            comparison = LiveComparison(
+                spark,
+                found.open,
+                workload,
+                arrivals,
+                duration,
+                calibrate().tried(demand),
+                folder or Path(temporary),
+                actuation_delay_s(found.open),
+            )
+            tell("calibrating the matcher", 0)
+            coming = comparison.calibrated(demand).rows(runs)
+            for run in runs:
+                tell(str(run), len(done))
+                done.append(next(coming))
+    except KeyboardInterrupt:
+        typer.echo(
+            f"{ctx.command_path}: interrupted, {len(runs) - len(done)} of {len(runs)} runs are missing", err=True
+        )
+    finally:
+        spark.stop()
+    rows = in_order((row for some in done for row in some), requirements, policies)
+    document = {"experiment": "live", "rows": [row.as_json() for row in rows], "runs": len(runs), "done": len(done)}
+    show(document, [live_table(rows)], [], as_json=as_json)
+
+
+@contextmanager
+def _runs_left(runs: int, duration_s: float) -> Iterator[Callable[[str, int], None]]:
+    """Tells what is run, how many runs are left, and about how long they take: a bar in a terminal, lines elsewhere."""
+    import sys
+    from time import monotonic
+
+    started_s = monotonic()
+    with progress_bar(runs) as bar:
+
+        def show(doing: str, done: int) -> None:
+            each_s = (monotonic() - started_s) / done if done else duration_s + AROUND_A_RUN_S
+            said = f"run {done + 1} of {runs}, about {_spoken(each_s * (runs - done))} left: {doing}"
+            if not sys.stderr.isatty():
+                typer.echo(said, err=True)
+            bar(said, done)
+
+        yield show
+
+
+def _spoken(seconds: float) -> str:
+    """So that people can plan their day by it.
+
+    >>> _spoken(45.0), _spoken(7260.0)
+    ('1 min', '2 h 1 min')
+    """
+    hours, minutes = divmod(ceil(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def _live_arrivals(ctx: typer.Context, trace: Path | None, start_s: float, duration_s: float) -> Trace:
+    """As long as a run, and a little longer, for the first of them serve to warm up."""
+    import numpy as np
+
+    from mead.spark.build import SPARE_S
+    from mead.workload.generators.markovian import Markovian
+
+    length_s = duration_s + SPARE_S
+    if trace is None:
+        return Markovian(rate_per_s=330.0, idc=200.0, duration_s=length_s).generate(np.random.default_rng(1))
+    whole = read_trace_or_fail(ctx, trace, iat=False, column=None, unit=None, sort=False)
+    return whole.between(start_s, start_s + length_s)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Among the experiments."""
+    app.command("live")(live)
