@@ -28,8 +28,8 @@ from mead.spark.log import StreamLog
 from mead.spark.operators import OnBatches, OnStream, Work
 from mead.spark.python_workers import PROCESSES
 from mead.spark.running import STREAMS, RunningPipeline
-from mead.spark.wiring import RESULTS
 from mead.spark.session import started
+from mead.spark.wiring import RESULTS
 
 MASTER = "local-cluster[2,1,1024]"
 ROWS, ROWS_PER_S = 800, 100
