@@ -36,7 +36,8 @@ def why_no_browser() -> str | None:
     reason = f"there is no chromium; on Debian: apt-get install {' '.join(PACKAGES)}"
     if os.geteuid() != 0 or Path("/run/systemd/system").exists() or not shutil.which("apt-get"):
         return reason
-    command = ["apt-get", "install", "--yes", "--no-install-recommends", *PACKAGES, "fonts-dejavu-core"]
+    waiting = "DPkg::Lock::Timeout=300"  # other tests may be installing something, too
+    command = ["apt-get", "install", "-o", waiting, "--yes", "--no-install-recommends", *PACKAGES, "fonts-dejavu-core"]
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     run = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     return None if run.returncode == 0 and _found() else f"{reason} failed: {run.stderr.strip().splitlines()[-1:]}"

@@ -37,7 +37,11 @@ SHIPPED = Path(__file__).parents[2] / "src/mead/applications/log_analysis/pipeli
 VIEWS = ("now", "pipeline", "why", "workload", "what-if")
 PATIENCE_S = 90
 
-pytestmark = pytest.mark.skipif(bool(reason := why_no_browser()), reason=str(reason))
+
+@pytest.fixture(scope="module", autouse=True)
+def _needs_a_browser() -> None:
+    if reason := why_no_browser():
+        pytest.skip(reason)
 
 
 @dataclass
@@ -244,14 +248,20 @@ def test_pictures_are_taken(look: str, width: int, dark: bool) -> None:  # noqa:
     with serving(board, port=0) as address, browser(width, 800, dark=dark) as driver:
         page = Page(driver, board, address)
         for view in VIEWS:
+            _sized(driver, width, 800)
             page.open(view)
             page.until_drawn(view)
+            page.driver.find_element(By.ID, "range").send_keys(Keys.HOME)
             page.until(lambda: not driver.find_elements(By.CSS_SELECTOR, ".busy"))
             height = min(1400, page.run("return document.documentElement.scrollHeight"))
-            size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            _sized(driver, width, height)
             time.sleep(0.5)  # until it is painted at that height
             driver.save_screenshot(str(folder / f"{view}-{look}.png"))
+
+
+def _sized(driver: Chrome, width: int, height: int) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
 def _demo_in_virtual_time() -> Board:

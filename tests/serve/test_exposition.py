@@ -29,7 +29,13 @@ from mead.serve.metrics import Metric, reference
 from mead.serve.server import serving
 
 ROOT = Path(__file__).parents[2]
-needs_prometheus = pytest.mark.skipif(bool(reason := why_no_prometheus()), reason=str(reason))
+needs_prometheus = pytest.mark.usefixtures("_prometheus")
+
+
+@pytest.fixture(scope="module")
+def _prometheus() -> None:
+    if reason := why_no_prometheus():
+        pytest.skip(reason)
 
 
 def samples(board: Board) -> dict[str, list[Sample]]:

@@ -79,6 +79,7 @@ def _listening(host: str, port: int, *, or_any: bool) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_UNREAD)
         listening.bind(place)
+        listening.listen(MOST_CONNECTIONS)  # whoever comes before the thread is ready waits, and is not refused
     except (OSError, OverflowError) as error:
         listening.close()
         if or_any and port:

@@ -90,6 +90,7 @@ export class Chart {
       ctx.save();
       ctx.strokeStyle = colour("--mark");
       ctx.lineWidth = devicePixelRatio;
+      ctx.setLineDash([]);
       ctx.beginPath();
       for (const at of marks) {
         const x = Math.round(u.valToPos(at, "x", true));

@@ -27,7 +27,7 @@ export class Now {
     }));
     this.cost = new Chart({ title: "CPU cores in force", unit: "cores", marks, height: 160, lines: [
       { name: "all operators", key: "cores", colour: "--c0", step: true, dash: [] },
-      { name: "used", key: "used_cores", colour: "--c2", width: 1.2, dash: [2, 3] }] });
+      { name: "used", key: "used_cores", colour: "--c2", width: 1, dash: [] }] });
     this.rate = new Chart({ title: "Arrivals", unit: "tuples/s", marks, height: 160, lines: [
       { name: "at the source", key: "rate_per_s", colour: palette(0), step: true, width: 1.2, dash: [] }] });
     this.charts = [...this.responses, this.cost, this.rate];

@@ -54,7 +54,7 @@ export class Why {
     const changes = decisions.filter((d) => d.changed);
     this.chart.show([changes.map((d) => d.time_s), ...this.paths.flatMap((path) => [changes.map((d) => d.paths[path].predicted.mean_s), changes.map((d) => d.paths[path].observed.mean_s)])], this.feed.span(this.range));
     const shown = decisions.slice(-SHOWN).reverse();
-    this.summary.textContent = decisions.length ? `${count(changes.length)} changes in the rounds that are kept${decisions.length > SHOWN ? `; the last ${SHOWN} are listed` : ""}, newest first; on the right the mean response time as predicted → as observed until the next. Open one for its inputs.` : "Nothing has been changed yet.";
+    this.summary.textContent = decisions.length ? `${count(changes.length)} changes in the rounds that are kept${decisions.length > SHOWN ? `; the last ${SHOWN} are listed` : ""}, newest first; with the mean response time as predicted → as observed until the next. Open one for its inputs.` : "Nothing has been changed yet.";
     this.list.replaceChildren(...shown.map((decision) => this.entry(decision)));
   }
 
