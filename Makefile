@@ -19,7 +19,7 @@ BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test lint format bench docs lock clean
+.PHONY: help demo test lint format bench docs pictures lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -46,9 +46,13 @@ bench: $(VENV)/.java $(VENV)/.dev ## Run every benchmark, one after the other (B
 docs: $(VENV)/.dev ## Build the documentation into site/
 	@$(RUN) -m typer mead.cli utils docs --name mead --title Commands --output docs/reference/commands.md
 	@$(RUN) -m mead.config.reference docs/reference/pipeline-file.md
+	@$(RUN) -m mead.serve.metrics_reference docs/reference/metrics.md
 	@rm -rf docs/reference/api
 	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going docs site
 	@echo "Documentation: site/index.html"
+
+pictures: $(VENV)/.dev ## Take the pictures of the live page that the documentation shows, in a real browser
+	@MEAD_PICTURES=docs/pictures $(RUN) -m pytest -q tests/serve/test_browser.py -k pictures
 
 lock: ## Choose the exact versions anew (requirements.lock, requirements-dev.lock)
 	@$(PYTHON) -m venv build/lock

@@ -65,6 +65,18 @@ def test_demands_are_learned_as_in_the_loop() -> None:
         assert board.pipeline.operator(operator.name).demand_s == pytest.approx(operator.demand_s, rel=0.1)
 
 
+def test_utilization_is_of_what_the_operator_had_in_that_time() -> None:
+    rounds = runs.simulated("threshold").rounds
+    frames = runs.board(rounds).since(0)
+    for before, this, frame in zip(rounds, rounds[1:], frames[1:], strict=False):
+        assert this.observation is not None
+        assert before.in_force is not None
+        busy_s = this.observation.operators["matcher"].busy_s
+        cores = before.in_force["matcher"].cores
+        assert frame.operators["matcher"].utilization == pytest.approx(busy_s / this.observation.interval_s / cores)
+        assert 0 < (frame.operators["matcher"].utilization or 0) < 1.05
+
+
 def test_whoever_listens_is_woken_until_he_has_had_enough() -> None:
     board, woken = runs.board([]), [0]
 

@@ -58,7 +58,7 @@ class OperatorFrame:
     busy_s: float | None
     """CPU seconds of its workers since the round before."""
     utilization: float | None
-    """The part of its cores that was used."""
+    """The part of the cores that it had which was used."""
     throttled_s: float | None
     throttled: float | None
     """Cores on which workers were ready to run and were held back."""
@@ -69,11 +69,13 @@ class OperatorFrame:
         name: str,
         reading: OperatorReading | None,
         interval_s: float | None,
+        before: Allocation | None,
         in_force: Allocation | None,
         planned: Allocation | None,
     ) -> OperatorFrame:
-        """From what was read, and what it has and shall have."""
+        """From what was read, what it had in that time, has since, and shall have."""
         held = in_force.get(name) if in_force else None
+        had = before.get(name) if before else held
         wanted = planned.get(name) if planned else None
         timed = reading if reading is not None and interval_s is not None and interval_s > 0 else None
         over_s = interval_s or 1.0
@@ -86,7 +88,7 @@ class OperatorFrame:
             rate_per_s=number(timed.arrived / over_s) if timed else None,
             backlog=int(reading.backlog) if reading else None,
             busy_s=number(reading.busy_s) if reading else None,
-            utilization=number(timed.busy_s / over_s / held.cores) if timed and held and held.cores > 0 else None,
+            utilization=number(timed.busy_s / over_s / had.cores) if timed and had and had.cores > 0 else None,
             throttled_s=number(reading.throttled_s) if reading else None,
             throttled=number(timed.throttled_s / over_s) if timed else None,
         )
@@ -205,7 +207,7 @@ def of_round(
         missing="" if seen is None else seen.missing,
         operators={
             o.name: OperatorFrame.of(
-                o.name, None if seen is None else seen.operators.get(o.name), interval_s, this.in_force, planned
+                o.name, None if seen is None else seen.operators.get(o.name), interval_s, before, this.in_force, planned
             )
             for o in pipeline.operators
         },
@@ -243,7 +245,12 @@ def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame
         missing=past.missing,
         operators={
             o.name: OperatorFrame.of(
-                o.name, past.operators.get(o.name), past.interval_s, past.in_force, decision.after or past.in_force
+                o.name,
+                past.operators.get(o.name),
+                past.interval_s,
+                decision.before,
+                past.in_force,
+                decision.after or past.in_force,
             )
             for o in pipeline.operators
         },

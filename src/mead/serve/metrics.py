@@ -86,13 +86,3 @@ class Metric(Enum):
     def family(self) -> str:
         """The name without the ending of a counter, as the client library wants it."""
         return self.value.name.removesuffix("_total")
-
-
-def reference() -> str:
-    """The table of the reference page."""
-    lines = ["| metric | type | unit | labels | meaning |", "|---|---|---|---|---|"]
-    for metric in Metric:
-        it = metric.value
-        labels = ", ".join(f"`{label}`" for label in it.labels)
-        lines.append(f"| `{it.name}` | {it.type} | {it.unit} | {labels} | {it.meaning} |")
-    return "\n".join(lines)
