@@ -239,15 +239,16 @@ def test_no_view_is_wider_than_the_screen(width: int, dark: bool) -> None:  # no
 
 @pytest.mark.skipif(not PICTURES, reason="pictures are taken by `make pictures`")
 @pytest.mark.parametrize(
-    ("look", "width", "dark"), [("light", 1180, False), ("dark", 1180, True), ("phone", 390, False)]
+    ("look", "width", "dark", "views"),
+    [("light", 1180, False, VIEWS), ("dark", 1180, True, ("now",)), ("phone", 390, False, ("now",))],
 )
-def test_pictures_are_taken(look: str, width: int, dark: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_pictures_are_taken(look: str, width: int, dark: bool, views: tuple[str, ...]) -> None:  # noqa: FBT001
     folder = Path(str(PICTURES))
     folder.mkdir(parents=True, exist_ok=True)
     board = _demo_in_virtual_time()
     with serving(board, port=0) as address, browser(width, 800, dark=dark) as driver:
         page = Page(driver, board, address)
-        for view in VIEWS:
+        for view in views:
             _sized(driver, width, 800)
             page.open(view)
             page.until_drawn(view)
