@@ -32,5 +32,11 @@ def test_the_last_decision_is_still_open() -> None:
     assert found[-1].until_s is None
 
 
+def test_the_last_few_are_those_of_all() -> None:
+    frames = runs.board(runs.simulated().rounds).since(0)
+    every = list(decided(frames, changes_only=True))
+    assert list(decided(frames, changes_only=True, limit=3)) == every[-3:]
+
+
 def test_without_rounds_nothing_was_decided() -> None:
     assert list(decided([], changes_only=True)) == []

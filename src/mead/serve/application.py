@@ -78,7 +78,7 @@ class Pages:
         """The last decisions, oldest first, with what came of them."""
         limit = _whole(request, "limit", 200, 1, MOST_DECISIONS)
         changes = _whole(request, "changes", 1, 0, 1)
-        found = list(decided(self.board.since(0), changes_only=bool(changes)))[-limit:]
+        found = decided(self.board.since(0), changes_only=bool(changes), limit=limit)
         return JSONResponse({"decisions": [one.as_json() for one in found]})
 
     async def workload(self, request: Request) -> Response:

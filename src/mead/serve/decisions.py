@@ -68,9 +68,10 @@ class Decided:
         }
 
 
-def decided(frames: Sequence[Frame], *, changes_only: bool) -> Iterator[Decided]:
-    """Oldest first. What follows a decision is read until the next one of them, whose own readings are of before it."""
+def decided(frames: Sequence[Frame], *, changes_only: bool, limit: int | None = None) -> Iterator[Decided]:
+    """Oldest first, the last ``limit``. What follows one is read until the next, whose readings are of before it."""
     places = [i for i, frame in enumerate(frames) if frame.changed or not changes_only]
+    places = places if limit is None else places[-limit:]
     for place, following in pairwise([*places, len(frames) - 1]):
         frame, later = frames[place], frames[place + 1 : following + 1]
         last = place == places[-1]

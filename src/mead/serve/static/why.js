@@ -4,7 +4,7 @@ import { Chart, palette, save } from "./chart.js";
 import { get } from "./feed.js";
 import { clock, count, given, make, percent, seconds, table } from "./format.js";
 
-const REFRESH_MS = 2000;
+const REFRESH_MS = 3000;
 const SHOWN = 100;
 
 export class Why {
@@ -40,7 +40,7 @@ export class Why {
     this.timer = null;
     this.asked = performance.now();
     try {
-      this.decisions = (await get(`/api/decisions?changes=${this.all.checked ? 0 : 1}&limit=1000`)).decisions;
+      this.decisions = (await get(`/api/decisions?changes=${this.all.checked ? 0 : 1}&limit=200`)).decisions;
     } catch (error) {
       this.summary.textContent = error.message;
       return;
@@ -54,7 +54,7 @@ export class Why {
     const changes = decisions.filter((d) => d.changed);
     this.chart.show([changes.map((d) => d.time_s), ...this.paths.flatMap((path) => [changes.map((d) => d.paths[path].predicted.mean_s), changes.map((d) => d.paths[path].observed.mean_s)])], this.feed.span(this.range));
     const shown = decisions.slice(-SHOWN).reverse();
-    this.summary.textContent = decisions.length ? `${count(changes.length)} changes in the rounds that are kept${decisions.length > SHOWN ? `; the last ${SHOWN} are listed` : ""}, newest first; with the mean response time as predicted → as observed until the next. Open one for its inputs.` : "Nothing has been changed yet.";
+    this.summary.textContent = decisions.length ? `${count(this.feed.rounds.filter((round) => round.changed).length)} changes in the rounds that are kept${decisions.length > SHOWN ? `; the last ${SHOWN} are listed` : ""}, newest first; with the mean response time as predicted → as observed until the next. Open one for its inputs.` : "Nothing has been changed yet.";
     this.list.replaceChildren(...shown.map((decision) => this.entry(decision)));
   }
 
