@@ -39,7 +39,7 @@ def read(address: str) -> Any:
 
 @pytest.mark.parametrize("word", ["", "history.sqlite"])
 def test_a_run_is_served_until_ctrl_c(folder: Path, word: str) -> None:
-    command = [program.PROGRAM, "serve", str(folder / word), "--port", "0"]
+    command = [str(program.PROGRAM), "serve", str(folder / word), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
         try:
             assert served.stdout is not None

@@ -48,7 +48,8 @@ def numbers(stream: HTTPResponse, until: int) -> list[int]:
     found: list[int] = []
     for kind, content in read(stream):
         assert kind == "rounds"
-        found += [one["number"] for one in content]
+        found += [one["number"] for one in content["rounds"]]
+        assert [one["path"] for one in content["requirements"]] == ["parser>matcher", "parser>counter"]
         if found[-1] >= until:
             break
     return found
@@ -74,7 +75,7 @@ def test_whoever_comes_again_gets_what_he_has_missed() -> None:
     with serving(board, port=0) as address:
         for path, last in (("/events", "7"), ("/events?after=7", None)):
             found = list(read(connected(address, path, last)))
-            assert found[0][1][0]["number"] == 8
+            assert found[0][1]["rounds"][0]["number"] == 8
             assert found[-1][0] == "finished"
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -53,6 +54,23 @@ def test_what_takes_too_long_is_ended_and_the_next_question_answered() -> None:
     models.most_wait_s = 30.0
     assert models.ask(dict) == {}
     models.close()
+
+
+def test_closing_in_the_middle_of_an_answer_keeps_nobody_waiting() -> None:
+    models, ended = ModelProcess(most_wait_s=600.0), []
+
+    def ask() -> None:
+        with pytest.raises(TooSlowError):
+            models.ask(time.sleep, 600)  # type: ignore[arg-type]
+        ended.append(True)
+
+    models.ask(dict)
+    asking = Thread(target=ask, daemon=True)
+    asking.start()
+    time.sleep(0.2)  # the question is on its way
+    models.close()
+    asking.join(30)
+    assert ended == [True]
 
 
 def test_a_process_that_died_is_started_again(models: ModelProcess) -> None:

@@ -18,6 +18,8 @@ from mead.cli.inputs import check_java
 from mead.cli.serve import PageOptions, warn_if_open
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from mead.config.pipeline_file import PipelineFile
     from mead.config.policies import PolicyOptions
     from mead.evaluate.live_report import LiveReport
@@ -71,9 +73,8 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
     from mead.serve.server import ServeError
     from mead.spark.build import live_pipeline, source_of, work_of
     from mead.spark.operators import OperatorError
-    from mead.spark.quiet_start import SparkStartError, quiet_start
+    from mead.spark.quiet_start import SparkStartError
     from mead.spark.running import WARM_UP
-    from mead.spark.session import started
 
     check_java(ctx)
     folder, beside = options.folder.resolve(), beside.resolve()
@@ -87,49 +88,43 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
         folder.mkdir(parents=True, exist_ok=True)
         work = work_of(file, beside)
         source = source_of(file, beside, folder, options.duration_s, folder / WARM_UP)
-        with _said_while_waiting(quiet=options.quiet) as waiting:
-            waiting("starting Spark")
-            with quiet_start():
-                spark = started(pipeline.name, master=options.master, modules=beside)
-        try:
-            with (
-                _watched(pipeline, options, mode) as board,
-                closing(found.open([operator.name for operator in pipeline.operators])) as shares,
-                _display(pipeline, quiet=options.quiet) as (show, wait),
-                recorded(
-                    ctx,
-                    folder / HISTORY,
-                    pipeline,
-                    options.policy.model_dump(),
-                    str(folder),
-                    lambda _: None,
-                    engine="spark",
-                    mode=mode.value,
-                ) as record,
-            ):
+        with (
+            _watched(pipeline, options, mode) as board,
+            _spark(pipeline.name, options, beside) as spark,
+            closing(found.open([operator.name for operator in pipeline.operators])) as shares,
+            _display(pipeline, quiet=options.quiet) as (show, wait),
+            recorded(
+                ctx,
+                folder / HISTORY,
+                pipeline,
+                options.policy.model_dump(),
+                str(folder),
+                lambda _: None,
+                engine="spark",
+                mode=mode.value,
+            ) as record,
+        ):
 
-                def follow(this: Round, engine: SparkEngine) -> None:
-                    record(this)
-                    show(this, engine)
-                    if board is not None:
-                        board.add(this, engine.paths)
+            def follow(this: Round, engine: SparkEngine) -> None:
+                record(this)
+                show(this, engine)
+                if board is not None:
+                    board.add(this, engine.paths)
 
-                result = run_live(
-                    spark,
-                    knowledge,
-                    source,
-                    work,
-                    folder,
-                    shares,
-                    registry.policy(options.policy),
-                    duration_s=inf if options.duration_s is None else options.duration_s,
-                    mode=mode,
-                    kept_iats=kept_iats_for(options.policy),
-                    on_round=follow,
-                    on_wait=wait,
-                )
-        finally:
-            spark.stop()
+            result = run_live(
+                spark,
+                knowledge,
+                source,
+                work,
+                folder,
+                shares,
+                registry.policy(options.policy),
+                duration_s=inf if options.duration_s is None else options.duration_s,
+                mode=mode,
+                kept_iats=kept_iats_for(options.policy),
+                on_round=follow,
+                on_wait=wait,
+            )
     except (ConfigError, OperatorError, ServeError, SparkStartError) as error:
         ctx.fail(str(error))
     except OSError as error:
@@ -158,6 +153,22 @@ def _watched(pipeline: Pipeline, options: LiveOptions, mode: Mode) -> Iterator[B
         warn_if_open(page.host)
         yield board
         board.finish()
+
+
+@contextmanager
+def _spark(name: str, options: LiveOptions, beside: Path) -> Iterator[SparkSession]:
+    """Spark for one run."""
+    from mead.spark.quiet_start import quiet_start
+    from mead.spark.session import started
+
+    with _said_while_waiting(quiet=options.quiet) as waiting:
+        waiting("starting Spark")
+        with quiet_start():
+            spark = started(name, master=options.master, modules=beside)
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 @contextmanager

@@ -56,16 +56,7 @@ class Pages:
                 "finished": board.finished,
                 "rounds": board.totals.rounds,
                 "arrivals": int(board.arrivals.size),
-                "requirements": [
-                    {
-                        "path": r.path,
-                        "statistic": r.statistic,
-                        "bound_s": r.bound_s,
-                        "used": (found := judged(recent, r)).used,
-                        "broken": found.broken,
-                    }
-                    for r in facts.pipeline.requirements
-                ],
+                "requirements": [judged(recent, r).as_json() for r in facts.pipeline.requirements],
             }
         )
 

@@ -23,7 +23,8 @@ from mead.monitor.overhead import OverheadEstimator
 from mead.monitor.responses import PathMonitor
 from mead.monitor.run_record import KEPT_ROUNDS
 from mead.monitor.sketch import ResponseSketch
-from mead.serve.frame import Frame, Kind, of_round
+from mead.serve.frame import Frame, Kind
+from mead.serve.framed import of_round
 
 Sums: TypeAlias = defaultdict[str, float]
 

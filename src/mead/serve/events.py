@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from mead.serve.board import Board
+from mead.serve.frame import Frame
+from mead.serve.judged import JUDGED_S, judged
 
 MOST_CLIENTS = 16
 AT_ONCE = 200
@@ -39,6 +42,9 @@ class Events:
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, after: int) -> None:
         """Send rounds after that number until the client goes, is dropped, or there will be no more."""
+        if scope["method"] == "HEAD":
+            await PlainTextResponse("", media_type="text/event-stream")(scope, receive, send)
+            return
         if self.clients >= MOST_CLIENTS:
             answer = PlainTextResponse(f"{MOST_CLIENTS} clients look already\n", 503, {"Retry-After": "30"})
             await answer(scope, receive, send)
@@ -67,6 +73,14 @@ class Events:
         else:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    def _news(self, frames: Sequence[Frame]) -> dict[str, Any]:
+        """Rounds, and how the requirements stand."""
+        recent = self.board.recent(JUDGED_S)
+        return {
+            "rounds": [frame.as_json() for frame in frames],
+            "requirements": [judged(recent, r).as_json() for r in self.board.facts.pipeline.requirements],
+        }
+
     async def _stream(self, after: int) -> AsyncIterator[str]:
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
@@ -83,8 +97,7 @@ class Events:
                 frames = self.board.since(after, AT_ONCE)
                 if frames:
                     after = frames[-1].number
-                    rounds = json.dumps([frame.as_json() for frame in frames], allow_nan=False)
-                    yield f"id: {after}\nevent: rounds\ndata: {rounds}\n\n"
+                    yield f"id: {after}\nevent: rounds\ndata: {json.dumps(self._news(frames), allow_nan=False)}\n\n"
                 elif finished:
                     yield "event: finished\ndata: {}\n\n"
                     return

@@ -8,12 +8,9 @@ from enum import Enum
 from typing import Any
 
 from mead.knowledge.allocation import Allocation
-from mead.knowledge.history.rows import number, rate_per_s
-from mead.knowledge.history.values import Decision, PastRound
+from mead.knowledge.history.rows import number
 from mead.knowledge.observation import OperatorReading, PathReading
-from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.plan import Prediction
-from mead.knowledge.round import Round
 
 
 class Kind(Enum):
@@ -171,114 +168,3 @@ class Frame:
 def _plain(value: Frame | OperatorFrame | PathFrame) -> dict[str, Any]:
     """Its fields. ``asdict`` copies all the way down, which takes ten times as long, for every round and browser."""
     return {name: getattr(value, name) for name in value.__slots__}
-
-
-def late_bounds_s(pipeline: Pipeline) -> dict[str, float | None]:
-    """By path, the bound that ``PathReading.late`` counts by: the strictest percentile bound, or else mean bound."""
-    strictest: dict[str, float | None] = {}
-    for path in pipeline.paths:
-        asked = [r for r in pipeline.requirements if r.path == path]
-        percentiles = [r.bound_s for r in asked if r.percent is not None]
-        strictest[path] = min(percentiles or [r.bound_s for r in asked], default=None)
-    return strictest
-
-
-def of_round(
-    this: Round,
-    nth: int,
-    pipeline: Pipeline,
-    before: Allocation | None,
-    advised: Allocation | None,
-    p95_s: Mapping[str, float | None],
-) -> Frame:
-    """From a live round. ``before`` was in force, ``advised`` the plan before, where plans are only advised."""
-    seen, plan = this.observation, this.plan
-    interval_s = None if seen is None else seen.interval_s
-    planned = this.in_force if plan is None else plan.allocation
-    changed = plan is not None and planned != (advised or before)
-    bounds_s = late_bounds_s(pipeline)
-    return Frame(
-        number=nth,
-        time_s=float(this.time_s),
-        interval_s=number(interval_s),
-        rate_per_s=None if seen is None else rate_per_s(seen),
-        cores=None if this.in_force is None else number(this.in_force.cores),
-        kind=_kind(
-            before, planned, this.error, seen.missing if seen else "", decided=plan is not None, changed=changed
-        ),
-        changed=changed,
-        applied=planned == this.in_force,
-        reason="" if plan is None else plan.reason,
-        error=this.error,
-        missing="" if seen is None else seen.missing,
-        operators={
-            o.name: OperatorFrame.of(
-                o.name, None if seen is None else seen.operators.get(o.name), interval_s, before, this.in_force, planned
-            )
-            for o in pipeline.operators
-        },
-        paths={
-            path: PathFrame.of(
-                None if seen is None else seen.paths.get(path),
-                None if plan is None else plan.predicted.get(path),
-                bounds_s[path],
-                p95_s.get(path),
-            )
-            for path in pipeline.paths
-        },
-        phase_s={name: float(spent_s) for name, spent_s in this.phase_s.items()},
-    )
-
-
-def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame:
-    """From a round that was written down, and what it decided."""
-    bounds_s = late_bounds_s(pipeline)
-    predicted = {effect.path: effect.predicted for effect in decision.effects}
-    decided = bool(decision.reason)
-    return Frame(
-        number=past.round,
-        time_s=past.time_s,
-        interval_s=past.interval_s,
-        rate_per_s=past.rate_per_s,
-        cores=None if past.in_force is None else number(past.in_force.cores),
-        kind=_kind(
-            decision.before, decision.after, past.error, past.missing, decided=decided, changed=decision.changed
-        ),
-        changed=decision.changed,
-        applied=decision.applied,
-        reason=decision.reason,
-        error=past.error,
-        missing=past.missing,
-        operators={
-            o.name: OperatorFrame.of(
-                o.name,
-                past.operators.get(o.name),
-                past.interval_s,
-                decision.before,
-                past.in_force,
-                decision.after or past.in_force,
-            )
-            for o in pipeline.operators
-        },
-        paths={
-            path: PathFrame.of(past.paths.get(path), predicted.get(path), bounds_s[path]) for path in pipeline.paths
-        },
-        phase_s=dict(past.phase_s),
-    )
-
-
-def _kind(
-    before: Allocation | None, planned: Allocation | None, error: str, missing: str, *, decided: bool, changed: bool
-) -> Kind:
-    if error:
-        return Kind.FAILED
-    if missing:
-        return Kind.BLIND
-    if not decided:
-        return Kind.OBSERVE
-    if not changed or before is None or planned is None:
-        return Kind.KEEP
-    more = planned.cores - before.cores
-    if abs(more) < 1e-9:
-        return Kind.SHIFT
-    return Kind.UP if more > 0 else Kind.DOWN

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from mead.knowledge.requirement import WINDOW_S, Requirement
 from mead.serve.frame import Frame
@@ -44,6 +45,19 @@ class Judged:
         if percent is None:
             return None if self.response_s is None else self.response_s / self.requirement.bound_s
         return None if self.late is None else self.late / (1 - percent / 100)
+
+    def as_json(self) -> dict[str, Any]:
+        """As `/api/run` and `/events` have it."""
+        return {
+            "path": self.requirement.path,
+            "statistic": self.requirement.statistic,
+            "bound_s": self.requirement.bound_s,
+            "window_s": JUDGED_S,
+            "response_s": self.response_s,
+            "late": self.late,
+            "used": self.used,
+            "broken": self.broken,
+        }
 
 
 def judged(frames: Sequence[Frame], requirement: Requirement) -> Judged:

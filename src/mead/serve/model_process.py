@@ -73,11 +73,11 @@ class ModelProcess:
     def _end(self) -> None:
         process, pipe = self._process, self._pipe
         self._process = self._pipe = None
+        if process is not None:
+            process.kill()  # first: whoever waits for an answer is woken by the end of the pipe
+            process.join()
         if pipe is not None:
             pipe.close()
-        if process is not None:
-            process.kill()
-            process.join()
 
 
 def _serve(pipe: Connection) -> None:

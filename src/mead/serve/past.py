@@ -10,7 +10,7 @@ from mead.knowledge.history.file import History
 from mead.knowledge.history.values import PastRun
 from mead.models.arrays import FloatArray
 from mead.serve.board import Board, RunFacts
-from mead.serve.frame import of_history
+from mead.serve.framed import of_history
 
 FILE = "history.sqlite"
 """In the folder of a run."""

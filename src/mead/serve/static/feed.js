@@ -12,13 +12,16 @@ export class Feed extends EventTarget {
 
   async start() {
     this.run = await get("/api/run");
+    this.requirements = this.run.requirements;
     this.connect();
   }
 
   connect() {
     const events = new EventSource("/events");
     events.addEventListener("rounds", (event) => {
-      for (const round of JSON.parse(event.data)) this.rounds.push(round);
+      const { rounds, requirements } = JSON.parse(event.data);
+      this.rounds.push(...rounds);
+      this.requirements = requirements;
       if (this.rounds.length > KEPT) this.rounds.splice(0, this.rounds.length - KEPT);
       this.tell("live");
     });

@@ -1,10 +1,9 @@
 // Now: response against requirement, with what was predicted; what it costs; what the controller does.
 
 import { Chart, palette } from "./chart.js";
-import { clock, cores, count, make, percent, seconds } from "./format.js";
+import { clock, cores, count, make, NOTHING, percent, seconds } from "./format.js";
 
 const SMOOTH_S = 30;
-const JUDGED_S = 300;
 
 export class Now {
   constructor(place, feed) {
@@ -48,13 +47,11 @@ export class Now {
     });
     this.cost.show([times, rounds.map((round) => round.cores), rounds.map(used)], window);
     this.rate.show([times, rounds.map((round) => round.rate_per_s)], window);
-    this.cards.replaceChildren(...this.required.map((r) => this.verdict(r)), this.costCard(rounds), this.arrivalsCard(), this.modeCard());
+    this.cards.replaceChildren(...this.feed.requirements.map((r) => this.verdict(r)), this.costCard(rounds), this.arrivalsCard(), this.modeCard());
   }
 
   verdict(required) {
-    const recent = this.feed.within(JUDGED_S).map((round) => round.paths[required.path]);
-    const { value, part, text } = judged(recent, required);
-    const broken = part !== null && part > 1;
+    const { used: part, broken } = required, { value, text } = said(required);
     const bar = make("i", { class: broken ? "bad" : "" });
     bar.style.width = `${Math.min(100, (part ?? 0) * 100)}%`;
     return make("div", { class: "card" },
@@ -85,9 +82,9 @@ export class Now {
 
   modeCard() {
     const { last, run } = this.feed;
-    const said = { act: "shares are changed", advise: "shares are advised, not changed", observe: "nothing is decided" }[run.mode] ?? "";
+    const does = { act: "shares are changed", advise: "shares are advised, not changed", observe: "nothing is decided" }[run.mode] ?? "";
     return make("div", { class: "card" }, make("h2", {}, "Mode"),
-      make("div", { class: "number" }, run.mode), make("p", { class: "note" }, `${said}; ${count(this.feed.changes().length)} changes so far`),
+      make("div", { class: "number" }, run.mode), make("p", { class: "note" }, `${does}; ${count(this.feed.changes().length)} changes so far`),
       make("p", { class: `note ${last.error ? "bad" : ""}` }, `${clock(last.time_s)}: ${last.error ? `failed in ${last.error}` : last.kind}`));
   }
 }
@@ -112,17 +109,10 @@ function smoothed(rounds, path) {
   });
 }
 
-// As the server judges it in /api/run and /metrics: over the last 300 s.
-function judged(paths, { statistic, bound_s }) {
-  const tuples = paths.reduce((sum, path) => sum + path.completed, 0);
-  if (!tuples) return { value: "–", part: null, text: "nothing has left the path" };
-  if (statistic === "mean") {
-    const mean = paths.reduce((sum, path) => sum + path.response_sum_s, 0) / tuples;
-    return { value: seconds(mean), part: mean / bound_s, text: `in the last ${JUDGED_S} s; required ${seconds(bound_s)}` };
-  }
-  const counted = paths.filter((path) => String(bound_s) in path.beyond);
-  const of = counted.reduce((sum, path) => sum + path.completed, 0);
-  const late = of ? counted.reduce((sum, path) => sum + path.beyond[String(bound_s)], 0) / of : null;
-  const allowed = 1 - Number(statistic.slice(1)) / 100;
-  return { value: late === null ? "–" : `${(late * 100).toFixed(1)} % late`, part: late === null ? null : late / allowed, text: `beyond ${seconds(bound_s)} in the last ${JUDGED_S} s; ${+(allowed * 100).toFixed(2)} % may be` };
+// What the server says of a requirement, in words.
+function said({ statistic, bound_s, window_s, response_s, late, used }) {
+  if (used === null) return { value: NOTHING, text: "nothing has left the path" };
+  if (statistic === "mean") return { value: seconds(response_s), text: `in the last ${window_s} s; required ${seconds(bound_s)}` };
+  const allowed = 100 - Number(statistic.slice(1));
+  return { value: `${(late * 100).toFixed(1)} % late`, text: `beyond ${seconds(bound_s)} in the last ${window_s} s; ${+allowed.toFixed(2)} % may be` };
 }
