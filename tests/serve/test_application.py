@@ -35,7 +35,7 @@ PATHS = [
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
     models = ModelProcess()
-    app, _ = application(runs.board(runs.simulated().rounds), models)
+    app, _ = application(runs.board(runs.simulated().rounds), models, Hosts("127.0.0.1"))
     with TestClient(app, base_url="http://127.0.0.1:8765", raise_server_exceptions=False) as found:
         yield found
     models.close()
@@ -146,6 +146,7 @@ def test_a_server_for_everybody_takes_addresses_but_no_foreign_names() -> None:
     assert everybody.allow("192.168.1.7:8765")
     assert everybody.allow("[fe80::1]:8765")
     assert not everybody.allow("evil.example")
+    assert Hosts("0.0.0.0", ("spark.example",)).allow("Spark.example:8765")  # noqa: S104 - as above
 
 
 def test_other_sites_may_not_have_it_computed(client: TestClient) -> None:
@@ -180,7 +181,7 @@ def test_somebody_elses_question_is_waited_for_and_then_refused() -> None:
         def ask(self, *_: object) -> dict[str, Any]:
             raise BusyError("another question is being answered; ask again in a moment")
 
-    app, _ = application(runs.board(runs.simulated().rounds), Busy())
+    app, _ = application(runs.board(runs.simulated().rounds), Busy(), Hosts("127.0.0.1"))
     found = TestClient(app, base_url="http://localhost").get("/api/workload")
     assert (found.status_code, found.headers["retry-after"]) == (503, "5")
 

@@ -148,7 +148,7 @@ def _watched(pipeline: Pipeline, options: LiveOptions, mode: Mode) -> Iterator[B
         pipeline, policy.name, mode.value, "spark", str(options.folder), started, getattr(policy, "interval_s", None)
     )
     board, page = Board(facts, wall_s=time.time), options.page
-    with serving(board, page.host, page.port, or_any=page.or_any) as address:
+    with serving(board, page.host, page.port, or_any=page.or_any, known_as=page.known_as) as address:
         typer.echo(f"Watch it: {address}", err=True)
         warn_if_open(page.host)
         yield board

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from mead.cli.inputs import PipelinePath, PolicyName, PolicyOption, read_pipeline_or_fail
-from mead.cli.serve import DEFAULT_HOST, DEFAULT_PORT, Host, PageOptions, Port
+from mead.cli.serve import DEFAULT_HOST, DEFAULT_PORT, Host, KnownAs, PageOptions, Port
 from mead.cli.terminal import AsJson, print_json
 
 
@@ -41,6 +41,7 @@ def run(
     ] = False,
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
+    known_as: KnownAs = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a pipeline on Spark and keep its response times within what is required.
@@ -60,7 +61,7 @@ def run(
     except ConfigError as error:
         ctx.fail(str(error))
     folder = folder or new_folder(file.pipeline.name)
-    watched = PageOptions(host, port) if serve else None
+    watched = PageOptions(host, port, known_as=tuple(known_as or ())) if serve else None
     report = run_file(
         ctx,
         file,

@@ -24,6 +24,13 @@ Host = Annotated[
 ]
 Port = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Where; 0 takes any that is free.")]
 
+KnownAs = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME", help="Another name by which others reach this machine; may be repeated.", show_default=False
+    ),
+]
+
 
 @dataclass(frozen=True)
 class PageOptions:
@@ -33,6 +40,7 @@ class PageOptions:
     port: int = DEFAULT_PORT
     or_any: bool = False
     """Take any free port if that one is taken."""
+    known_as: tuple[str, ...] = ()
 
 
 def serve(
@@ -55,6 +63,7 @@ def serve(
     ] = None,
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
+    known_as: KnownAs = None,
 ) -> None:
     """Look at a run in the browser: response times, pipeline, decisions, workload, and what-if.
 
@@ -81,7 +90,7 @@ def serve(
             past.follow()
             if arrivals is not None:
                 past.with_arrivals(arrivals)
-            with serving(past.board, host, port) as address:
+            with serving(past.board, host, port, known_as=known_as or ()) as address:
                 typer.echo(f"{past.board.facts.pipeline.name}: {address}  (Ctrl-C ends it)")
                 warn_if_open(host)
                 try:

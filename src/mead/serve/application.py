@@ -142,8 +142,8 @@ class Pages:
         return Question(rate_per_s, idc, 1.0, allocation)
 
 
-def application(board: Board, models: ModelProcess, bound: str = "127.0.0.1") -> tuple[ASGIApp, Pages]:
-    """The server of one board, bound to that address, and its routes."""
+def application(board: Board, models: ModelProcess, hosts: Hosts) -> tuple[ASGIApp, Pages]:
+    """The server of one board, for those hosts, and its routes."""
     pages = Pages(board, models)
     app = Starlette(
         routes=[
@@ -161,7 +161,7 @@ def application(board: Board, models: ModelProcess, bound: str = "127.0.0.1") ->
         ],
         exception_handlers={HTTPException: _told},
     )
-    return Guard(app, Hosts(bound)), pages
+    return Guard(app, hosts), pages
 
 
 class _Asgi:

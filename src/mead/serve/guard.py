@@ -46,6 +46,8 @@ class Hosts:
     """
 
     bound: str
+    also: tuple[str, ...] = ()
+    """Other names of this machine, as whoever runs it says."""
 
     def allow(self, header: str) -> bool:
         """Whether this ``Host`` is one of ours.
@@ -55,7 +57,7 @@ class Hosts:
         [True, True, True, False, False]
         """
         name = _without_port(header).lower()
-        if name in LOOPBACK_NAMES or (name and name == self.bound.lower()):
+        if name in LOOPBACK_NAMES or (name and name in {known.lower() for known in (self.bound, *self.also)}):
             return True
         return not is_loopback(self.bound) and (_is_address(name) or name == socket.gethostname().lower())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Thread
 
@@ -12,6 +12,7 @@ import uvicorn
 
 from mead.serve.application import application
 from mead.serve.board import Board
+from mead.serve.guard import Hosts
 from mead.serve.model_process import ModelProcess
 
 HOST, PORT = "127.0.0.1", 8765
@@ -27,14 +28,16 @@ class ServeError(Exception):
 
 
 @contextmanager
-def serving(board: Board, host: str = HOST, port: int = PORT, *, or_any: bool = False) -> Iterator[str]:
+def serving(
+    board: Board, host: str = HOST, port: int = PORT, *, or_any: bool = False, known_as: Sequence[str] = ()
+) -> Iterator[str]:
     """Serve a board for as long as this lasts, at the address that is yielded.
 
-    ``or_any``: take any free port if that one is taken.
+    ``or_any``: take any free port if that one is taken. ``known_as``: names under which others may ask.
     """
     listening = _listening(host, port, or_any=or_any)
     models = ModelProcess()
-    app, pages = application(board, models, host)
+    app, pages = application(board, models, Hosts(host, tuple(known_as)))
     config = uvicorn.Config(
         app,
         http="h11",
