@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from tests.serve import runs
@@ -100,6 +101,20 @@ def test_a_round_that_failed_or_saw_nothing_says_so() -> None:
     assert [frame.kind for frame in frames[1:]] == [Kind.BLIND, Kind.FAILED]
     assert frames[2].operators["parser"].rate_per_s is None
     assert all(kind.meaning for kind in Kind)
+
+
+def test_a_round_that_cannot_be_shown_does_not_stop_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    good = runs.simulated().rounds[0]
+    assert good.observation is not None
+    absurd = replace(good.observation.operators["parser"], arrived=cast(int, float("nan")))
+    readings = {**good.observation.operators, "parser": absurd}
+    bad = replace(good, observation=replace(good.observation, operators=readings))
+    board = runs.board([good, bad, bad, good])
+    assert [frame.number for frame in board.since(0)] == [1, 2]
+    assert board.lost == 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "the page lacks the round at 10.0 s: ValueError: cannot convert float NaN to integer"
+    ]
 
 
 def test_a_history_is_followed_while_it_is_written(tmp_path: Path) -> None:

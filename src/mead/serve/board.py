@@ -6,6 +6,7 @@ numbers and wakes whoever listens. Nobody who listens can slow it down.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from mead.monitor.run_record import KEPT_ROUNDS
 from mead.monitor.sketch import ResponseSketch
 from mead.serve.frame import Frame, Kind
 from mead.serve.framed import of_round
+
+log = logging.getLogger(__name__)
 
 Sums: TypeAlias = defaultdict[str, float]
 
@@ -86,6 +89,8 @@ class Board:
         self.finished = False
         self.last_round_at_s: float | None = None
         """Wall time of the last round."""
+        self.lost = 0
+        """Rounds that could not be shown."""
         self.totals = Totals()
         self.arrivals: FloatArray = frozen([])
         """The last IATs, oldest first; none where only a history is known."""
@@ -101,8 +106,16 @@ class Board:
         self._wake: list[Callable[[], None]] = []
 
     def add(self, this: Round, monitors: Mapping[str, PathMonitor] | None = None) -> None:
-        """A live round, and who knows single response times by path."""
-        self._monitors = monitors or {}
+        """A live round, and who knows single response times by path. What cannot be shown is left out, and reported."""
+        try:
+            self._add(this, monitors or {})
+        except Exception as error:  # noqa: BLE001 - nothing that happens here may stop the run
+            self.lost += 1
+            if self.lost == 1:
+                log.warning("the page lacks the round at %s s: %s: %s", this.time_s, type(error).__name__, error)
+
+    def _add(self, this: Round, monitors: Mapping[str, PathMonitor]) -> None:
+        self._monitors = monitors
         p95_s = {path: _recent(monitor).percentile_s(95) for path, monitor in self._monitors.items()}
         frame = of_round(this, self.totals.rounds + 1, self.facts.pipeline, self._in_force, self._advised, p95_s)
         self._in_force = this.in_force

@@ -131,7 +131,7 @@ def _samples(  # noqa: C901, PLR0911, PLR0912 - one line for every metric of the
         case Metric.DECISIONS:
             return [((kind.value,), totals.kinds[kind]) for kind in Kind]
         case Metric.PHASE:
-            return [((phase,), spent_s) for phase, spent_s in totals.phase_s.items()]
+            return [((phase,), spent_s) for phase, spent_s in list(totals.phase_s.items())]
         case Metric.INTERVAL:
             return [((), facts.interval_s if facts.interval_s is not None else _usual_interval_s(recent))]
         case Metric.LAST_ROUND:
