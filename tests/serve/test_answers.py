@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.serve import runs
 
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.models.map import MAP
-from mead.serve.answers import LEAST_FITTED, arrivals, dispersion_now, frontier, prediction, workload
+from mead.serve.answers import LEAST_FITTED, arrivals, frontier, prediction, workload
 from mead.serve.question import Question
 
 ONE = Pipeline("one", [Operator("a", 0.001, scv=1.0)], requirements=[Requirement("a", 0.01)])
@@ -98,12 +97,3 @@ def test_a_rate_that_doubles_is_a_drift() -> None:
 def test_too_few_arrivals_are_said_to_be_too_few() -> None:
     assert "too few" in workload(np.ones(LEAST_FITTED - 1))["note"]
     assert "too few" in workload(np.zeros(1000))["note"]
-
-
-def test_burstiness_now_is_read_from_arrivals_or_from_rounds() -> None:
-    frames = runs.board(runs.simulated("threshold").rounds).since(0)
-    observation = runs.simulated("threshold").rounds[-1].observation
-    assert observation is not None
-    assert 30 < dispersion_now(observation.iats_s, frames) < 300  # of arrivals with a limit of 100
-    assert dispersion_now(np.zeros(0), frames) > 10
-    assert dispersion_now(np.zeros(0), []) == 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod, sqrt
 from typing import Any
@@ -20,11 +19,9 @@ from mead.models.map import MAP
 from mead.models.network.solve import NetworkSolution
 from mead.models.queues.response import QueueSolution, Unstable
 from mead.models.scales import lags_of, spans_of
-from mead.models.statistics import idc as idc_of
 from mead.plan.forecast import enough, meets, remembered, response_s
 from mead.plan.search import Predictor, exact, heuristic
 from mead.plan.solved import Source, solved
-from mead.serve.frame import Frame
 from mead.serve.question import Question
 
 PERCENTS = (50.0, 95.0, 99.0)
@@ -121,20 +118,6 @@ def workload(iats_s: FloatArray) -> dict[str, Any]:
         "model": None if model is None else {"family": model.family, "states": model.map.states, "score": model.score},
         "drift": None if model is None else Drift.of(window, model.map.idc_limit).as_json(),
     }
-
-
-def dispersion_now(iats_s: FloatArray, frames: Sequence[Frame]) -> float:
-    """How bursty the arrivals are, roughly and at once: the index of dispersion of counts.
-
-    Of the arrivals themselves over the longest span that they tell about; otherwise of the arrivals of rounds.
-    """
-    last = iats_s[-FITTED_IATS:]
-    spans_s = spans_of(last.size, float(last.sum())) if last.size >= LEAST_FITTED else []
-    if spans_s:
-        return float(idc_of(last, spans_s).max())
-    source = next(iter(frames[0].operators)) if frames else ""
-    counts = np.array([frame.operators[source].arrived or 0 for frame in frames], dtype=float)
-    return float(counts.var() / counts.mean()) if counts.size > 1 and counts.any() else 1.0
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,12 @@ from mead.serve.exposition import exposition
 from mead.serve.guard import Guard, Hosts
 from mead.serve.judged import JUDGED_S, judged
 from mead.serve.model_process import BusyError, ModelProcess, TooSlowError
-from mead.serve.question import DISPERSIONS, RATES_PER_S, Question, QuestionError
+from mead.serve.present import present
+from mead.serve.question import Question, QuestionError
 
 STATIC = Path(__file__).parent / "static"
 MOST_ROUNDS = 3600
 MOST_DECISIONS = 1000
-RATE_S = 60.0
-"""The rate of now is that of the last minute."""
 
 
 class Pages:
@@ -49,10 +48,12 @@ class Pages:
         return JSONResponse(
             {
                 "pipeline": asdict(facts.pipeline) | {"paths": facts.pipeline.paths, "order": facts.pipeline.order},
-                **{
-                    key: getattr(facts, key)
-                    for key in ("policy", "mode", "engine", "workload", "started", "interval_s")
-                },
+                "policy": facts.policy,
+                "mode": facts.mode,
+                "engine": facts.engine,
+                "workload": facts.workload,
+                "started": facts.started,
+                "interval_s": facts.interval_s,
                 "finished": board.finished,
                 "rounds": board.totals.rounds,
                 "arrivals": int(board.arrivals.size),
@@ -88,7 +89,7 @@ class Pages:
     def now(self, request: Request) -> Response:
         """Where the sliders begin."""
         del request
-        question = self._now()
+        question = present(self.board)
         return JSONResponse(
             {
                 "rate_per_s": question.rate_per_s,
@@ -113,7 +114,7 @@ class Pages:
     async def _asked(self, request: Request, function: Callable[..., dict[str, Any]]) -> Response:
         pipeline = self.board.pipeline
         try:
-            question = Question.parsed(request.query_params.multi_items(), pipeline, self._now())
+            question = Question.parsed(request.query_params.multi_items(), pipeline, present(self.board))
         except QuestionError as error:
             raise HTTPException(400, str(error)) from error
         return await self._answered(function, pipeline, question)
@@ -126,20 +127,8 @@ class Pages:
             raise HTTPException(503, str(error), {"Retry-After": "5"}) from error
         except InvalidNetworkError as error:
             raise HTTPException(422, str(error)) from error
-
-    def _now(self) -> Question:
-        """Rate and burstiness as they are, the bounds that are required, and what is in force."""
-        pipeline, frames = self.board.facts.pipeline, self.board.recent(RATE_S)
-        rates = [frame.rate_per_s for frame in frames if frame.rate_per_s is not None]
-        rate_per_s = min(max(sum(rates) / len(rates) if rates else 1.0, RATES_PER_S[0]), RATES_PER_S[1])
-        idc = min(max(answers.dispersion_now(self.board.arrivals, self.board.recent(JUDGED_S)), 1.0), DISPERSIONS[1])
-        held = frames[-1].operators if frames else {}
-        allocation = pipeline.most
-        for operator in pipeline.operators:
-            seen = held.get(operator.name)
-            if seen is not None and seen.share in operator.shares and seen.replicas is not None:
-                allocation = allocation.with_(operator.name, type(operator.most)(seen.share, seen.replicas))
-        return Question(rate_per_s, idc, 1.0, allocation)
+        except Exception as error:  # the page says so, and goes on
+            raise HTTPException(500, f"the models failed ({type(error).__name__}: {error})") from error
 
 
 def application(board: Board, models: ModelProcess, hosts: Hosts) -> tuple[ASGIApp, Pages]:

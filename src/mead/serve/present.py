@@ -1,0 +1,60 @@
+"""The run as it is, as a question to the models: where the sliders of the page begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.pipeline import Pipeline
+from mead.models.arrays import FloatArray
+from mead.models.scales import spans_of
+from mead.models.statistics import idc
+from mead.serve.answers import FITTED_IATS, LEAST_FITTED
+from mead.serve.board import Board
+from mead.serve.frame import Frame
+from mead.serve.judged import JUDGED_S
+from mead.serve.question import DISPERSIONS, RATES_PER_S, Question
+
+RATE_S = 60.0
+"""The rate of now is that of the last minute."""
+
+
+def present(board: Board) -> Question:
+    """Rate and burstiness as they are, the bounds that are required, and what is in force."""
+    frames = board.recent(RATE_S)
+    rates = [frame.rate_per_s for frame in frames if frame.rate_per_s is not None]
+    return Question(
+        rate_per_s=_within(sum(rates) / len(rates) if rates else 1.0, RATES_PER_S),
+        idc=_within(dispersion(board.arrivals, board.recent(JUDGED_S)), DISPERSIONS),
+        bound_factor=1.0,
+        allocation=_in_force(board.facts.pipeline, frames),
+    )
+
+
+def dispersion(iats_s: FloatArray, frames: Sequence[Frame]) -> float:
+    """How bursty the arrivals are, roughly and at once: the index of dispersion of counts.
+
+    Of the arrivals themselves, the highest at any span that they tell about; otherwise of the counts of rounds.
+    """
+    last = iats_s[-FITTED_IATS:]
+    spans_s = spans_of(last.size, float(last.sum())) if last.size >= LEAST_FITTED else []
+    if spans_s:
+        return float(idc(last, spans_s).max())
+    source = next(iter(frames[0].operators)) if frames else ""
+    counts = np.array([frame.operators[source].arrived or 0 for frame in frames], dtype=float)
+    return float(counts.var() / counts.mean()) if counts.size > 1 and counts.any() else 1.0
+
+
+def _within(value: float, bounds: tuple[float, float]) -> float:
+    return min(max(value, bounds[0]), bounds[1])
+
+
+def _in_force(pipeline: Pipeline, frames: Sequence[Frame]) -> Allocation:
+    """What every operator has; all that it may have where that is not known, or is none of its levels."""
+    allocation = pipeline.most
+    for name, held in frames[-1].operators.items() if frames else ():
+        if held.share in pipeline.operator(name).shares and held.replicas is not None:
+            allocation = allocation.with_(name, Resources(held.share, held.replicas))
+    return allocation

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.serve import runs
+
+from mead.serve.present import dispersion, present
+
+
+def test_sliders_begin_where_the_run_is() -> None:
+    board = runs.board(runs.simulated("threshold").rounds)
+    last, now = board.last, present(board)
+    assert last is not None
+    assert {name: held.share for name, held in now.allocation.items()} == {
+        name: operator.share for name, operator in last.operators.items()
+    }
+    rates = [frame.rate_per_s for frame in board.recent(60.0) if frame.rate_per_s is not None]
+    assert now.rate_per_s == pytest.approx(np.mean(rates))
+    assert now.required(runs.PIPELINE) == runs.PIPELINE
+
+
+def test_without_rounds_they_begin_at_what_may_be_had() -> None:
+    now = present(runs.board([]))
+    assert now.allocation == runs.PIPELINE.most
+    assert (now.rate_per_s, now.idc) == (1.0, 1.0)
+
+
+def test_burstiness_now_is_read_from_arrivals_or_from_rounds() -> None:
+    frames = runs.board(runs.simulated("threshold").rounds).since(0)
+    observation = runs.simulated("threshold").rounds[-1].observation
+    assert observation is not None
+    assert 30 < dispersion(observation.iats_s, frames) < 300  # of arrivals with a limit of 100
+    assert dispersion(np.zeros(0), frames) > 10
+    assert dispersion(np.zeros(0), []) == 1.0
