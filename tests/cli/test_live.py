@@ -78,6 +78,7 @@ def test_the_demo_scales_a_pipeline_and_leaves_a_report(tmp_path: Path) -> None:
     before = left_behind()
     done = program.started("demo", "--duration", "15", "--folder", tmp_path / "demo", "--json")
     assert done.returncode == 0, done.stderr
+    assert b"Watch it: http://127.0.0.1:" in done.stderr
     answer = json.loads(done.stdout)
     assert answer["pipeline"] == "log-analysis"
     assert answer["mode"] == "act"
