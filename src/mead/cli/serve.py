@@ -73,11 +73,12 @@ def serve(
     Example: `mead serve runs/demo-20260101-120000`
     """
     import time
+    from threading import Event
 
     from mead.knowledge.history.file import History
     from mead.knowledge.history.schema import HistoryError
     from mead.serve.past import PastBoard, history_file
-    from mead.serve.server import ServeError, keep_following, serving
+    from mead.serve.server import ServeError, serving
 
     file = history_file(run_or_history)
     arrivals = _arrivals(ctx, trace, file)
@@ -94,8 +95,10 @@ def serve(
                 typer.echo(f"{past.board.facts.pipeline.name}: {address}  (Ctrl-C ends it)")
                 warn_if_open(host)
                 try:
-                    keep_following(past.follow, FOLLOWED_S, until=lambda: past.board.finished)
-                    keep_following(lambda: None, FOLLOWED_S, until=lambda: False)
+                    while not past.board.finished:
+                        time.sleep(FOLLOWED_S)
+                        past.follow()
+                    Event().wait()  # it is over, and can be looked at
                 except KeyboardInterrupt:
                     typer.echo("")
     except (HistoryError, ServeError) as error:

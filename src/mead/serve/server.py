@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import socket
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Thread
 
@@ -62,13 +61,6 @@ def serving(
         models.close()
         thread.join(CLOSING_S)
         listening.close()
-
-
-def keep_following(follow: Callable[[], None], every_s: float, until: Callable[[], bool]) -> None:
-    """Call it every so often, until it is over."""
-    while not until():
-        time.sleep(every_s)
-        follow()
 
 
 def _listening(host: str, port: int, *, or_any: bool) -> socket.socket:
