@@ -110,6 +110,15 @@ def test_more_clients_than_there_is_room_for_are_asked_to_come_later(monkeypatch
         assert all(stream.status == 200 for stream in looking)
 
 
+def test_those_who_look_hear_of_the_end() -> None:
+    board = runs.board(runs.simulated().rounds)
+    with serving(board) as address:
+        stream = connected(address)
+        numbers(stream, len(runs.simulated().rounds))
+        board.finish()
+    assert [kind for kind, _ in read(stream)] == ["finished"]
+
+
 def test_the_server_ends_while_clients_look() -> None:
     board = runs.board(runs.simulated().rounds)
     with serving(board, port=0) as address:

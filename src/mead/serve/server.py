@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Thread
@@ -11,15 +12,15 @@ import uvicorn
 
 from mead.serve.application import application
 from mead.serve.board import Board
+from mead.serve.events import Events
 from mead.serve.guard import Hosts
 from mead.serve.model_process import ModelProcess
 
-HOST, PORT = "127.0.0.1", 8765
 MOST_CONNECTIONS = 64
 MOST_UNREAD = 256 * 1024
 """Bytes that the system keeps for a client that does not read; by itself it would take some megabytes."""
 
-CLOSING_S = 5.0
+GOODBYE_S, CLOSING_S = 1.0, 5.0
 
 
 class ServeError(Exception):
@@ -28,11 +29,11 @@ class ServeError(Exception):
 
 @contextmanager
 def serving(
-    board: Board, host: str = HOST, port: int = PORT, *, or_any: bool = False, known_as: Sequence[str] = ()
+    board: Board, host: str = "127.0.0.1", port: int = 0, *, or_any: bool = False, known_as: Sequence[str] = ()
 ) -> Iterator[str]:
     """Serve a board for as long as this lasts, at the address that is yielded.
 
-    ``or_any``: take any free port if that one is taken. ``known_as``: names under which others may ask.
+    Port 0 is any that is free; ``or_any`` takes that if the port is taken. ``known_as``: names by which others may ask.
     """
     listening = _listening(host, port, or_any=or_any)
     models = ModelProcess()
@@ -56,11 +57,20 @@ def serving(
     try:
         yield _address(host, listening)
     finally:
+        if board.finished:
+            _wait_for(pages.events)
         pages.events.closing = True
         server.should_exit = True
         models.close()
         thread.join(CLOSING_S)
         listening.close()
+
+
+def _wait_for(events: Events) -> None:
+    """Let those who look hear of the end: a browser that only loses its connection would try again."""
+    deadline_s = time.monotonic() + GOODBYE_S
+    while events.clients and time.monotonic() < deadline_s:
+        time.sleep(GOODBYE_S / 20)
 
 
 def _listening(host: str, port: int, *, or_any: bool) -> socket.socket:
