@@ -33,7 +33,7 @@ export class WhatIf {
     }
     const { pipeline, requirements } = this.feed.run;
     this.sliders = [
-      scale("rate_per_s", "Arrival rate", this.now.rate_per_s, this.now.rate_per_s / 10, this.now.rate_per_s * 10, (v) => `${count(v, v < 10 ? 2 : 0)} /s`),
+      scale("rate_per_s", "Arrival rate", this.now.rate_per_s, Math.max(0.01, this.now.rate_per_s / 10), Math.min(1e6, this.now.rate_per_s * 10), (v) => `${count(v, v < 10 ? 2 : 0)} /s`),
       scale("idc", "Burstiness (index of dispersion)", Math.max(1, this.now.idc), 1, 5000, (v) => (v < 1.05 ? "1, Poisson" : count(v, v < 10 ? 1 : 0))),
       ...(requirements.length ? [scale("bound_factor", "Requirement", 1, 0.1, 10, (v) => requirements.map((r) => `${r.statistic} ≤ ${seconds(r.bound_s * v)}`).join(", "))] : []),
       ...pipeline.operators.flatMap((o) => [
@@ -85,13 +85,11 @@ export class WhatIf {
   }
 
   tellFrontier({ points, search }, predicted) {
-    const asked = predicted.requirements[0];
-    const rows = points.map((point) => [point.bounds_s[0], point.met ? point.cores : null, point.met ? null : point.cores, null]);
-    if (asked && rows.length) rows.push([asked.bound_s * 1.0001, null, null, predicted.cores]);
-    rows.sort((a, b) => a[0] - b[0]);
-    // The point that was asked for lies between others: their lines go on through it.
-    const filled = (i) => rows.map((row) => (row[3] !== null && i < 3 ? rows.find((other) => other !== row && Math.abs(other[0] / row[0] - 1) < 0.001)?.[i] ?? null : row[i]));
-    this.frontier.show([rows.map((row) => row[0]), filled(1), filled(2), filled(3)]);
+    this.frontier.show([
+      points.map((point) => point.bounds_s[0]),
+      points.map((point) => (point.met ? point.cores : null)),
+      points.map((point) => (point.met ? null : point.cores)),
+      points.map((point) => (point.factor === 1 ? predicted.cores : null))]);
     const best = points.find((point) => point.factor === 1);
     this.note ??= this.frontier.element.appendChild(make("p", { class: "note", id: "what-if-cheapest" }));
     this.note.textContent = best ? `${best.met ? "The cheapest that meets the requirement" : "No allocation meets it; closest"}: ${Object.entries(best.allocation).map(([name, g]) => `${name} ${given(g.share, g.replicas)}`).join(", ")} (${cores(best.cores)} cores, ${search} search).` : "Nothing is required of this pipeline.";
