@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Thread, current_thread
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 from tests.spark.log_writer import commit
 
+from mead.spark import log as log_module
 from mead.spark.inputs import ForeignInput, Input, LogInput, TraceInput, check_stamped, offset_sum
 from mead.spark.log import StreamLog
 from mead.spark.operators import OperatorError
@@ -69,6 +71,30 @@ def test_of_a_log_has_arrived_what_was_committed(tmp_path: Path) -> None:
     commit(log, 0, [written])
     assert source.arrived(None) == 3
     assert source.completed(Done(0, {"rows": 2})) == 2
+
+
+def test_a_query_that_starts_again_while_rows_are_counted_does_not_disturb_the_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, source = StreamLog(tmp_path / "log"), LogInput(tmp_path / "log", "counter", "number bigint")
+    rows = pa.record_batch([pa.array([1, 2, 3])], schema=SCHEMA)
+    for batch in range(3):
+        commit(writer, batch, [writer.write([rows], SCHEMA)])
+    content, controller = log_module._content, current_thread()
+
+    def interrupted(line: bytes) -> Any:
+        """Between two lines of the index."""
+        if current_thread() is controller:
+            watcher = Thread(target=source.register)
+            watcher.start()
+            watcher.join()
+        return content(line)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(log_module, "_content", interrupted)
+        assert source.arrived(None) == 9
+    commit(writer, 3, [writer.write([rows], SCHEMA)])
+    assert source.arrived(None) == 12
 
 
 @pytest.mark.usefixtures("spark")

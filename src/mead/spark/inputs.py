@@ -132,8 +132,11 @@ class LogInput(Input):
         return {"path": str(self.folder), "schema": columns, "consumer": self.consumer, "tasks": str(tasks)}
 
     def register(self) -> None:
-        """Keep rows for this consumer from now on."""
-        self._log.register(self.consumer)
+        """Keep rows for this consumer from now on.
+
+        What has been read of the index is left alone: a query is started again while the controller counts elsewhere.
+        """
+        StreamLog(self.folder).register(self.consumer)
 
     @property
     def columns(self) -> dict[str, str]:
