@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,3 +107,20 @@ def test_arrivals_known_at_some_ranks_only_are_all_counted_about_where_they_were
     exact = np.cumsum(exact_counts(stamps_us, int(stamps_us[0]), int(stamps_us[-1]) + 2 * BIN_US))
     assert np.abs(np.cumsum(arrivals.counts) - exact).max() <= stamps_us.size / 16 + 2
     assert arrivals.iats_s.size == 0
+
+
+@pytest.mark.parametrize("first_us", [-1000, START_US - 30 * 86_400_000_000])
+@pytest.mark.parametrize("before", [[], [np.array([START_US - BIN_US])]], ids=["first", "later"])
+def test_a_stamp_long_past_among_stamps_at_some_ranks_takes_no_memory(first_us: int, before: list[IntArray]) -> None:
+    arrivals = fed(before)
+    last_us = START_US + 160 * BIN_US - 1
+    at_ranks_us = np.concatenate([[first_us], np.linspace(START_US, last_us, 16)])
+    tracemalloc.start()
+    try:
+        arrivals.add_spread(at_ranks_us, 16_000)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 5_000_000
+    arrivals.known_until(last_us + BIN_US)
+    assert arrivals.counts[-150:].sum() == pytest.approx(15_000 * 150 / 160, rel=0.01)

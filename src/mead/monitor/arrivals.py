@@ -57,11 +57,9 @@ class Arrivals:
         """Arrivals of which only stamps at some ranks are known: they are counted, but bring no inter-arrival times."""
         if self._first_us is None:
             self._first_us = int(at_ranks_us[0])
-        bins = np.arange(
-            (at_ranks_us[0] - self._first_us) // BIN_US,
-            (at_ranks_us[-1] - self._first_us) // BIN_US + 1,
-            dtype=np.int64,
-        )
+        first, last = (int((at_us - self._first_us) // BIN_US) for at_us in (at_ranks_us[0], at_ranks_us[-1]))
+        # What is older than all that is kept goes into the first bin: one stamp of 1970 would make millions of them.
+        bins = np.arange(max(first, last - self._bins.size), last + 1)
         starts_us = self._first_us + BIN_US * bins
         below = np.interp(starts_us[1:], at_ranks_us, np.linspace(0.0, 1.0, at_ranks_us.size))
         self._count(starts_us, rows * np.diff(below, prepend=0.0, append=1.0))
