@@ -10,6 +10,7 @@ from math import floor, inf
 from typing import Any, Protocol
 
 from mead.clock import Clock
+from mead.execute.negotiator import NotGranted
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
@@ -135,6 +136,8 @@ class ControlLoop:
             self.allocation, self.settled = allocation, True
         except Exception as error:  # noqa: BLE001 - see round
             self.settled = False
+            if isinstance(error, NotGranted):
+                self.allocation = error.in_force
             self._failed(this, error)
 
     def _failed(self, this: Round, error: Exception) -> None:

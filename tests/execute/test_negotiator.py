@@ -10,7 +10,9 @@ from mead.config.policies import DRSOptions
 from mead.execute.negotiator import NegotiatedEngine, NotGranted, Pool, within
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.plan import Plan
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop
 from mead.models.network.graph import Edge
@@ -27,6 +29,22 @@ CHAIN = Pipeline(
 
 def held(**replicas: int) -> Allocation:
     return Allocation.of({name: Resources(1.0, k) for name, k in replicas.items()})
+
+
+class Greedy:
+    """Asks for eight processors in its first round, and knows no plan in later ones."""
+
+    name, interval_s = "greedy", 1.0
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Allocation:
+        del knowledge
+        if observation.time_s > self.interval_s:
+            raise ValueError("no plan")
+        return held(first=4, second=4)
+
+    def plan(self, observation: Observation, analysis: Allocation, knowledge: Knowledge) -> Plan:
+        del observation, knowledge
+        return Plan(analysis, analysis, "greed")
 
 
 def run(pool: Pool, rate_per_s: float, duration_s: float = 300.0) -> tuple[Simulation, list[Round]]:
@@ -61,6 +79,28 @@ def test_a_pool_that_grants_less_is_used_up_and_asked_again() -> None:
     refused = [this.error for this in rounds if this.error]
     assert len(refused) >= 2
     assert all("processors were asked for and 9 are there" in error for error in refused)
+    for this in rounds:
+        if this.error:
+            assert this.in_force is not None
+            assert f"in force is {this.in_force}" in this.error
+
+
+def test_a_round_that_keeps_what_there_is_takes_nothing_back_that_was_granted() -> None:
+    start, pool = held(first=2, second=2), Pool(capacity=5, held=4)
+    simulation = Simulation(
+        CHAIN, Poisson(rate_per_s=1.0, count=10).generate(np.random.default_rng(1)), 1, allocation=start
+    )
+    loop = ControlLoop(NegotiatedEngine(simulation, pool, start), Greedy(), Knowledge(CHAIN), VirtualClock())
+    loop.allocation, loop.settled = start, True
+    loop.clock.wait_until(1.0)
+    refused = loop.round()
+    assert "8 processors were asked for and 5 are there" in refused.error
+    assert refused.in_force == held(first=2, second=3)
+    loop.clock.wait_until(2.0)
+    failed = loop.round()
+    assert "no plan" in failed.error
+    assert failed.in_force == simulation.in_force == held(first=2, second=3)
+    assert pool.held == 5
 
 
 def test_processors_that_come_late_are_used() -> None:

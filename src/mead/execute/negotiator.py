@@ -64,6 +64,10 @@ class Pool:
 class NotGranted(RuntimeError):  # noqa: N818 - nothing went wrong: somebody said no
     """Fewer processors were granted than asked for. What was granted is in force."""
 
+    def __init__(self, wanted: int, held: int, in_force: Allocation) -> None:
+        super().__init__(f"{wanted} processors were asked for and {held} are there; in force is {in_force}")
+        self.in_force = in_force
+
 
 class Engine(Protocol):
     """What the control loop controls."""
@@ -97,7 +101,7 @@ class NegotiatedEngine:
         if wanted < held:
             self.negotiator.release(held - wanted)
         if granted != allocation:
-            raise NotGranted(f"{wanted} processors were asked for and {held} are there; in force is {granted}")
+            raise NotGranted(wanted, held, granted)
 
 
 def within(allocation: Allocation, now: Allocation, processors: int) -> Allocation:
