@@ -101,3 +101,46 @@ def test_limits_of_operators_are_kept() -> None:
 
 def test_without_a_response_time_nothing_is_decided() -> None:
     assert decide(GOAL, video(12.0, (4, 6, 1), None)).reason == "no_response"
+
+
+def test_an_overload_beyond_the_pool_gets_the_whole_pool() -> None:
+    network = OpenNetwork(9.0, (Station(9.0, 2.0), Station(9.0, 90.0)))  # loads of 4.5 and 0.1
+    limits = Limits((1, 1), (4, 4))
+    now = Situation(network, (1, 1), 30.0, 1000.0, limits)
+    decision = decide(GOAL, now)
+    assert (decision.action, decision.reason) == ("scale_out", "shortage")
+    assert decision.placement.processors == (4, 4)
+    assert "5 processors are needed" in decision.detail
+    assert "(4:4) is all that may be used" in decision.detail
+    pooled = decide(replace(GOAL, k_max=5), now)
+    assert (pooled.action, pooled.placement.processors) == ("scale_out", (4, 1))  # each to who has most to do
+    assert decide(GOAL, replace(now, processors=(4, 4))).reason == "insufficient"
+    assert decide(replace(GOAL, k_max=2), now).reason == "insufficient"
+
+
+def test_k_max_too_few_are_used_all_if_they_are_more_than_now() -> None:
+    decision = decide(Goal(k_max=6), video(13.0, (2, 2, 1), None))
+    assert (decision.action, decision.placement.processors) == ("scale_out", (2, 3, 1))
+    assert decision.placement.sojourn_s == inf
+
+
+def test_a_backlog_that_makes_the_calibrated_target_unreachable_still_gets_more() -> None:
+    goal = replace(GOAL, calibrated=True)
+    limits = Limits((1, 1, 1), (8, 8, 2))
+    backlog = video(12.0, (4, 6, 1), measured_s=60.0, limits=limits)
+    decision = decide(goal, backlog)  # T_max itself is kept by what there is: one more
+    assert (decision.action, decision.reason, decision.placement.total) == ("scale_out", "shortage", 12)
+    assert "without the ratio" in decision.detail
+    lean = video(12.0, (3, 4, 1), measured_s=60.0, limits=limits)
+    assert decide(goal, lean).placement == decide(GOAL, lean).placement  # what T_max needs
+    full = decide(goal, video(12.0, (8, 8, 2), measured_s=60.0, limits=limits))
+    assert (full.action, full.reason) == ("none", "lower_bound")
+    assert decide(replace(goal, k_max=11), backlog).action == "none"
+    hopeless = decide(replace(goal, t_max_s=0.5), backlog)  # with and without the ratio
+    assert (hopeless.action, hopeless.reason) == ("none", "lower_bound")
+
+
+def test_an_overload_is_seen_before_anything_has_left() -> None:
+    decision = decide(GOAL, video(18.0, (4, 6, 1), None))
+    assert (decision.action, decision.reason) == ("scale_out", "shortage")
+    assert "nothing has left a path yet" in decision.detail

@@ -7,7 +7,10 @@ It leaves open what happens if model and measurement contradict each other; the 
 - a shortage that the model does not see leads to a better placement of what there is, or to nothing;
 - processors are only taken away down to what the model needs for ``t_max_s``;
 - an operator that cannot keep up is a shortage, even before the response time shows it;
-- a target that cannot be met changes nothing, unless some queue grows without end. Then all processors are used.
+- a target that only the calibration puts out of reach is searched for without it, with one processor more at least:
+  after a backlog the measured time says how long tuples have waited, not how long they would;
+- a target that cannot be met changes nothing, unless some queue grows without end. Then all processors are used, even
+  if they are too few.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from mead.plan.drs_search import (
     Placement,
     TmaxUnreachable,
     assign_processors,
+    assign_too_few,
     min_processors,
 )
 
@@ -95,27 +99,32 @@ def _most_of(k_max: int | None, now: Situation) -> Decision:
     try:
         best = assign_processors(now.network, k_max, now.limits)
     except InsufficientProcessors as refusal:
-        return _none(now, "insufficient", str(refusal))
+        return _all_of(k_max, now, "AssignProcessors", f"K_max {k_max}; {refusal}")
     kind: Action = "scale_out" if best.total > now.total else "scale_in" if best.total < now.total else "rebalance"
     return _move(now, kind, best, "AssignProcessors", f"K_max {k_max}")
 
 
 def _fewest(goal: Goal, t_max_s: float, now: Situation) -> Decision:
     """Problem 8: cases (i) to (iii)."""
-    if now.measured_s is None:
-        return _none(now, "no_response", "nothing has left a path yet")
     model_s = now.network.sojourn_s(now.processors)
-    ratio = max(1.0, now.measured_s / model_s) if goal.calibrated and model_s > 0 else 1.0
-    shown = f"measured {now.measured_s:.4g} s, model {model_s:.4g} s, T_max {t_max_s:g} s, T_min {goal.t_min_s:g} s"
+    if now.measured_s is None and isfinite(model_s):
+        return _none(now, "no_response", "nothing has left a path yet")
+    measured_s = inf if now.measured_s is None else now.measured_s
+    ratio = max(1.0, measured_s / model_s) if goal.calibrated and 0 < model_s < inf else 1.0
+    seen = "nothing has left a path yet" if now.measured_s is None else f"measured {measured_s:.4g} s"
+    shown = f"{seen}, model {model_s:.4g} s, T_max {t_max_s:g} s, T_min {goal.t_min_s:g} s"
     shown += f", ratio {ratio:.3g}" if goal.calibrated else ""
-    short, ample = now.measured_s > t_max_s or not isfinite(model_s), now.measured_s < goal.t_min_s
+    short, ample = measured_s > t_max_s or not isfinite(model_s), measured_s < goal.t_min_s
     if not (short or ample):
         return _rebalance(now, "optimal", f"within bounds: {shown}")
     case = "shortage" if short else "over-provision"
     try:
         need = min_processors(now.network, t_max_s / ratio, goal.k_max, now.limits)
     except (TmaxUnreachable, InsufficientProcessors) as refusal:
-        return _out_of_reach(goal, now, refusal, f"{case}: {shown}; {refusal}")
+        detail = f"{case}: {shown}; {refusal}"
+        backlogged = short and ratio > 1.0
+        more = _uncalibrated(goal, t_max_s, now, detail) if backlogged else None
+        return more or _out_of_reach(goal, now, refusal, detail)
     if short and need.total > now.total:
         return _move(now, "scale_out", need, "shortage", shown)
     if ample and need.total < now.total:
@@ -132,19 +141,48 @@ def _rebalance(now: Situation, otherwise: str, detail: str) -> Decision:
     return _move(now, "rebalance", best, "badly placed", detail, otherwise)
 
 
+def _uncalibrated(goal: Goal, t_max_s: float, now: Situation, detail: str) -> Decision | None:
+    """A shortage whose calibrated target is out of reach: what ``t_max_s`` itself needs, and one more at least.
+
+    None if that is out of reach as well, or there are no more.
+    """
+    try:
+        need = min_processors(now.network, t_max_s, goal.k_max, now.limits)
+    except (TmaxUnreachable, InsufficientProcessors):
+        return None
+    if need.total <= now.total < _pool(goal, now):
+        need = assign_processors(now.network, now.total + 1, now.limits)
+    if need.total <= now.total:
+        return None
+    return _move(now, "scale_out", need, "shortage", f"{detail}; without the ratio {t_max_s:g} s is within reach")
+
+
 def _out_of_reach(
     goal: Goal, now: Situation, refusal: TmaxUnreachable | InsufficientProcessors, detail: str
 ) -> Decision:
     """Nothing brings the target. If some queue grows without end, use what there is, as far as it is known."""
     if isfinite(now.network.sojourn_s(now.processors)):
         return _none(now, getattr(refusal, "reason", "insufficient"), detail)
-    pool = sum(now.limits.most) if now.limits else None
-    k_max = min((k for k in (goal.k_max, pool) if k is not None), default=now.total)
+    k_max = _pool(goal, now)
     try:
         best = assign_processors(now.network, k_max, now.limits)
     except InsufficientProcessors as too_few:
-        return _none(now, "insufficient", f"{detail}; {too_few}")
+        return _all_of(k_max, now, "shortage", f"{detail}; {too_few}")
     return _move(now, "scale_out", best, "shortage", detail)
+
+
+def _all_of(k_max: int, now: Situation, case: str, detail: str) -> Decision:
+    """Too few to keep up: use them all nevertheless, if that is more than now."""
+    best = assign_too_few(now.network, k_max, now.limits)
+    if not now.total < best.total <= k_max:
+        return _none(now, "insufficient", detail)
+    return Decision("scale_out", best, case, f"{detail}; {best} is all that may be used")
+
+
+def _pool(goal: Goal, now: Situation) -> int:
+    """The most processors that may be used; where nobody says, those in use."""
+    pool = sum(now.limits.most) if now.limits else None
+    return min((k for k in (goal.k_max, pool) if k is not None), default=now.total)
 
 
 def _move(

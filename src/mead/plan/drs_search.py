@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heapify, heapreplace
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -110,6 +112,30 @@ def min_processors(
             reason, f"{best.total} processors bring {best.sojourn_s:.6g} s, and not the target of {t_max_s:.6g} s"
         )
     return best
+
+
+def assign_too_few(network: OpenNetwork, k_max: int, limits: Limits | None = None) -> Placement:
+    """``k_max`` processors where some queue grows without end: each goes to who has most to do per processor.
+
+    The paper has no such case. Queues grow the slower the more is served, so none is left idle for want of a solution.
+
+    >>> from mead.plan.drs_model import Station
+    >>> network = OpenNetwork(9.0, (Station(9.0, 2.0), Station(9.0, 10.0)))
+    >>> print(assign_too_few(network, k_max=4))
+    (3:1)
+    """
+    processors = [1] * len(network.stations) if limits is None else list(limits.least)
+    most = [UNLIMITED] * len(processors) if limits is None else limits.most
+    loads = [station.load for station in network.stations]
+    heap = [(-loads[i] / k if k < most[i] else inf, i) for i, k in enumerate(processors)]
+    heapify(heap)
+    for _ in range(k_max - sum(processors)):
+        pressure, i = heap[0]
+        if pressure == inf:  # every operator has all that it may have
+            break
+        processors[i] += 1
+        heapreplace(heap, (-loads[i] / processors[i] if processors[i] < most[i] else inf, i))
+    return Placement(tuple(processors), network.sojourn_s(processors))
 
 
 def _start(network: OpenNetwork, limits: Limits | None) -> tuple[int, ...]:
