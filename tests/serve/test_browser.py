@@ -237,13 +237,18 @@ def test_no_view_is_wider_than_the_screen(width: int, dark: bool) -> None:  # no
         assert complaints(driver) == []
 
 
-@pytest.mark.skipif(not PICTURES, reason="pictures are taken by `make pictures`")
 @pytest.mark.parametrize(
     ("look", "width", "dark", "views"),
     [("light", 1180, False, VIEWS), ("dark", 1180, True, ("now",)), ("phone", 390, False, ("now",))],
 )
-def test_pictures_are_taken(look: str, width: int, dark: bool, views: tuple[str, ...]) -> None:  # noqa: FBT001
-    folder = Path(str(PICTURES))
+def test_pictures_are_taken(  # `make pictures` keeps them
+    look: str,
+    width: int,
+    dark: bool,  # noqa: FBT001 - a parameter of the test
+    views: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    folder = Path(PICTURES or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
     board = _demo_in_virtual_time()
     with serving(board, port=0) as address, browser(width, 800, dark=dark) as driver:
@@ -257,7 +262,7 @@ def test_pictures_are_taken(look: str, width: int, dark: bool, views: tuple[str,
             height = min(1400, page.run("return document.documentElement.scrollHeight"))
             _sized(driver, width, height)
             time.sleep(0.5)  # until it is painted at that height
-            driver.save_screenshot(str(folder / f"{view}-{look}.png"))
+            assert driver.save_screenshot(str(folder / f"{view}-{look}.png"))
 
 
 def _sized(driver: Chrome, width: int, height: int) -> None:
