@@ -79,7 +79,7 @@ class LiveResult:
     """As learned."""
     overheads_s: Mapping[str, float]
     first: int
-    """Arrivals of the source that came before: of the warm-up, or of a run that went on."""
+    """Arrivals of the source that came before: of the warm-up, of a run that went on, or of an old stream."""
     tuples: int
     """That arrived at the source."""
     restarts: Sequence[str]
@@ -127,7 +127,6 @@ def run_live(
         loop = ControlLoop(engine_of_loop, policy, knowledge, clock, mode=mode, record=made.put, cpu_s=time.thread_time)
         record = RunRecord(loop.allocation)
         source_state = engine.states[knowledge.pipeline.order[0]]
-        before = source_state.arrived
         watch = _Watch(loop, clock, running, duration_s, _take(made, record, lambda this: on_round(this, engine)))
         interrupted = False
         try:
@@ -136,10 +135,10 @@ def run_live(
             interrupted = True
             on_wait("interrupted: ending in good order")
         ended_s = min(clock.now_s(), duration_s)
+        cpu, used = engine.cpu, {name: engine.used(name) for name in engine.states}  # a last round may take its time
         watch.end()
         engine.observe(clock.now_s())  # what has come since the last round counts too
-        cpu, used = engine.cpu, {name: engine.used(name) for name in engine.states}
-        tuples = source_state.arrived - before
+        tuples = source_state.arrived - source_state.before
         on_wait("letting what has arrived go through")
         drained = running.drain(DRAIN_LIMIT_S)
         engine.observe(clock.now_s())
@@ -163,7 +162,7 @@ def run_live(
             used=used,
             demands_s={name: one.demand_s for name, one in loop.demands.items()},
             overheads_s={name: one.overhead_s for name, one in loop.overheads.items()},
-            first=before,
+            first=source_state.before,
             tuples=tuples,
             restarts=tuple(running.restarts),
             drained=drained,

@@ -34,6 +34,8 @@ class OperatorState:
     """What is known of one operator."""
 
     last: Done | None = None
+    before: int = 0
+    """Arrivals before anybody looked: in the warm-up, by a run that this one continues, or of a stream that is old."""
     arrived: int = 0
     completed: int = 0
     usage: CpuUsage = NO_USAGE
@@ -41,6 +43,11 @@ class OperatorState:
     """When it last completed something, or had nothing to complete."""
     new: list[tuple[Progress, int]] = field(default_factory=list)
     """Micro-batches since the last observation, and how many tuples each had."""
+
+    def begins_at(self, before: int) -> None:
+        """Its stream had so many tuples when it was first read; an old stream of a broker does not begin at 0."""
+        self.before += max(before - self.arrived, 0)
+        self.arrived = max(before, self.arrived)
 
 
 @dataclass
@@ -71,10 +78,9 @@ class SparkEngine:
         self._started = {name: self._usage(name) for name in self.states}
         for name, state in self.states.items():
             state.usage = self._started[name]
-            # What was completed before anybody looked: in the warm-up, or by a run that this one continues.
             if (last := running.queries[name].last) is not None:
                 state.last, state.completed = last, running.inputs[name].completed(last)
-                state.arrived = state.completed
+                state.begins_at(state.completed)
         self._java = java_pid(running.spark.sparkContext)
         self._cpu_start = self._cpu_now()
 
@@ -85,8 +91,7 @@ class SparkEngine:
         """
         for name, resources in allocation.items():
             self.running.shares.set_share(name, resources.cores)
-            if resources.replicas != self.allocation[name].replicas:
-                self.running.order_tasks(name, resources.replicas)
+            self.running.order_tasks(name, resources.replicas)  # the last order may have failed half-way
         self.allocation, self._tasks = allocation, sum(resources.replicas for resources in allocation.values())
         self.executors.follow(self._tasks)
 
@@ -136,8 +141,10 @@ class SparkEngine:
             except (KeyError, TypeError, ValueError):
                 fault = f"{progress.query} reports offsets that make no sense"
                 continue
-            state.last, state.heard_s = progress.done, time_s
             stamps = self.running.stamps(progress)
+            if state.last is None:
+                state.begins_at(state.completed - stamps.rows)
+            state.last, state.heard_s = progress.done, time_s
             state.new.append((progress, stamps.rows))
             if not stamps.rows:
                 continue
