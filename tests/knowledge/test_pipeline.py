@@ -129,3 +129,11 @@ def test_other_demands_give_the_same_as_a_pipeline_described_so() -> None:
 def test_a_demand_that_cannot_be_is_refused_when_it_is_changed_too() -> None:
     with pytest.raises(InvalidPipelineError, match="demand_s must be above 0"):
         Pipeline("one", [Operator("a", 0.1)]).with_demands({"a": 0.0})
+
+
+def test_a_loop_that_returns_everything_is_refused_whatever_is_rounded() -> None:
+    """The spectral radius of these comes out as 1 - 1e-16, and the traffic equations are singular."""
+    back = 1 / (0.7 * 0.2 * 0.9)
+    circle = [Edge("a", "c", 0.7), Edge("c", "b", 0.2), Edge("b", "d", back), Edge("d", "a", 0.9)]
+    with pytest.raises(InvalidPipelineError, match="return 1 tuples for each that enters"):
+        Pipeline("circle", [Operator(name, 0.01) for name in "abcd"], circle)

@@ -14,7 +14,7 @@ from mead.knowledge.requirement import Requirement
 from mead.models.arrays import FloatArray, frozen
 from mead.models.network.graph import PATH_SEPARATOR, Edge, Network
 from mead.models.network.graph import Operator as Station
-from mead.models.network.traffic import arrival_rates, loop_gain
+from mead.models.network.traffic import ENDLESS_GAIN, arrival_rates, loop_gain
 from mead.models.ph import PH
 
 DEFAULT_SHARES = (0.40, 0.55, 0.70, 0.85, 1.00)
@@ -142,7 +142,7 @@ class Pipeline:
             object.__setattr__(self, attribute, value)
         self.network(self.most)  # refuses operators and edges that do not fit together
         gain = loop_gain(self.gains)
-        if gain >= 1:
+        if gain >= ENDLESS_GAIN:
             raise InvalidPipelineError(
                 f"the loops of {name} return {gain:g} tuples for each that enters; it must be below 1"
             )

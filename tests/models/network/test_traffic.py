@@ -42,6 +42,15 @@ def test_a_loop_that_returns_everything_is_unstable() -> None:
         arrival_rates([[0.0, 2.0], [0.5, 0.0]], [1.0, 0.0])
 
 
+def test_a_loop_that_returns_everything_is_unstable_whatever_is_rounded() -> None:
+    """0.7, 0.2, 1/0.126 and 0.9 round about: the spectral radius comes out as 1 - 1e-16, and the equations singular."""
+    circle = np.zeros((4, 4))
+    circle[[0, 2, 1, 3], [2, 1, 3, 0]] = 0.7, 0.2, 1 / (0.7 * 0.2 * 0.9), 0.9
+    assert loop_gain(circle) < 1
+    with pytest.raises(UnstableLoop):
+        arrival_rates(circle, [1.0, 0.0, 0.0, 0.0])
+
+
 def test_gains_of_another_size_are_refused() -> None:
     with pytest.raises(ValueError, match="as many rows and columns"):
         arrival_rates([[0.0, 1.0]], [1.0, 2.0])

@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike
 
 from mead.models.arrays import FloatArray, frozen
 
+ENDLESS_GAIN = 1 - 1e-6
+"""A loop of this gain counts as one that returns everything: rounding can take that much off a gain of exactly 1."""
+
 
 class UnstableLoop(ValueError):  # noqa: N818 - the name stands in the JSON of ``mead allocate``
     """A loop returns as many tuples as it takes in, or more: their number would grow without end."""
@@ -48,6 +51,6 @@ of the gains); it must be below 1
     matrix, external = np.asarray(gains, dtype=np.float64), np.asarray(external_per_s, dtype=np.float64)
     if matrix.shape != (external.size, external.size):
         raise ValueError(f"{external.size} operators need gains of as many rows and columns; got {matrix.shape}")
-    if (gain := loop_gain(matrix)) >= 1:
+    if (gain := loop_gain(matrix)) >= ENDLESS_GAIN:
         raise UnstableLoop(gain)
     return frozen(np.linalg.solve(np.eye(external.size) - matrix.T, external))
