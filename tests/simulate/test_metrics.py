@@ -14,7 +14,7 @@ from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.requirement import Requirement
 from mead.models.network.graph import Edge
-from mead.simulate.metrics import FaultyMetrics, MonitoredSimulation
+from mead.simulate.metrics import FaultyMetrics, MonitoredSimulation, joined
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 
@@ -160,3 +160,30 @@ def test_distorted_readings_reach_the_loop_and_are_refused_there() -> None:
     run = experiment.run(PIPELINE, TRACE, policy, seed=1, metrics=FaultyMetrics(distorted=backwards))
     complaints = [r.observation.missing for r in run.rounds if r.observation is not None and r.observation.missing]
     assert complaints == ["the readings are of 5 s, and there are some of 9 s already"] * 5
+
+
+def test_tuples_beyond_every_bound_are_joined() -> None:
+    """Two percentiles on a path: what is told late is what a plain engine tells of the whole time."""
+    path = "parser>matcher"
+    requirements = [Requirement(path, 0.02, percent=95), Requirement(path, 0.03, percent=99)]
+    pipeline = Pipeline("two", PIPELINE.operators, PIPELINE.edges, requirements)
+    plain = Simulation(pipeline, TRACE, seed=3)
+    monitored = MonitoredSimulation(Simulation(pipeline, TRACE, seed=3), FaultyMetrics(missing=((1.0, 9.5),)))
+    assert monitored.observe(5.0).missing
+    beyond = plain.observe(10.0).paths[path].beyond
+    assert beyond[0.02] > beyond[0.03] > 0
+    assert monitored.observe(10.0).paths[path].beyond == beyond
+
+
+def test_micro_batches_and_what_was_held_back_are_joined() -> None:
+    plain = simulation()
+    told = []
+    for turn in (1, 2, 3):
+        seen = plain.observe(float(turn))
+        readings = {
+            name: replace(reading, batches=turn, serving_s=turn / 4, throttled_s=turn / 8)
+            for name, reading in seen.operators.items()
+        }
+        told.append(replace(seen, operators=readings))
+    for reading in joined(told).operators.values():
+        assert (reading.batches, reading.serving_s, reading.throttled_s) == (6, 1.5, 0.75)

@@ -109,6 +109,9 @@ def joined(observations: Sequence[Observation]) -> Observation:
             completed=sum(o.operators[name].completed for o in observations),
             backlog=reading.backlog,
             busy_s=sum(o.operators[name].busy_s for o in observations),
+            batches=sum(o.operators[name].batches for o in observations),
+            serving_s=sum(o.operators[name].serving_s for o in observations),
+            throttled_s=sum(o.operators[name].throttled_s for o in observations),
             iats=sum((o.operators[name].iats for o in observations), NOTHING_SAMPLED),
             services=sum((o.operators[name].services for o in observations), NOTHING_SAMPLED),
         )
@@ -119,7 +122,8 @@ def joined(observations: Sequence[Observation]) -> Observation:
             completed=sum(o.paths[name].completed for o in observations),
             response_sum_s=sum(o.paths[name].response_sum_s for o in observations),
             late=sum(o.paths[name].late for o in observations),
+            beyond={bound_s: sum(o.paths[name].beyond[bound_s] for o in observations) for bound_s in reading.beyond},
         )
-        for name in last.paths
+        for name, reading in last.paths.items()
     }
     return replace(last, interval_s=sum(o.interval_s for o in observations), operators=operators, paths=paths)
