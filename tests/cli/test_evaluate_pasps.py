@@ -46,6 +46,7 @@ def test_rates_of_the_logs_may_be_given(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "what"),
     [
+        (["--system", "pasps@interval_s=60"], "the tables are of intervals of 30 s; leave interval_s out"),
         (["--system", "pspss"], "there is no policy 'pspss'"),
         (["--system", "pasps@predictor=oracle"], "option of pasps: predictor"),
         (["--log-rates", "nowhere.csv"], "nowhere.csv: cannot be read"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mead.config.policies import PolicyOptions, StaticOptions
+from mead.config.policies import ForecastKeys, PolicyOptions, StaticOptions
 from mead.config.policy_choice import chosen_policy
 from mead.evaluate.experiment import Run, run
 from mead.evaluate.pasps_metrics import Intervals, Metrics
@@ -63,9 +63,15 @@ class SystemRun:
 
 
 def options_of(system: str) -> PolicyOptions:
-    """The options of a system by its name, such as ``pasps@predictor=lr`` or ``static@replicas=4``."""
+    """The options of a system by its name, such as ``pasps@predictor=lr`` or ``static@replicas=4``.
+
+    Who forecasts has to do it for the interval that the metrics are of, or its errors would be of something else.
+    """
     name, *settings = system.split("@")
-    return chosen_policy(StaticOptions(), name, settings)
+    options = chosen_policy(StaticOptions(), name, settings)
+    if isinstance(options, ForecastKeys) and options.interval_s != INTERVAL_S:
+        raise ValueError(f"{system}: the tables are of intervals of {INTERVAL_S:g} s; leave interval_s out")
+    return options
 
 
 def system_run(scenario: Scenario, system: str, seed: int, duration_s: int = DURATION_S) -> SystemRun:
