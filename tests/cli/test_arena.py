@@ -49,6 +49,7 @@ def test_both_knobs_are_shown_beside_each_alone() -> None:
     ("words", "said"),
     [
         (("--workload", "nope"), "there is no workload 'nope'; there are synt, lm, "),
+        (("--workload", "bc"), "give --trace bc=FILE"),
         (("--policy", "nope"), "there is no policy 'nope'"),
         (("--requirement", "p95"), "requirement 'p95'"),
         (("--trace", "synt=x.csv"), "write it as bc=FILE or logs=FILE"),

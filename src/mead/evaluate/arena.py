@@ -74,7 +74,11 @@ class Contest(Workload):
         return Pipeline(plain.name, [*light, both], plain.edges, requirements)
 
     def relaxed(self, requirement: Requirement) -> Pipeline:
-        """One server at the cores of any pair: no pair of as many cores has ever done more, so it is a bound."""
+        """One server at the cores of any pair: no pair of as many cores has ever done more work.
+
+        For demands as even as these that is a bound, but for milliseconds. With very variable demands it would be none:
+        behind a long tuple all others wait at one server, and not at several.
+        """
         described = self.under([requirement])
         *light, matcher = described.operators
         cores = tuple(round(pair.cores, 9) for pair in levels(matcher))

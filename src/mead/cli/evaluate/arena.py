@@ -176,6 +176,8 @@ def _contests(
         ctx.fail(str(error))
     known = {one.name: one for one in every}
     for name in wanted or ():
+        if name in RECORDED and name not in known:
+            ctx.fail(f"the workload {name} is recorded and not part of this program: give --trace {name}=FILE")
         if name not in known:
             ctx.fail(f"there is no workload {name!r}; there are {', '.join(known)}")
     if missing and not wanted:
