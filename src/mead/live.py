@@ -108,12 +108,14 @@ def run_live(
     kept_iats: int,
     on_round: Callable[[Round, SparkEngine], None] = lambda *_: None,
     on_wait: Callable[[str], None] = lambda _: None,
+    on_restart: Callable[[str], None] = lambda _: None,
 ) -> LiveResult:
     """Run a pipeline under a policy until the time is over, or somebody interrupts it.
 
-    ``on_round`` is called in this thread, so that what it takes does not slow the controller down.
+    ``on_round`` is called in this thread, so that what it takes does not slow the controller down. ``on_restart`` hears
+    what has failed, and why, while the run goes on.
     """
-    running = RunningPipeline(spark, knowledge.pipeline, source, work, folder, shares)
+    running = RunningPipeline(spark, knowledge.pipeline, source, work, folder, shares, on_restart=on_restart)
     try:
         on_wait("starting the queries")
         running.start()
@@ -192,7 +194,7 @@ class _Watch:
             self.running.revive()
             early = self.clock.now_s() < self.duration_s - self.loop.policy.interval_s
             if early and self.controller is not None and not self.controller.is_alive():
-                self.running.restarts.append("the controller ended before its time and is started again")
+                self.running.restarted("the controller ended before its time and is started again")
                 self._start()
 
     def end(self) -> None:

@@ -92,7 +92,7 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
             _watched(pipeline, options, mode) as board,
             _spark(pipeline.name, options, beside) as spark,
             closing(found.open([operator.name for operator in pipeline.operators])) as shares,
-            _display(pipeline, quiet=options.quiet) as (show, wait),
+            _display(pipeline, quiet=options.quiet) as (show, wait, complain),
             recorded(
                 ctx,
                 folder / HISTORY,
@@ -124,6 +124,7 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
                 kept_iats=kept_iats_for(options.policy),
                 on_round=follow,
                 on_wait=wait,
+                on_restart=complain,
             )
     except (ConfigError, OperatorError, ServeError, SparkStartError) as error:
         ctx.fail(str(error))
@@ -184,14 +185,18 @@ def _said_while_waiting(*, quiet: bool) -> Iterator[Callable[[str], None]]:
 @contextmanager
 def _display(
     pipeline: Pipeline, *, quiet: bool
-) -> Iterator[tuple[Callable[[Round, SparkEngine], None], Callable[[str], None]]]:
-    """What shows rounds, and what shows why one has to wait: a table in a terminal, lines elsewhere."""
+) -> Iterator[tuple[Callable[[Round, SparkEngine], None], Callable[[str], None], Callable[[str], None]]]:
+    """What shows rounds, why one has to wait, and what has failed: a table in a terminal, lines elsewhere."""
     from rich.console import Console
     from rich.live import Live
 
     from mead.evaluate.live_table import LiveTable
 
     table, console = LiveTable(pipeline), Console(stderr=True, quiet=quiet)
+
+    def complain(failure: str) -> None:
+        console.print(failure, markup=False, highlight=False, soft_wrap=True)  # above the table, where there is one
+
     if not console.is_terminal:
         last_s = [-LINE_EVERY_S]
 
@@ -201,12 +206,13 @@ def _display(
                 last_s[0] = this.time_s
                 console.print(f"{this.time_s:.0f} s: {this.in_force}: {this.plan.reason if this.plan else ''}")
 
-        yield line, lambda _: None
+        yield line, lambda _: None, complain
         return
     with Live(console=console, auto_refresh=False) as live:
         yield (
             lambda this, engine: live.update(table.add(this, engine), refresh=True),
             lambda doing: live.update(doing, refresh=True),
+            complain,
         )
 
 

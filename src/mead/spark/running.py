@@ -73,6 +73,8 @@ class RunningPipeline:
     queries: dict[str, Query] = field(default_factory=dict)
     restarts: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_RESTARTS))
     """What failed and was started again, with the reason, oldest first."""
+    on_restart: Callable[[str], None] = lambda _: None
+    """Hears of each at once, but not again and again of the same."""
     wiring: Wiring = field(init=False)
     _schemas: dict[str, str] = field(default_factory=dict)
     _logs: dict[str, StreamLog] = field(default_factory=dict)
@@ -165,7 +167,7 @@ class RunningPipeline:
                 continue
             if query.waits_until_s is None:
                 query.failed(now_s)
-                self.restarts.append(f"{name} failed and is started again: {query.reason}")
+                self.restarted(f"{name} failed and is started again: {query.reason}")
             if now_s < (query.waits_until_s or 0.0):
                 down.append(name)
                 continue
@@ -173,12 +175,18 @@ class RunningPipeline:
                 query.running = self._writer(name).start()
             except Exception as error:  # noqa: BLE001 - the others go on, and this one is tried again
                 query.failed(now_s)
-                self.restarts.append(f"{name} could not be started: {' '.join(str(error).split())[:300]}")
+                self.restarted(f"{name} could not be started: {' '.join(str(error).split())[:300]}")
                 down.append(name)
             else:
                 query.waits_until_s, query.started_s = None, now_s
                 query.await_source()
         return f"{' and '.join(down)} is down and will be started again" if down else ""
+
+    def restarted(self, what: str) -> None:
+        """Remember it, and tell whoever watches."""
+        if not self.restarts or self.restarts[-1] != what:
+            self.on_restart(what)
+        self.restarts.append(what)
 
     def drain(self, limit_s: float) -> bool:
         """Let no more in at the source, and wait until everything has gone through. False if it takes longer."""

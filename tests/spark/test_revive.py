@@ -1,0 +1,50 @@
+"""Queries that fail are told of while the run goes on; no Spark needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mead.cli import live
+from mead.execute.dry_run import DryRunShares
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.spark.inputs import TraceInput
+from mead.spark.query import Query
+from mead.spark.running import RunningPipeline
+
+PIPELINE = Pipeline("one", [Operator("matcher", 0.001)])
+SPARK: Any = SimpleNamespace()
+REASON = "matcher failed and is started again: ValueError: no [pattern] is known"
+
+
+def down(reason: str) -> Any:
+    """A query of Spark that has failed."""
+    return SimpleNamespace(isActive=False, exception=lambda: ValueError(f"Traceback\nValueError: {reason}"))
+
+
+def test_whoever_watches_hears_at_once_what_failed_and_why_and_of_the_same_only_once(tmp_path: Path) -> None:
+    heard: list[str] = []
+    source = TraceInput(tmp_path / "trace.npy")
+    running = RunningPipeline(SPARK, PIPELINE, source, {}, tmp_path, DryRunShares(["matcher"]), on_restart=heard.append)
+    query = running.queries["matcher"] = Query(down("no [pattern] is known"), tmp_path)
+    assert running.revive() == "matcher is down and will be started again"
+    running.revive()
+    assert heard == [REASON], "it is down only once"
+    query.waits_until_s = None
+    running.revive()
+    assert heard == [REASON], "for the same reason"
+    query.running, query.waits_until_s = down("no server"), None
+    running.revive()
+    assert heard == [REASON, "matcher failed and is started again: ValueError: no server"]
+    assert list(running.restarts) == [REASON, REASON, heard[-1]]
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_failed_is_a_line_on_standard_error(capsys: pytest.CaptureFixture[str], *, quiet: bool) -> None:
+    with live._display(PIPELINE, quiet=quiet) as (_, _, complain):
+        complain(REASON)
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "" if quiet else f"{REASON}\n")
