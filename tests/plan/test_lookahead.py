@@ -185,3 +185,10 @@ def test_few_tuples_of_very_different_sizes_are_late_as_in_the_simulator(
     of_mean_size = both(alone(1.0), trace, {"matcher": place})[0].predictions["matcher"].p95_s
     assert of_mean_size is not None
     assert of_mean_size < 0.4 * predicted_s
+
+
+def test_nothing_is_predicted_where_nothing_comes() -> None:
+    pipeline = Pipeline("one", [Operator("only", 0.001)], requirements=[Requirement("only", 0.5)])
+    start = State({"only": 0.0}, {"only": [0]})
+    outlook = look_ahead(pipeline, fixed(pipeline, bursty(), {"only": 0}), np.zeros(100), start)
+    assert outlook.predictions == {}

@@ -56,7 +56,7 @@ class Outlook:
 
     @cached_property
     def predictions(self) -> dict[str, Prediction]:
-        """By path that has a requirement."""
+        """By path that has a requirement, if anything comes."""
         found = {}
         for path, response_s in self._responses_s.items():
             if self.overloaded.intersection(path.split(PATH_SEPARATOR)):
@@ -64,6 +64,8 @@ class Outlook:
                 continue
             order = np.argsort(response_s)
             reached = np.cumsum(self._counts[order])
+            if reached[-1] <= 0:
+                continue  # where nothing comes, nothing takes any time
             p95 = response_s[order][min(np.searchsorted(reached, 0.95 * reached[-1]), reached.size - 1)]
             found[path] = Prediction(float(response_s @ self._counts / reached[-1]), float(p95))
         return found
