@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tests.cli import program
 from mead.applications.log_analysis.parser import parse
 from mead.execute.detect import detect
 from mead.knowledge.history.file import History
+from mead.knowledge.history.schema import HistoryError
 from mead.workload.log_lines import log_lines
 
 complaint = partial(program.complaint, "run")
@@ -156,10 +158,10 @@ def _await_rounds(file: Path, run: int, rounds: int, limit_s: float = 180.0) -> 
     """Of a run in that history."""
     until_s = time.monotonic() + limit_s
     while True:
-        with History.read(file) as past:
+        with suppress(HistoryError), History.read(file) as past:  # until it is one: the file is there a moment before
             runs = past.runs()
-        if len(runs) == run and runs[-1].rounds >= rounds:
-            return
+            if len(runs) == run and runs[-1].rounds >= rounds:
+                return
         assert time.monotonic() < until_s, f"no {rounds} rounds after {limit_s:g} s"
         time.sleep(0.5)
 
