@@ -38,7 +38,7 @@ def test_every_run_is_measured_and_limited_like_the_first(spark: SparkSession, t
         assert row.java > 0
     assert full.cores == pytest.approx((0.4 + 0.4 + 1.0) / 3)
     assert (0.4 + 0.4 + 0.55) / 3 <= half.cores < 0.55  # until its first round, all that may be had is given
-    assert half.throttled >= 0
+    assert half.throttled > 0, "bursts of a micro-batch are held back by a share below 1, and that is measured"
     assert (full.met, strict.met) == (True, False), "one run is judged by both"
     assert strict.mean_s == full.mean_s
     assert live_table([full, half]).row_count == 2
