@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,7 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mead.models.arrays import IntArray
-from mead.spark.probe import MOST_STAMPS, OBSERVATION, RANKS, Stamps
+from mead.spark import probe
+from mead.spark.probe import MOST_STAMPS, OBSERVATION, RANKS, STAMP, Stamps, probed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 START_US = 1_700_000_000_000_000
 STAMPS = st.lists(st.integers(0, 5_000_000), max_size=300).map(lambda s: START_US + np.array(s, dtype=np.int64))
@@ -106,3 +110,26 @@ def test_what_spark_has_aggregated_is_read() -> None:
     )
     for nothing in nothings:
         assert Stamps.observed(nothing).rows == 0
+
+
+@pytest.mark.parametrize(("rows", "most"), [(300, 300), (301, 300)])
+def test_stamps_that_are_too_many_are_not_even_collected(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, rows: int, most: int
+) -> None:
+    from pyspark.sql import Observation
+
+    monkeypatch.setattr(probe, "MOST_STAMPS", most)
+    observation = Observation(OBSERVATION)
+    monkeypatch.setattr(probe, "OBSERVATION", observation)
+    stamps_us = START_US + 7919 * np.arange(rows) % 101  # with ties, in no order
+    stream = spark.createDataFrame([(int(stamp),) for stamp in stamps_us], f"{STAMP} bigint").repartition(3)
+    observed = probed(stream, every_stamp=True)
+    assert observed.count() == rows
+    seen = Stamps.observed({probe.OBSERVATION: observation.get})
+    assert seen.rows == rows
+    assert (seen.all_us is None) == (rows > most)
+    if seen.all_us is not None:
+        assert np.array_equal(seen.all_us, np.sort(stamps_us))
+    plan = observed._jdf.queryExecution().analyzed().toString()
+    assert "collect_list" not in plan, "whose memory has no bound"
+    assert f"max_by({STAMP}" in plan

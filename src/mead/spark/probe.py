@@ -130,7 +130,8 @@ def probed(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STAMP)
     ]
     if every_stamp:
         few = sql.count(sql.lit(1)) <= MOST_STAMPS
-        aggregates.append(sql.when(few, sql.collect_list(stamp)).alias("all_us"))
+        # A list of all would be made before it is known to be too long: of a month that waits in a topic, for example.
+        aggregates.append(sql.when(few, sql.max_by(stamp, stamp, MOST_STAMPS)).alias("all_us"))
     return stream.observe(OBSERVATION, *aggregates)
 
 
