@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mead.clock import VirtualClock
 from mead.knowledge.allocation import Allocation, Resources
@@ -415,3 +416,27 @@ def test_whatever_fails_every_round_is_recorded_and_only_allowed_allocations_are
         assert (this.plan is None) == (mode is Mode.OBSERVE)
     if mode is Mode.ACT and engine.in_force is not None:
         assert rounds[-1].in_force == engine.in_force
+
+
+class CountThreads(GoLow):
+    """Notes on how many threads matrices are multiplied while it plans."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: set[int] = set()
+
+    def plan(self, observation: Observation, analysis: Allocation, knowledge: Knowledge) -> Plan:
+        self.threads |= blas_threads()
+        return super().plan(observation, analysis, knowledge)
+
+
+def blas_threads() -> set[int]:
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_what_a_policy_computes_stays_on_one_core() -> None:
+    policy = CountThreads()
+    with threadpool_limits(2, user_api="blas"):
+        run(FakeEngine(), policy)
+        assert policy.threads == {1}
+        assert blas_threads() == {2}, "others may go on as they did"

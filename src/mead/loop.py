@@ -7,9 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from math import floor, inf
-from typing import Any, Protocol
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 from mead.clock import Clock
+from mead.execute.engine import Engine
 from mead.execute.negotiator import NotGranted
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
@@ -28,16 +31,6 @@ class Mode(Enum):
     OBSERVE = "observe"
     ADVISE = "advise"
     ACT = "act"
-
-
-class Engine(Protocol):
-    """What runs the pipeline: Spark, or the simulator."""
-
-    def observe(self, time_s: float) -> Observation:
-        """Readings of the time since the last call, up to ``time_s``."""
-
-    def apply(self, allocation: Allocation) -> None:
-        """Have this allocation from now on."""
 
 
 class ControlLoop:
@@ -62,6 +55,7 @@ class ControlLoop:
         """Whether the engine took the last order. One that failed half-way may have left anything behind."""
         self.seen_s = -inf
         """Of when the last readings were that could be used."""
+        self.libraries = ThreadpoolController()
         operators = knowledge.pipeline.operators
         self.demands = {o.name: DemandEstimator(o.demand_s) for o in operators}
         self.overheads = {o.name: OverheadEstimator(o.batches.overhead_s) for o in operators if o.batches}
@@ -115,6 +109,11 @@ class ControlLoop:
         """What the policy makes of the readings, if it is something that the operators may have."""
         if observation.missing:
             return Plan.keep(self.allocation, observation.missing)
+        # Its matrices are small. More threads would mostly wait for each other, on cores that the stream needs.
+        with self.libraries.limit(limits=1, user_api="blas"):
+            return self._decided(this, observation)
+
+    def _decided(self, this: Round, observation: Observation) -> Plan:
         with self._phase(this, "analyze"):
             knowledge = self.knowledge.with_demands(
                 {name: one.demand_s for name, one in self.demands.items()},
