@@ -327,6 +327,15 @@ def test_policies_are_told_the_overhead_of_micro_batches_as_it_was_learned() -> 
     assert policy.overheads_s[-1] == pytest.approx(0.05, rel=0.1)  # the first were taken with the declared demand
 
 
+def test_micro_batches_that_began_under_another_share_teach_nothing() -> None:
+    told = {turn: serving(0.05) for turn in range(1, 31)}
+    for turn in range(6, 31, 3):  # for one interval all that there is, with batches that began at the lowest share
+        told[turn]["allocation"] = HIGH
+    policy = Listener()
+    run(FakeEngine(told), policy, turns=30, pipeline=IN_BATCHES)
+    assert policy.overheads_s[-1] == pytest.approx(0.05, rel=0.1)
+
+
 @pytest.mark.parametrize("absurd", [{"batches": -1}, {"serving_s": nan}, {"serving_s": -5.0}, {"serving_s": inf}])
 def test_absurd_times_of_micro_batches_teach_nothing(absurd: dict[str, Any]) -> None:
     spoilt = {turn: serving(0.05) for turn in range(1, 21)}

@@ -55,6 +55,8 @@ class ControlLoop:
         """Whether the engine took the last order. One that failed half-way may have left anything behind."""
         self.seen_s = -inf
         """Of when the last readings were that could be used."""
+        self.given: Allocation | None = None
+        """What was in force up to then."""
         self.libraries = ThreadpoolController()
         operators = knowledge.pipeline.operators
         self.demands = {o.name: DemandEstimator(o.demand_s) for o in operators}
@@ -95,12 +97,14 @@ class ControlLoop:
         observation = self.engine.observe(time_s)
         if fault := observation.missing or implausible(observation, self.knowledge.pipeline, self.seen_s):
             return replace(observation, missing=fault)
-        self.seen_s = observation.time_s
         for name, reading in observation.operators.items():
             self.demands[name].add(observation.time_s, reading.completed, reading.busy_s)
-            if name in self.overheads:
-                work_s = reading.completed * self.demands[name].demand_s / observation.allocation[name].cores
+            given = observation.allocation[name]
+            # After a change, micro-batches end that began under another share: what they took would be told wrong.
+            if name in self.overheads and self.given is not None and self.given[name] == given:
+                work_s = reading.completed * self.demands[name].demand_s / given.cores
                 self.overheads[name].add(reading.batches, reading.serving_s, work_s)
+        self.seen_s, self.given = observation.time_s, observation.allocation
         if self.mode is not Mode.ACT:
             self.allocation = observation.allocation
         return observation
