@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from mead.execute.engine import Engine
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Pipeline
 
 
 class Negotiator(Protocol):
@@ -21,10 +23,10 @@ class Negotiator(Protocol):
         """Processors that the application has."""
 
     def request(self, processors: int) -> int:
-        """Ask for so many more. Returns how many were granted, none to all of them."""
+        """Ask for so many more. Returns how many are there by now, none to all of them; others may come later."""
 
     def release(self, processors: int) -> int:
-        """Give so many back. Returns how many were taken."""
+        """Give so many back. Returns how many have been taken by now."""
 
 
 class Pool:
@@ -61,47 +63,54 @@ class Pool:
         return returned
 
 
-class NotGranted(RuntimeError):  # noqa: N818 - nothing went wrong: somebody said no
-    """Fewer processors were granted than asked for. What was granted is in force."""
+class NotGranted(RuntimeError):  # noqa: N818 - nothing went wrong: somebody said no, or not yet
+    """Fewer processors are there than were asked for. What there is is in force."""
 
     def __init__(self, wanted: int, held: int, in_force: Allocation) -> None:
-        super().__init__(f"{wanted} processors were asked for and {held} are there; in force is {in_force}")
+        super().__init__(
+            f"{wanted} processors were asked for and {held} are there; in force is {in_force}, and what comes later "
+            "counts in a later round"
+        )
         self.in_force = in_force
 
 
-class Engine(Protocol):
-    """What the control loop controls."""
-
-    def observe(self, time_s: float) -> Observation:
-        """Readings of the time since the last call."""
-
-    def apply(self, allocation: Allocation) -> None:
-        """Have this allocation from now on."""
-
-
 class NegotiatedEngine:
-    """An engine whose processors have to be asked for. A replica takes one."""
+    """An engine whose processors have to be asked for. A replica takes one.
+
+    Nobody waits for a grant: an order stands until there is another one, and what has come of it is put to use with
+    every look at the engine. Who then wants what is in force has not changed his mind: he has only seen how far his
+    order has come.
+    """
 
     def __init__(self, engine: Engine, negotiator: Negotiator, start: Allocation) -> None:
         self.engine, self.negotiator = engine, negotiator
-        self.in_force = start
+        self.requested = self.in_force = start
 
     def observe(self, time_s: float) -> Observation:
-        """As the engine."""
+        """As the engine, with what has been granted since."""
+        if self.requested != self.in_force:
+            self._use_what_there_is()
         return self.engine.observe(time_s)
 
     def apply(self, allocation: Allocation) -> None:
         """Ask for what is missing, run what is granted, give back what is too much."""
-        wanted, held = _replicas(allocation), self.negotiator.held
+        if allocation != self.in_force:
+            self.requested = allocation
+        held = self._use_what_there_is()
+        if self.in_force != allocation:
+            raise NotGranted(_replicas(self.requested), held, self.in_force)
+
+    def _use_what_there_is(self) -> int:
+        """Processors that there are, once the order has been repeated."""
+        wanted, held = _replicas(self.requested), self.negotiator.held
         if wanted > held:
             held += self.negotiator.request(wanted - held)
-        granted = within(allocation, self.in_force, max(held, len(allocation)))
+        granted = within(self.requested, self.in_force, max(held, len(self.requested)))
         self.engine.apply(granted)
         self.in_force = granted
         if wanted < held:
             self.negotiator.release(held - wanted)
-        if granted != allocation:
-            raise NotGranted(wanted, held, granted)
+        return held
 
 
 def within(allocation: Allocation, now: Allocation, processors: int) -> Allocation:
@@ -118,6 +127,17 @@ def within(allocation: Allocation, now: Allocation, processors: int) -> Allocati
         )
         allocation = allocation.with_(name, Resources(allocation[name].share, allocation[name].replicas - 1))
     return allocation
+
+
+def most_within(pipeline: Pipeline, processors: int) -> Allocation:
+    """All that operators may have, as far as so many processors reach: where a run on a pool starts.
+
+    >>> from mead.knowledge.pipeline import Operator
+    >>> print(most_within(Pipeline("chain", [Operator("parser", 0.1, shares=(1.0,), max_replicas=4)]), processors=3))
+    parser 3 x 1
+    """
+    least = Allocation.of({operator.name: operator.least for operator in pipeline.operators})
+    return within(pipeline.most, least, processors)
 
 
 def _replicas(allocation: Allocation) -> int:
