@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from mead.config.policies import DRSOptions, StaticOptions
 from mead.config.policy_choice import chosen_policy
 from mead.evaluate.experiment import Run, run
 from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.loop import Mode
 from mead.models.network.graph import Edge
@@ -143,3 +144,59 @@ def test_options_are_typed() -> None:
     assert (options.model, options.sample_every) == ("ggk_whitt", 20)
     with pytest.raises(ConfigError, match="t_min_s: must be below t_max_s"):
         chosen_policy(StaticOptions(), "drs", ["t_max_s=1", "t_min_s=2"])
+
+
+def batched(trigger_s: float | None, bound_s: float) -> Pipeline:
+    """As Spark runs it: the second operator does most, and gets its tuples a micro-batch at a time.
+
+    Its own begin at other times than those of the first, or a tuple would always wait for the same part of a cycle.
+    """
+    later_s = trigger_s and 1.35 * trigger_s
+    return Pipeline(
+        "batched",
+        [
+            Operator("first", 0.0002, shares=(0.4,), max_replicas=6, batches=Batches(0.05, trigger_s)),
+            Operator("second", 0.0015, shares=(0.4,), max_replicas=6, batches=Batches(0.05, later_s)),
+        ],
+        [Edge("first", "second")],
+        [Requirement("first>second", bound_s)],
+    )
+
+
+def in_batches(rates_per_s: Sequence[float], bound_s: float) -> Run:
+    """A rate for every ten seconds, from one replica each on."""
+    pipeline = batched(0.2, bound_s)
+    trace = Steps(rates_per_s=tuple(rates_per_s), step_s=10.0).generate(np.random.default_rng(2))
+    held = Allocation.of({o.name: Resources(0.4) for o in pipeline.operators})
+    return run(pipeline, trace, DRS(DRSOptions(interval_s=5.0, t_ra_s=10.0, window=2)), seed=2, start=held)
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 3])
+@pytest.mark.parametrize("trigger_s", [None, 0.2, 0.4])
+def test_micro_batches_are_foreseen(replicas: int, trigger_s: float | None) -> None:
+    """At 200 tuples a second, and without a re-allocation."""
+    pipeline = batched(trigger_s, bound_s=1e3)
+    trace = Steps(rates_per_s=(200.0,) * 6, step_s=10.0).generate(np.random.default_rng(2))
+    held = Allocation.of({o.name: Resources(0.4, replicas) for o in pipeline.operators})
+    passive = DRS(DRSOptions(interval_s=10.0, t_ra_s=1e6))
+    done = run(pipeline, trace, passive, seed=2, start=held)
+    last = done.rounds[-1].plan
+    assert last is not None
+    simulated_s = done.simulation.responses("first>second").response_s.mean()
+    assert last.predicted["first>second"].mean_s == pytest.approx(simulated_s, rel=0.15)
+
+
+def test_replicas_are_not_added_for_what_micro_batches_take() -> None:
+    """Half of 0.2 and of 0.27 s, and two overheads: 0.3 s are never kept, and no replica is to blame."""
+    done = in_batches([150.0] * 12, bound_s=0.3)
+    assert set(reached(done)) == {(1, 1)}
+    assert any(re.search(r"micro-batches on the way take 0\.3\d* s whatever the replicas", r) for r in reasons(done))
+
+
+def test_a_crowd_in_micro_batches_gets_replicas_and_loses_them_again() -> None:
+    done = in_batches([150.0] * 6 + [480.0] * 6 + [150.0] * 9, bound_s=1.0)
+    second = [k[1] for k in reached(done)]
+    assert max(second) >= 2  # 0.72 cores of work, 0.4 for each
+    assert second[0] == second[-1] == 1
+    assert any(reason.startswith("scale out") and "shortage" in reason for reason in reasons(done))
+    assert any(reason.startswith("scale in") and "over-provision" in reason for reason in reasons(done))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mead.knowledge.pipeline import Batches
 from mead.plan.drs_model import OpenNetwork, Station
 from mead.plan.drs_schedule import Goal, Situation, decide
 from mead.plan.drs_search import Limits
@@ -144,3 +145,40 @@ def test_an_overload_is_seen_before_anything_has_left() -> None:
     decision = decide(GOAL, video(18.0, (4, 6, 1), None))
     assert (decision.action, decision.reason) == ("scale_out", "shortage")
     assert "nothing has left a path yet" in decision.detail
+
+
+def in_batches(processors: tuple[int, ...], measured_s: float, **more: Any) -> Situation:
+    """One operator, 300 tuples a second of 2 ms: in micro-batches, one every 0.2 s, that cost 0.05 s each.
+
+    Processors leave 0.15 s for gate and overhead, whatever their number, and shorten 0.6 x 0.2 s of work.
+    """
+    network = OpenNetwork(300.0, (Station(300.0, 500.0, batches=Batches(0.05, 0.2)),))
+    gates_s = network.stations[0].gate_s
+    return Situation(network, processors, measured_s, 1000.0, Limits((1,), (8,)), gates_s, **more)
+
+
+def test_a_target_below_what_micro_batches_take_adds_nothing_and_says_so() -> None:
+    decision = decide(replace(GOAL, t_max_s=0.14, t_min_s=0.0, calibrated=True), in_batches((1,), 0.3))
+    assert (decision.action, decision.reason) == ("none", "lower_bound")
+    assert "micro-batches on the way take 0.15 s whatever the replicas" in decision.detail
+
+
+def test_what_micro_batches_take_is_no_error_of_the_model() -> None:
+    """Measured as modelled, 0.27 s: without the gates the ratio would be two, and more processors than needed added."""
+    goal = replace(GOAL, t_max_s=0.25, t_min_s=0.0, calibrated=True)
+    now = in_batches((1,), 0.273)
+    assert now.model_s + now.gates_s == pytest.approx(0.273, abs=0.002)
+    decision = decide(goal, now)
+    assert "ratio 1" in decision.detail
+    assert (decision.action, decision.placement.processors) == ("scale_out", (2,))
+    assert decision.placement.sojourn_s + now.gates_s < 0.25
+
+
+def test_processors_are_added_one_by_one_only_while_somebody_waits_for_them() -> None:
+    """Something else takes 2 s, such as a busy machine. No number of processors makes up for it."""
+    goal = replace(GOAL, t_max_s=0.4, t_min_s=0.0, calibrated=True)
+    idle = decide(goal, in_batches((2,), 2.0, backlogged=False))
+    assert (idle.action, idle.reason) == ("none", "Kcap")
+    assert "no more tuples wait than the model expects" in idle.detail
+    waiting = decide(goal, in_batches((2,), 2.0, backlogged=True))
+    assert (waiting.action, waiting.placement.processors) == ("scale_out", (3,))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mead.knowledge.pipeline import Batches
 from mead.models.queues.mmk import mmk
 from mead.models.queues.response import Unstable
 from mead.plan.drs_model import Model, OpenNetwork, Station
@@ -22,6 +23,7 @@ from mead.plan.drs_search import (
     min_processors,
 )
 
+BATCHES = st.none() | st.builds(Batches, st.floats(0.0, 2.0), st.none() | st.floats(0.1, 5.0))
 CASES = json.loads((Path(__file__).parents[1] / "vectors" / "drs.json").read_text())["cases"]
 
 
@@ -59,10 +61,19 @@ def networks(draw: st.DrawFn, model: Model | None = None) -> OpenNetwork:
     scvs = st.floats(0.0, 4.0)
     stations = draw(
         st.lists(
-            st.builds(Station, st.floats(0.1, 5.0), st.floats(0.7, 4.0), scvs, scvs), min_size=1, max_size=3
+            st.builds(Station, st.floats(0.1, 5.0), st.floats(0.7, 4.0), scvs, scvs, BATCHES), min_size=1, max_size=3
         ).filter(lambda found: all(s.load < s.least * (1 - 2e-5) for s in found))
     )
     return OpenNetwork(draw(st.floats(0.1, 5.0)), tuple(stations), model or draw(st.sampled_from(list(Model))))
+
+
+def sped_up(station: Station, faster: float) -> Station:
+    """In another unit of time."""
+    batches = station.batches and Batches(
+        station.batches.overhead_s / faster, station.batches.trigger_s and station.batches.trigger_s / faster
+    )
+    rate_per_s = station.rate_per_s * faster
+    return Station(rate_per_s, rate_per_s / station.load, batches=batches)
 
 
 def all_placements(of: OpenNetwork, k_max: int) -> list[tuple[int, ...]]:
@@ -96,10 +107,7 @@ def test_no_placement_of_fewer_processors_keeps_the_target(of: OpenNetwork, slac
 @given(networks(Model.MMK), st.integers(0, 30), st.floats(0.01, 100.0))
 @settings(deadline=None)
 def test_the_unit_of_time_does_not_matter(of: OpenNetwork, spare: int, faster: float) -> None:
-    scaled = OpenNetwork(
-        of.external_per_s * faster,
-        tuple(Station(s.rate_per_s * faster, s.rate_per_s * faster / s.load) for s in of.stations),
-    )
+    scaled = OpenNetwork(of.external_per_s * faster, tuple(sped_up(station, faster) for station in of.stations))
     slow, quick = assign_processors(of, sum(of.least) + spare), assign_processors(scaled, sum(of.least) + spare)
     assert quick.sojourn_s * faster == pytest.approx(slow.sojourn_s, rel=1e-9)
 

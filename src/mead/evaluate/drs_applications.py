@@ -143,7 +143,7 @@ def measured_network(pipeline: Pipeline, observation: Observation, model: Model 
     measured = Measurer(lambda: Window(1)).pull(observation, pipeline)
     if measured is None:
         raise ValueError("nothing has arrived")
-    return network_of(measured, model)
+    return network_of(measured, pipeline, model)
 
 
 def controlled(pipeline: Pipeline, trace: Trace, start: Sequence[int], seed: int, options: DRSOptions) -> Run:

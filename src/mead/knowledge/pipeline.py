@@ -164,7 +164,7 @@ class Pipeline:
         all of it is taken over. An operator without micro-batches has no overhead.
         """
         # Found out here once, not by every copy.
-        _ = self.returns, self.paths, self.order, self.most, self.gains, self.visits
+        _ = self.returns, self.sources, self.paths, self.order, self.most, self.gains, self.visits
         pipeline = object.__new__(Pipeline)
         overhead_s = overhead_s or {}
         operators = tuple(
@@ -176,6 +176,12 @@ class Pipeline:
             for o in self.operators
         )
         vars(pipeline).update(vars(self) | {"operators": operators})
+        return pipeline
+
+    def with_requirements(self, requirements: Iterable[Requirement]) -> Pipeline:
+        """The same with other bounds on the paths that it has; the graph is not looked at again."""
+        pipeline = object.__new__(Pipeline)
+        vars(pipeline).update(vars(self) | {"requirements": tuple(requirements)})
         return pipeline
 
     def check(self, allocation: Allocation) -> None:
@@ -220,6 +226,12 @@ class Pipeline:
                 walk(operator.name, ())
         return tuple(back)
 
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """The operators that tuples reach from outside: no edge leads there, but for those that lead back."""
+        led_to = {edge.target for edge in self.edges if edge not in self.returns}
+        return tuple(operator.name for operator in self.operators if operator.name not in led_to)
+
     def network(self, allocation: Allocation) -> Network:
         """The queueing network of that allocation, without the edges that lead back."""
         return Network(
@@ -254,8 +266,6 @@ class Pipeline:
     @cached_property
     def visits(self) -> dict[str, float]:
         """Tuples that every operator gets for one at the source: ``v = s + v G`` (traffic equations)."""
-        entered = np.array(
-            [float(not any(e.target == o.name and e not in self.returns for e in self.edges)) for o in self.operators]
-        )
+        entered = np.array([float(operator.name in self.sources) for operator in self.operators])
         visits = arrival_rates(self.gains, entered)
         return {operator.name: float(v) for operator, v in zip(self.operators, visits, strict=True)}

@@ -66,7 +66,7 @@ class Measurer:
 
     def pull(self, observation: Observation, pipeline: Pipeline) -> Measurements | None:
         """Take in one observation; None as long as nothing has arrived."""
-        sources = _sources(pipeline)
+        sources = pipeline.sources
         arrived = max(observation.operators[name].arrived / pipeline.visits[name] for name in sources)
         external_per_s = self._add("", "rate", arrived / observation.interval_s)
         operators = {
@@ -110,14 +110,12 @@ class Measurer:
         return smoothed.value
 
 
-def _sources(pipeline: Pipeline) -> set[str]:
-    """Where tuples come in from outside."""
-    led_to = {edge.target for edge in pipeline.edges if edge not in pipeline.returns}
-    return {operator.name for operator in pipeline.operators} - led_to
+def judged_paths(pipeline: Pipeline) -> tuple[str, ...]:
+    """Those with a requirement; all of them if none has one."""
+    return tuple({requirement.path: None for requirement in pipeline.requirements}) or pipeline.paths
 
 
 def _response_s(observation: Observation, pipeline: Pipeline) -> float | None:
-    """Of the slowest path, among those with a requirement if there are any: an input is done when all of it is."""
-    paths = {requirement.path for requirement in pipeline.requirements} or pipeline.paths
-    means_s = [mean_s for path in paths if (mean_s := observation.paths[path].mean_s) is not None]
-    return max(means_s, default=None)
+    """Of the slowest of the judged paths: an input is done when all of it is."""
+    readings = [observation.paths[path] for path in judged_paths(pipeline)]
+    return max((reading.mean_s for reading in readings if reading.mean_s is not None), default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import inf, isfinite
 
@@ -13,7 +13,7 @@ from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.plan import Plan, Prediction
 from mead.models.network.graph import PATH_SEPARATOR
-from mead.monitor.sampling import Measurements, Measurer
+from mead.monitor.sampling import Measurements, Measurer, judged_paths
 from mead.monitor.smoothing import AlphaWeighted, Window
 from mead.plan.drs_model import Model, OpenNetwork, Station
 from mead.plan.drs_schedule import Decision, Goal, Situation, decide
@@ -22,6 +22,10 @@ from mead.plan.steps import moved, unusable
 
 OVER_PROVISION = 0.45
 """T_min over T_max where it is not given: 450 ms and 1000 ms in the paper's Fig. 9."""
+
+MANY = 2.0
+"""Times as many tuples as the model expects at an operator, and more, are a backlog. A micro-batch holds up to twice
+its mean just before it begins."""
 
 
 class DRS:
@@ -41,6 +45,7 @@ class DRS:
         self._seen: Allocation | None = None
         self._ordered: Allocation | None = None
         self._ordered_s = -inf
+        self._come = ""
 
     def analyze(self, observation: Observation, knowledge: Knowledge) -> Measurements | str:
         """The smoothed measurements, or why there are none."""
@@ -59,8 +64,9 @@ class DRS:
         if self._ordered is not None and self._ordered != now and since_s < knowledge.actuation_delay_s:
             return Plan(self._ordered, self._ordered, f"keep, because what was ordered {since_s:g} s ago is under way")
         situation = self._situation(observation, analysis, pipeline)
-        decision = decide(self.goal(pipeline), situation)
-        because = f"{decision.reason}: {decision.detail}; {analysis.external_per_s:.4g} tuples/s from outside"
+        decision = decide(self.goal(pipeline, situation.gates_s), situation)
+        rate = f"{analysis.external_per_s:.4g} tuples/s from outside"
+        because = f"{decision.reason}: {decision.detail}; {rate}{self._come}"
         if decision.action == "none":
             return Plan(now, now, f"keep, because {because}", _predicted(pipeline, situation, decision))
         target = Allocation.of(
@@ -73,8 +79,11 @@ class DRS:
         what = f"{decision.action.replace('_', ' ')}: {moved(now, target)}"
         return Plan(target, target, f"{what}, because {because}", _predicted(pipeline, situation, decision))
 
-    def goal(self, pipeline: Pipeline) -> Goal:
-        """From the options; if they name none, the strictest requirement, and without one all replicas."""
+    def goal(self, pipeline: Pipeline, gates_s: float = 0.0) -> Goal:
+        """From the options; if they name none, the strictest requirement, and without one all replicas.
+
+        ``gates_s`` is what micro-batches take whatever the replicas.
+        """
         options = self.options
         t_max_s = options.t_max_s
         if t_max_s is None and options.k_max is None:
@@ -84,29 +93,39 @@ class DRS:
             k_max = sum(operator.max_replicas for operator in pipeline.operators)
         t_min_s = options.t_min_s
         if t_min_s is None:
-            t_min_s = OVER_PROVISION * (t_max_s or 0.0)
+            t_min_s = _over_provision_s(t_max_s or 0.0, gates_s)
         return Goal(k_max, t_max_s, t_min_s, options.t_ra_s, calibrated=options.calibrated)
 
     def _notice(self, observation: Observation) -> None:
         """A re-allocation is one that is seen: in advise mode none is, and the start of a run is one.
 
         It is dated back to its order. What was measured before it says nothing about the response time behind it.
+        Processors that were granted later than they were asked for are seen here too.
         """
-        now = observation.allocation
-        if self._seen is None:
+        now, before = observation.allocation, self._seen
+        self._seen, self._come = now, ""
+        if before is None:
             self._reallocated_s = observation.time_s - observation.interval_s
-        elif now != self._seen:
+        elif now != before:
             self._reallocated_s = self._ordered_s if now == self._ordered else observation.time_s
+            self._come = self._arrived(now, observation.time_s)
             self._measurer.forget_responses()
-        self._seen = now
+
+    def _arrived(self, now: Allocation, time_s: float) -> str:
+        """What has come into force since the last look, of what was ordered."""
+        if self._ordered is None:
+            return ""
+        part = "" if now == self._ordered else f" in part, {now} of {self._ordered},"
+        return f"; what was ordered {time_s - self._ordered_s:g} s ago has come{part}"
 
     def _situation(self, observation: Observation, measured: Measurements, pipeline: Pipeline) -> Situation:
         processors = tuple(observation.allocation[o.name].replicas for o in pipeline.operators)
         model = Model(self.options.model)
-        network = network_of(measured, model)
+        network = network_of(measured, pipeline, model)
         if not isfinite(network.sojourn_s(processors)):
             # Behind an operator that cannot keep up arrives less than will, once it can: the traffic equations know.
-            network = network_of(measured, model, pipeline.visits)
+            network = network_of(measured, pipeline, model, as_visited=True)
+        gates = {o.name: station.gate_s for o, station in zip(pipeline.operators, network.stations, strict=True)}
         return Situation(
             network,
             processors,
@@ -115,29 +134,52 @@ class DRS:
             Limits(
                 tuple(o.min_replicas for o in pipeline.operators), tuple(o.max_replicas for o in pipeline.operators)
             ),
+            max(sum(gates[name] for name in path.split(PATH_SEPARATOR)) for path in judged_paths(pipeline)),
+            _backlogged(observation, pipeline, network, processors),
         )
 
 
-def network_of(measured: Measurements, model: Model, visits: Mapping[str, float] | None = None) -> OpenNetwork:
-    """What has been measured, as a network; with ``visits``, no operator gets less than it is visited."""
-    stations = tuple(
-        Station(
-            max(one.rate_per_s, measured.external_per_s * visits[name]) if visits else one.rate_per_s,
-            1 / one.service_s,
-            one.arrival_scv,
-            one.service_scv,
-        )
-        for name, one in measured.operators.items()
-    )
-    return OpenNetwork(measured.external_per_s, stations, model)
+def network_of(measured: Measurements, pipeline: Pipeline, model: Model, *, as_visited: bool = False) -> OpenNetwork:
+    """What has been measured, as a network; with ``as_visited``, no operator gets less than the traffic equations say.
+
+    Micro-batches have the overhead that the loop has learned.
+    """
+    stations = []
+    for operator in pipeline.operators:
+        one = measured.operators[operator.name]
+        least_per_s = measured.external_per_s * pipeline.visits[operator.name] if as_visited else 0.0
+        rate_per_s = max(one.rate_per_s, least_per_s)
+        stations.append(Station(rate_per_s, 1 / one.service_s, one.arrival_scv, one.service_scv, operator.batches))
+    return OpenNetwork(measured.external_per_s, tuple(stations), model)
+
+
+def _over_provision_s(t_max_s: float, gates_s: float) -> float:
+    """T_min where it is not given: nothing is faster than the gates, so it is a part of what lies above them.
+
+    >>> round(_over_provision_s(1.0, 0.0), 3), round(_over_provision_s(1.0, 0.4), 3)
+    (0.45, 0.67)
+    """
+    above_s = t_max_s - gates_s if gates_s < t_max_s else t_max_s
+    return t_max_s - (1 - OVER_PROVISION) * above_s
+
+
+def _backlogged(observation: Observation, pipeline: Pipeline, network: OpenNetwork, processors: Sequence[int]) -> bool:
+    """Whether more tuples are anywhere than the rate times the time that the model has for them (Little's law)."""
+    times_s = network.sojourns_s(processors)
+    expected = [s.rate_per_s * (s.gate_s + time_s) for s, time_s in zip(network.stations, times_s, strict=True)]
+    backlogs = [observation.operators[operator.name].backlog for operator in pipeline.operators]
+    return any(backlog > MANY * (1 + usual) for backlog, usual in zip(backlogs, expected, strict=True))
 
 
 def _predicted(pipeline: Pipeline, situation: Situation, decision: Decision) -> dict[str, Prediction]:
     """Along every path, the times at its operators; with loops a path does not tell how often each is visited."""
     if pipeline.returns:
         return {}
-    times_s = situation.network.sojourns_s(decision.placement.processors)
-    at = dict(zip((operator.name for operator in pipeline.operators), times_s, strict=True))
+    stations, times_s = situation.network.stations, situation.network.sojourns_s(decision.placement.processors)
+    at = {
+        operator.name: station.gate_s + time_s
+        for operator, station, time_s in zip(pipeline.operators, stations, times_s, strict=True)
+    }
     return {path: _prediction([at[name] for name in path.split(PATH_SEPARATOR)]) for path in pipeline.paths}
 
 

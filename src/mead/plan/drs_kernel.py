@@ -2,7 +2,7 @@
 
 The gain of one more processor at operator i is ``l_i (E[T_i](k) - E[T_i](k + 1))``. By Little's law that is how much
 shorter its queue becomes, in tuples. The service time is left out on purpose: it is in both terms, and with many
-processors it would swamp their difference.
+processors it would swamp their difference. The gate of a micro-batch is left out with it.
 
 An Erlang-B recursion goes from k to k + 1 in one step, and a heap knows the largest gain: a processor costs
 ``O(log N)``, where the paper computes every delay anew for every processor.
@@ -12,27 +12,41 @@ An Erlang-B recursion goes from k to k + 1 in one step, and a heap knows the lar
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from mead.models.queues.gigk import whitt_factor
+from mead.models.queues.split_batch import batch_wait_s
+
+STATION = np.dtype(
+    [
+        ("rate_per_s", np.float64),
+        ("load", np.float64),
+        ("arrival_scv", np.float64),
+        ("service_scv", np.float64),
+        ("batched", np.bool_),
+        ("overhead_s", np.float64),
+        ("trigger_s", np.float64),
+        ("most", np.int64),
+    ]
+)
+"""What is known of an operator."""
 
 inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]  # not in its stubs
 """Compiled as a part of ``place`` only."""
 
-refinement = inner(whitt_factor)
-"""The cache of compiled code looks at this file only: whoever changes the formula has to touch it too. A test tells."""
+refinement, held_back_s = inner(whitt_factor), inner(batch_wait_s)
+"""The cache of compiled code looks at this file only: whoever changes a formula has to touch it too. A test tells."""
 
 
 @njit(cache=True, error_model="numpy")
-def place(  # pragma: no cover - compiled
-    loads, arrival_scvs, service_scvs, refined, most, spare, enough, processors, queues, blocked, gains, heap
-):
+def place(stations, refined, spare, enough, processors, queues, blocked, gains, heap):  # pragma: no cover - compiled
     """Hand out up to ``spare`` processors; stop early once the queues hold no more than ``enough`` tuples together.
 
     Starts from ``processors`` and changes them; ``queues`` are the mean queue lengths at the end. The other arrays are
     room to work in. Ties go to the operator that stands first. Returns what is left of ``spare``.
     """
-    size = begin(loads, arrival_scvs, service_scvs, refined, most, processors, queues, blocked, gains, heap)
+    size = begin(stations, refined, processors, queues, blocked, gains, heap)
     waiting = queues.sum()
     # Differences add up to rounding errors of this size. Where they could matter the queues are added up anew.
     doubt = 1e-9 * (1.0 + waiting)
@@ -47,31 +61,29 @@ def place(  # pragma: no cover - compiled
         i = heap[0]
         processors[i] += 1
         spare -= 1
-        blocked[i] = loads[i] * blocked[i] / (processors[i] + loads[i] * blocked[i])
+        blocked[i] = less_blocked(stations[i].load, blocked[i], processors[i])
         waiting -= gains[i]
-        queues[i] = queue(loads[i], arrival_scvs[i], service_scvs[i], refined, processors[i], blocked[i])
-        if processors[i] == most[i]:
+        queues[i] = queue(stations[i], refined, processors[i], blocked[i])
+        if processors[i] == stations[i].most:
             size -= 1
             heap[0] = heap[size]
         else:
-            gains[i] = queues[i] - next_queue(loads, arrival_scvs, service_scvs, refined, processors, blocked, i)
+            gains[i] = queues[i] - next_queue(stations[i], refined, processors[i], blocked[i])
         sift(heap, size, gains, 0)
     return spare
 
 
 @inner
-def begin(  # pragma: no cover - compiled
-    loads, arrival_scvs, service_scvs, refined, most, processors, queues, blocked, gains, heap
-):
+def begin(stations, refined, processors, queues, blocked, gains, heap):  # pragma: no cover - compiled
     """Queues and gains of the start, and a heap of all operators that may have more."""
     size = 0
-    for i in range(loads.size):
+    for i in range(stations.size):
         blocked[i] = 1.0
         for j in range(1, processors[i] + 1):
-            blocked[i] = loads[i] * blocked[i] / (j + loads[i] * blocked[i])
-        queues[i] = queue(loads[i], arrival_scvs[i], service_scvs[i], refined, processors[i], blocked[i])
-        if processors[i] < most[i]:
-            gains[i] = queues[i] - next_queue(loads, arrival_scvs, service_scvs, refined, processors, blocked, i)
+            blocked[i] = less_blocked(stations[i].load, blocked[i], j)
+        queues[i] = queue(stations[i], refined, processors[i], blocked[i])
+        if processors[i] < stations[i].most:
+            gains[i] = queues[i] - next_queue(stations[i], refined, processors[i], blocked[i])
             heap[size] = i
             size += 1
     for root in range(size // 2 - 1, -1, -1):
@@ -80,25 +92,38 @@ def begin(  # pragma: no cover - compiled
 
 
 @inner
-def queue(load, arrival_scv, service_scv, refined, servers, blocked):  # pragma: no cover - compiled
-    """Mean number of waiting tuples: ``(a + s) / 2 C rho / (1 - rho)``, with Erlang's C from his B."""
-    variability = (arrival_scv + service_scv) / 2.0
-    if load == 0.0 or variability == 0.0:
+def less_blocked(load, blocked, servers):  # pragma: no cover - compiled
+    """Erlang's B with the last of so many servers, from that without it."""
+    return load * blocked / (servers + load * blocked)
+
+
+@inner
+def queue(station, refined, servers, blocked):  # pragma: no cover - compiled
+    """Mean number of waiting tuples: ``(a + s) / 2 C rho / (1 - rho)``, with Erlang's C from his B.
+
+    With micro-batches, also those that wait for more of their own batch than processors could leave of it.
+    """
+    load = station.load
+    if load == 0.0:
         return 0.0
     utilization = load / servers
-    waits = blocked / (1.0 - utilization * (1.0 - blocked))
-    tuples = variability * waits * load / (servers - load)
-    if refined:
-        tuples *= refinement(utilization, arrival_scv, service_scv, servers)
+    variability = (station.arrival_scv + station.service_scv) / 2.0
+    tuples = 0.0
+    if variability > 0.0:
+        waits = blocked / (1.0 - utilization * (1.0 - blocked))
+        tuples = variability * waits * load / (servers - load)
+        if refined:
+            tuples *= refinement(utilization, station.arrival_scv, station.service_scv, servers)
+    if station.batched:
+        service_s = load / station.rate_per_s
+        tuples += station.rate_per_s * held_back_s(load, service_s, station.overhead_s, station.trigger_s, servers)
     return tuples
 
 
 @inner
-def next_queue(loads, arrival_scvs, service_scvs, refined, processors, blocked, i):  # pragma: no cover - compiled
-    """The queue of operator i if it had one processor more."""
-    servers = processors[i] + 1
-    less_blocked = loads[i] * blocked[i] / (servers + loads[i] * blocked[i])
-    return queue(loads[i], arrival_scvs[i], service_scvs[i], refined, servers, less_blocked)
+def next_queue(station, refined, servers, blocked):  # pragma: no cover - compiled
+    """The queue of an operator if it had one processor more than ``servers``."""
+    return queue(station, refined, servers + 1, less_blocked(station.load, blocked, servers + 1))
 
 
 @inner

@@ -7,8 +7,11 @@ It leaves open what happens if model and measurement contradict each other; the 
 - a shortage that the model does not see leads to a better placement of what there is, or to nothing;
 - processors are only taken away down to what the model needs for ``t_max_s``;
 - an operator that cannot keep up is a shortage, even before the response time shows it;
-- a target that only the calibration puts out of reach is searched for without it, with one processor more at least:
+- a target that only the calibration puts out of reach is searched for without it, with one processor more at least, if
+  more tuples wait than the model expects:
   after a backlog the measured time says how long tuples have waited, not how long they would;
+- what micro-batches take whatever the processors (the gates) comes off target and measurement alike, before they are
+  compared with the model;
 - a target that cannot be met changes nothing, unless some queue grows without end. Then all processors are used, even
   if they are too few.
 """
@@ -65,11 +68,20 @@ class Situation:
     since_s: float
     """Time since the last re-allocation."""
     limits: Limits | None = None
+    gates_s: float = 0.0
+    """Part of the measured time that no processor shortens: what micro-batches on the way take at least."""
+    backlogged: bool = True
+    """Whether more tuples wait than the model expects. Where nobody has counted, they may."""
 
     @property
     def total(self) -> int:
         """Processors in use."""
         return sum(self.processors)
+
+    @property
+    def model_s(self) -> float:
+        """What the model says of the processors in use, without the gates; infinite if some queue grows without end."""
+        return self.network.sojourn_s(self.processors)
 
 
 @dataclass(frozen=True)
@@ -106,30 +118,41 @@ def _most_of(k_max: int | None, now: Situation) -> Decision:
 
 def _fewest(goal: Goal, t_max_s: float, now: Situation) -> Decision:
     """Problem 8: cases (i) to (iii)."""
-    model_s = now.network.sojourn_s(now.processors)
+    model_s = now.model_s
     if now.measured_s is None and isfinite(model_s):
         return _none(now, "no_response", "nothing has left a path yet")
     measured_s = inf if now.measured_s is None else now.measured_s
-    ratio = max(1.0, measured_s / model_s) if goal.calibrated and 0 < model_s < inf else 1.0
+    ratio = max(1.0, (measured_s - now.gates_s) / model_s) if goal.calibrated and 0 < model_s < inf else 1.0
     seen = "nothing has left a path yet" if now.measured_s is None else f"measured {measured_s:.4g} s"
-    shown = f"{seen}, model {model_s:.4g} s, T_max {t_max_s:g} s, T_min {goal.t_min_s:g} s"
+    gates = f" ({now.gates_s:.4g} s of it micro-batches, whatever the replicas)" if now.gates_s else ""
+    shown = f"{seen}, model {model_s + now.gates_s:.4g} s{gates}, T_max {t_max_s:g} s, T_min {goal.t_min_s:.4g} s"
     shown += f", ratio {ratio:.3g}" if goal.calibrated else ""
     short, ample = measured_s > t_max_s or not isfinite(model_s), measured_s < goal.t_min_s
     if not (short or ample):
         return _rebalance(now, "optimal", f"within bounds: {shown}")
     case = "shortage" if short else "over-provision"
     try:
-        need = min_processors(now.network, t_max_s / ratio, goal.k_max, now.limits)
+        need = _need(goal, t_max_s, now, ratio)
     except (TmaxUnreachable, InsufficientProcessors) as refusal:
         detail = f"{case}: {shown}; {refusal}"
-        backlogged = short and ratio > 1.0
-        more = _uncalibrated(goal, t_max_s, now, detail) if backlogged else None
+        more = _uncalibrated(goal, t_max_s, now, detail) if short and ratio > 1.0 and now.backlogged else None
         return more or _out_of_reach(goal, now, refusal, detail)
     if short and need.total > now.total:
         return _move(now, "scale_out", need, "shortage", shown)
     if ample and need.total < now.total:
         return _move(now, "scale_in", need, "over-provision", shown)
     return _rebalance(now, "model_disagrees" if short else "optimal", f"{case}: {shown}; needed are {need.total}")
+
+
+def _need(goal: Goal, t_max_s: float, now: Situation, ratio: float = 1.0) -> Placement:
+    """The fewest processors that keep the target; the gates come off it first, for they shorten neither."""
+    if 0 < now.gates_s >= t_max_s:
+        raise TmaxUnreachable(
+            "lower_bound",
+            f"micro-batches on the way take {now.gates_s:.6g} s whatever the replicas; a target of {t_max_s:.6g} s is "
+            "out of reach",
+        )
+    return min_processors(now.network, (t_max_s - now.gates_s) / ratio, goal.k_max, now.limits)
 
 
 def _rebalance(now: Situation, otherwise: str, detail: str) -> Decision:
@@ -147,7 +170,7 @@ def _uncalibrated(goal: Goal, t_max_s: float, now: Situation, detail: str) -> De
     None if that is out of reach as well, or there are no more.
     """
     try:
-        need = min_processors(now.network, t_max_s, goal.k_max, now.limits)
+        need = _need(goal, t_max_s, now)
     except (TmaxUnreachable, InsufficientProcessors):
         return None
     if need.total <= now.total < _pool(goal, now):
@@ -161,8 +184,9 @@ def _out_of_reach(
     goal: Goal, now: Situation, refusal: TmaxUnreachable | InsufficientProcessors, detail: str
 ) -> Decision:
     """Nothing brings the target. If some queue grows without end, use what there is, as far as it is known."""
-    if isfinite(now.network.sojourn_s(now.processors)):
-        return _none(now, getattr(refusal, "reason", "insufficient"), detail)
+    if isfinite(now.model_s):
+        idle = "" if now.backlogged else "; no more tuples wait than the model expects, so that replicas would idle"
+        return _none(now, getattr(refusal, "reason", "insufficient"), f"{detail}{idle}")
     k_max = _pool(goal, now)
     try:
         best = assign_processors(now.network, k_max, now.limits)
@@ -189,13 +213,10 @@ def _move(
     now: Situation, action: Action, best: Placement, case: str, detail: str, otherwise: str = "optimal"
 ) -> Decision:
     """Go there, unless what is in force is as good."""
-    if best.total == now.total:
-        model_s = now.network.sojourn_s(now.processors)
-        if best.processors == now.processors or best.sojourn_s >= model_s * (1 - SAME):
-            return _none(now, otherwise, detail)
-    return Decision(action, best, case, f"{detail}; {best} should bring {best.sojourn_s:.4g} s")
+    if best.total == now.total and (best.processors == now.processors or best.sojourn_s >= now.model_s * (1 - SAME)):
+        return _none(now, otherwise, detail)
+    return Decision(action, best, case, f"{detail}; {best} should bring {best.sojourn_s + now.gates_s:.4g} s")
 
 
 def _none(now: Situation, reason: str, detail: str) -> Decision:
-    model_s = now.network.sojourn_s(now.processors)
-    return Decision("none", Placement(now.processors, model_s if isfinite(model_s) else inf), reason, detail)
+    return Decision("none", Placement(now.processors, now.model_s), reason, detail)

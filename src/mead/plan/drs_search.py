@@ -7,15 +7,15 @@ queue of an operator is convex in its processors (Theorems 1 and 2), which limit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
 from math import inf
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from mead.plan.drs_kernel import place
+from mead.plan.drs_kernel import STATION, place
 from mead.plan.drs_model import Model, OpenNetwork
 
 UNLIMITED = 10_000_000
@@ -152,29 +152,40 @@ def _placed(
     network: OpenNetwork, start: tuple[int, ...], limits: Limits | None, spare: int, enough: float
 ) -> tuple[Placement, int]:
     """Hand out processors one by one; those that are left over come second."""
-    stations, count = network.stations, len(start)
     processors = np.array(start, dtype=np.int64)
-    loads = np.array([station.load for station in stations])
-    scvs: Sequence[Sequence[float]] = (
-        ([1.0] * count, [1.0] * count)
-        if network.model is Model.MMK
-        else ([station.arrival_scv for station in stations], [station.service_scv for station in stations])
-    )
-    most = np.full(count, UNLIMITED) if limits is None else np.array(limits.most, dtype=np.int64)
-    queues, blocked, gains = np.zeros((3, count))
+    queues, blocked, gains = np.zeros((3, processors.size))
     left = place(
-        loads,
-        np.array(scvs[0]),
-        np.array(scvs[1]),
+        _records(network, limits),
         network.model is Model.WHITT,
-        most,
         spare,
         enough,
         processors,
         queues,
         blocked,
         gains,
-        np.zeros(count, dtype=np.int64),
+        np.zeros(processors.size, dtype=np.int64),
     )
     sojourn_s = network.shortest_s + float(queues.sum()) / network.external_per_s
     return Placement(tuple(processors.tolist()), sojourn_s), int(left)
+
+
+def _records(network: OpenNetwork, limits: Limits | None) -> npt.NDArray[np.void]:
+    """The network, for compiled code."""
+    most = [UNLIMITED] * len(network.stations) if limits is None else limits.most
+    exponential = network.model is Model.MMK
+    return np.array(
+        [
+            (
+                station.rate_per_s,
+                station.load,
+                1.0 if exponential else station.arrival_scv,
+                1.0 if exponential else station.service_scv,
+                station.batches is not None,
+                station.batches.overhead_s if station.batches else 0.0,
+                (station.batches.trigger_s or 0.0) if station.batches else 0.0,
+                limit,
+            )
+            for station, limit in zip(network.stations, most, strict=True)
+        ],
+        dtype=STATION,
+    )

@@ -49,9 +49,7 @@ class DS2:
         unknown = unusable(observation, pipeline)
         if unknown:
             return unknown
-        sources = [o.name for o in pipeline.operators if not any(e.target == o.name for e in pipeline.edges)]
-        sources = sources or [pipeline.operators[0].name]
-        arrived = max(observation.operators[name].arrived / pipeline.visits[name] for name in sources)
+        arrived = max(observation.operators[name].arrived / pipeline.visits[name] for name in pipeline.sources)
         pending = self._pending(pipeline, observation)
         return {
             o.name: Rates(

@@ -125,7 +125,7 @@ class PaSps:
         self._ratios = edge_ratios(sent, processed, self._ratios)
         bins = round(observation.interval_s / COUNT_BIN_S)
         source = float(observation.counts[-bins:].sum()) if bins else 0.0
-        entered = {name: arrived[name] for name in pipeline.order if name not in into}
+        entered = {name: arrived[name] for name in pipeline.sources}
         self._shares = entry_shares(entered, source, self._shares)
 
 
