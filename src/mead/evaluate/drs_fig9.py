@@ -69,6 +69,11 @@ class Reaction:
         )
 
     @property
+    def adds(self) -> bool:
+        """Whether processors are added once the rate has changed."""
+        return any(event.action == "scale out" and event.minute > self.pattern.changes[0] for event in self.events)
+
+    @property
     def over(self) -> float:
         """Part of the minutes in which the mean is above T_max."""
         return float(np.nanmean(self.minutes_s > T_MAX_S))
@@ -121,20 +126,25 @@ def _short(action: str) -> str:
 
 
 def _summary(runs: Sequence[Reaction]) -> str:
-    said = []
-    for window in WINDOWS:
-        long, short = ([o for o in runs if o.window == window and o.pattern.name == name] for name in ("long", "short"))
-        delays = [delay for one in long for delay in one.delays if delay is not None]
-        mean = f"{number(sum(delays) / len(delays))} min" if delays else "never"
-        acted = sum(one.delays[0] is not None for one in short)
-        said.append(
-            f"with w = {window} processors come or go {mean} after a lasting change, in the mean, and some are added "
-            f"for the short one in {acted} of {len(short)} runs"
-        )
+    said = "; ".join(_answers([one for one in runs if one.window == window], window) for window in WINDOWS)
     return (
-        f"(+ added, - removed, = moved.) Here {'; '.join(said)}. In the paper it is 6, 5 and 1 min for w = 6 and 3 min "
-        f"for w = 3, and the short one is answered with w = 3 only. What differs: with these loads {shown(START)} is "
-        f"not the best placement of nine processors, so that DRS also moves some; the smoothed rate is still below the "
-        f"true one when DRS first acts, so that it adds processors in several steps, T_ra apart, while a backlog "
-        f"builds up; and a re-allocation itself costs nothing here (paper: 3 s when adding, 0.6 s when removing)."
+        f"(+ added, - removed, = moved.) Here {said}. In the paper lasting changes are answered after 6, 5 and 1 min "
+        f"with w = 6 and after 3 min with w = 3, and the short one with w = 3 only. What differs: with these loads "
+        f"{shown(START)} is not the best placement of nine processors, so that DRS also moves some; the smoothed rate "
+        f"is still below the true one when DRS first acts, so that it adds processors in several steps, T_ra apart, "
+        f"while a backlog builds up; and a re-allocation itself costs nothing here (paper: 3 s when adding, 0.6 s when "
+        f"removing)."
+    )
+
+
+def _answers(runs: Sequence[Reaction], window: int) -> str:
+    """To lasting changes processors are added or removed; to the short one they should at most be added."""
+    long, short = ([one for one in runs if one.pattern.name == name] for name in ("long", "short"))
+    asked = [delay for one in long for delay in one.delays]
+    after = [delay for delay in asked if delay is not None]
+    mean = f", in the mean after {number(sum(after) / len(after))} min" if after else ""
+    added = sum(one.adds for one in short)
+    return (
+        f"with w = {window} {len(after)} of {len(asked)} lasting changes are answered by adding or removing{mean}, and "
+        f"the short one by adding in {added} of {len(short)} runs"
     )
