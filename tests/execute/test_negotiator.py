@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from mead.clock import VirtualClock
 from mead.config.policies import DRSOptions
+from mead.evaluate import experiment
 from mead.execute.negotiator import NegotiatedEngine, NotGranted, Pool, within
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.knowledge import Knowledge
@@ -150,3 +153,100 @@ def test_a_pool_never_gives_more_than_it_has() -> None:
     assert (pool.request(-2), pool.request(5), pool.release(9), pool.held) == (0, 3, 3, 0)
     with pytest.raises(ValueError, match="cannot have given"):
         Pool(2, held=3)
+
+
+class Slow:
+    """A resource manager that grants nothing at once: what is asked for comes when ``deliver`` is called."""
+
+    def __init__(self, held: int) -> None:
+        self.held, self.wanted = held, held
+
+    def request(self, processors: int) -> int:
+        self.wanted = self.held + processors
+        return 0
+
+    def release(self, processors: int) -> int:
+        self.wanted = self.held = self.held - processors
+        return processors
+
+    def deliver(self, processors: int) -> None:
+        self.held = min(self.held + processors, self.wanted)
+
+
+def slow_engine(manager: Slow) -> tuple[Simulation, NegotiatedEngine]:
+    start = held(first=2, second=2)
+    trace = Poisson(rate_per_s=1.0, count=100).generate(np.random.default_rng(1))
+    simulation = Simulation(CHAIN, trace, 1, allocation=start)
+    return simulation, NegotiatedEngine(simulation, manager, start)
+
+
+def test_processors_that_come_later_are_used_from_the_next_look_on() -> None:
+    manager = Slow(held=4)
+    simulation, engine = slow_engine(manager)
+    with pytest.raises(NotGranted, match="what comes later counts in a later round"):
+        engine.apply(held(first=3, second=5))
+    assert simulation.in_force == held(first=2, second=2)
+    manager.deliver(2)
+    assert engine.observe(1.0).allocation == held(first=3, second=3) == engine.in_force
+    manager.deliver(9)
+    assert engine.observe(2.0).allocation == held(first=3, second=5)
+    engine.observe(3.0)
+    assert (manager.held, manager.wanted) == (8, 8)
+
+
+def test_who_keeps_what_has_come_so_far_takes_no_order_back() -> None:
+    manager = Slow(held=4)
+    simulation, engine = slow_engine(manager)
+    with pytest.raises(NotGranted):
+        engine.apply(held(first=3, second=5))
+    engine.apply(held(first=2, second=2))  # a round that keeps what is in force
+    assert manager.wanted == 8
+    manager.deliver(4)
+    engine.observe(1.0)
+    assert simulation.in_force == held(first=3, second=5)
+
+
+def test_another_order_takes_the_place_of_one_that_is_under_way() -> None:
+    manager = Slow(held=4)
+    simulation, engine = slow_engine(manager)
+    with pytest.raises(NotGranted):
+        engine.apply(held(first=3, second=5))
+    manager.deliver(1)
+    engine.apply(held(first=1, second=2))
+    assert (manager.held, simulation.in_force) == (3, held(first=1, second=2))
+    engine.observe(1.0)
+    assert simulation.in_force == held(first=1, second=2)
+
+
+def test_drs_says_that_what_it_ordered_has_come() -> None:
+    """A manager that delivers two processors a minute, and a load of 3.6 at both operators."""
+    manager = Slow(held=4)
+    trace = Poisson(rate_per_s=18.0, duration_s=400.0).generate(np.random.default_rng(1))
+    start = held(first=2, second=2)
+    simulation = Simulation(CHAIN, trace, 1, allocation=start)
+    rounds: list[Round] = []
+
+    def record(this: Round) -> None:
+        rounds.append(this)
+        manager.deliver(2)
+
+    policy = DRS(DRSOptions(interval_s=20.0, t_max_s=0.6, t_ra_s=200.0, window=2))
+    loop = ControlLoop(
+        NegotiatedEngine(simulation, manager, start), policy, Knowledge(CHAIN), VirtualClock(), record=record
+    )
+    loop.allocation = start
+    loop.run(400.0)
+    totals = replicas(simulation)
+    assert totals[-1] >= 9
+    assert all(later - earlier <= 2 for earlier, later in pairwise(totals)), "two at a time"
+    said = [this.plan.reason for this in rounds if this.plan]
+    assert any("what was ordered" in reason and "has come in part" in reason for reason in said)
+    assert any(reason.endswith("s ago has come") for reason in said)
+
+
+def test_a_run_on_a_pool_starts_within_it_and_says_what_it_did_not_get() -> None:
+    trace = Poisson(rate_per_s=20.0, duration_s=200.0).generate(np.random.default_rng(1))
+    policy = DRS(DRSOptions(interval_s=20.0, t_max_s=0.6, t_ra_s=40.0, window=2))
+    done = experiment.run(CHAIN, trace, policy, seed=1, processors=9)
+    assert max(replicas(done.simulation)) == 9
+    assert any("9 are there" in this.error for this in done.rounds)

@@ -9,6 +9,8 @@ from typing import Any
 
 from mead.clock import VirtualClock
 from mead.config.policies import AdaptiveKeys, DRSOptions, PolicyOptions, PredictiveOptions
+from mead.execute.engine import Engine
+from mead.execute.negotiator import NegotiatedEngine, Pool, most_within
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
@@ -55,10 +57,16 @@ def run(
     kept_iats: int = KEPT_IATS,
     recorded_every: int = 1,
     start: Allocation | None = None,
+    processors: int | None = None,
     every_end: bool = False,
     progress: Callable[[Round], None] = lambda _: None,
 ) -> Run:
-    """Let a policy control a pipeline for as long as tuples of the trace arrive, from all resources or ``start`` on."""
+    """Let a policy control a pipeline for as long as tuples of the trace arrive, from all resources or ``start`` on.
+
+    With ``processors``, each replica takes one of so many: who asks for more gets those that are left.
+    """
+    if processors is not None and start is None:
+        start = most_within(pipeline, processors)
     simulation = Simulation(
         pipeline,
         trace,
@@ -69,7 +77,9 @@ def run(
         recorded_every=recorded_every,
         every_end=every_end,
     )
-    engine = simulation if metrics is None else MonitoredSimulation(simulation, metrics)
+    engine: Engine = simulation if metrics is None else MonitoredSimulation(simulation, metrics)
+    if processors is not None:
+        engine = NegotiatedEngine(engine, Pool(processors), simulation.in_force)
     delays_s = [simulation.conditions.share_delay_s]
     if any(operator.max_replicas > operator.min_replicas for operator in pipeline.operators):
         delays_s.append(simulation.conditions.replicas_delay_s)

@@ -64,6 +64,7 @@ class Executors:
         """Local masters have none: tasks run in the driver. False also where a cluster has refused."""
         self._highest = Highest(HOLD_S)
         self._asked = self._highest.of(len(self.running)) if self.supported else 0
+        self._least = 0
 
     @property
     def running(self) -> tuple[str, ...]:
@@ -72,12 +73,16 @@ class Executors:
         return tuple(ids.apply(place) for place in range(ids.size()))
 
     def for_tasks(self, tasks: int) -> None:
-        """As many as it takes to run so many tasks at the same time."""
-        self.wanted(ceil(tasks / self.cores))
+        """As many as it takes to run so many tasks at the same time, until somebody names another number here."""
+        self._least = ceil(tasks / self.cores)
+        self.wanted(self._least)
 
     def follow(self, tasks: int) -> None:
-        """The same for a plan that changes often: more at once, fewer when they have not been wanted for a while."""
-        number = self._highest.of(ceil(tasks / self.cores))
+        """The same for a plan that changes often: more at once, fewer when they have not been wanted for a while.
+
+        Never fewer than ``for_tasks`` has named: those may be on their way, and the plan waits for them.
+        """
+        number = max(self._least, self._highest.of(ceil(tasks / self.cores)))
         if number != self._asked:
             self.wanted(number)
 
