@@ -11,12 +11,19 @@ if TYPE_CHECKING:
     from mead.attached import AttachError as AttachError
     from mead.attached import attach as attach
     from mead.attached import stamped as stamped
+    from mead.preference.live.handle import PreferenceQuery as PreferenceQuery
+    from mead.preference.live.query import preference_query as preference_query
 else:
+    EXPORTED = {
+        **dict.fromkeys(("Attached", "AttachError", "attach", "stamped"), "mead.attached"),
+        "PreferenceQuery": "mead.preference.live.handle",
+        "preference_query": "mead.preference.live.query",
+    }
 
     def __getattr__(name: str) -> object:
         """What users of a query of their own need, loaded when it is asked for."""
-        if name not in ("Attached", "AttachError", "attach", "stamped"):
+        if name not in EXPORTED:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from mead import attached  # noqa: PLC0415 - see above
+        from importlib import import_module  # noqa: PLC0415 - see above
 
-        return getattr(attached, name)
+        return getattr(import_module(EXPORTED[name]), name)

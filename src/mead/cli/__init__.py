@@ -21,6 +21,7 @@ from mead.cli import (
     history,
     metrics,
     plan,
+    preference,
     run,
     serve,
     simulate,
@@ -50,6 +51,7 @@ app.command()(serve.serve)
 app.add_typer(metrics.app, name="metrics")
 app.command()(doctor.doctor)
 app.command(cls=HelpsWithPolicies)(plan.plan)
+app.command()(preference.preference)
 
 
 def main() -> None:

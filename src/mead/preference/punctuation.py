@@ -66,12 +66,23 @@ class KSlack:
     ([0, 2, -1, 1, -1], [False, False, True, False, True], 2500)
     """
 
-    def __init__(self, pane_us: int, target_drop_ratio: float = 0.0, least_gap_us: int = LEAST_GAP_US) -> None:
+    def __init__(
+        self,
+        pane_us: int,
+        target_drop_ratio: float = 0.0,
+        least_gap_us: int = LEAST_GAP_US,
+        *,
+        fixed_us: int | None = None,
+    ) -> None:
         if not 0 <= target_drop_ratio < 1:
             raise ValueError(f"the wanted part of dropped tuples lies in [0, 1); got {target_drop_ratio:g}")
+        if fixed_us is not None and fixed_us < 0:
+            raise ValueError(f"nobody can be waited for less than no time; got {fixed_us} us")
         self.pane_us = pane_us
         self.target_drop_ratio = target_drop_ratio
         self.least_gap_us = least_gap_us
+        self.fixed_us = fixed_us
+        """K is this, whatever delays are seen; None where it is learned."""
         self.cut = 0.0
         """The part of K that is not waited for."""
         self._pid = PID(1 - target_drop_ratio, proportional=6.0, integral=0.6, derivative=0.2)
@@ -80,6 +91,7 @@ class KSlack:
         self._before = (0, 0)
         self._state = np.zeros(1, dtype=STATE)
         self._state["oldest_us"] = LATEST_US
+        self._state["slack_us"] = fixed_us or 0
         self._state["punctuated_us"] = -LATEST_US
 
     @property
@@ -116,6 +128,7 @@ class KSlack:
                 self.pane_us,
                 self.least_gap_us,
                 1 - self.cut,
+                LATEST_US if self.fixed_us is None else self.fixed_us,
                 late[part],
                 punctuation[part],
             )
@@ -137,6 +150,7 @@ class KSlack:
             "pane_us": self.pane_us,
             "target_drop_ratio": self.target_drop_ratio,
             "least_gap_us": self.least_gap_us,
+            "fixed_us": self.fixed_us,
             "cut": self.cut,
             "pid": asdict(self._pid_state),
             "sampled_us": self._sampled_us,
@@ -147,7 +161,12 @@ class KSlack:
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> KSlack:
         """What ``as_json`` wrote."""
-        slack = cls(document["pane_us"], document["target_drop_ratio"], document["least_gap_us"])
+        slack = cls(
+            document["pane_us"],
+            document["target_drop_ratio"],
+            document["least_gap_us"],
+            fixed_us=document["fixed_us"],
+        )
         slack.cut, slack._sampled_us = document["cut"], document["sampled_us"]
         slack._pid_state = PIDState(**document["pid"])
         slack._before = (document["before"][0], document["before"][1])
@@ -156,7 +175,9 @@ class KSlack:
 
 
 @njit(cache=True)
-def _offer(state, event_us, arrival_us, pane_us, gap_us, waited, late, punctuation):  # pragma: no cover - compiled
+def _offer(
+    state, event_us, arrival_us, pane_us, gap_us, waited, most_us, late, punctuation
+):  # pragma: no cover - compiled
     at = state[0]
     for i in range(event_us.size):
         stamp = event_us[i]
@@ -164,7 +185,7 @@ def _offer(state, event_us, arrival_us, pane_us, gap_us, waited, late, punctuati
         at.oldest_us = min(at.oldest_us, stamp)
         if stamp > at.newest_us:
             at.newest_us = stamp
-            at.slack_us = max(at.slack_us, stamp - at.oldest_us)
+            at.slack_us = min(max(at.slack_us, stamp - at.oldest_us), most_us)
             at.oldest_us = LATEST_US
             bound_us = stamp - int(waited * at.slack_us)
             if arrival_us[i] - at.punctuated_us >= gap_us:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any, Generic, Self
 
 from mead.preference.messages import UNKNOWN_COUNT, PaneResult, R
 from mead.preference.panes import Windows
@@ -161,7 +161,7 @@ class WindowDirectory(Generic[R]):
         }
 
     @classmethod
-    def from_json(cls, document: dict[str, Any], decode: Callable[[Any], R]) -> WindowDirectory[R]:
+    def from_json(cls, document: dict[str, Any], decode: Callable[[Any], R]) -> Self:
         """What ``as_json`` wrote."""
         windows = Windows(document["length_ms"], document["slide_ms"])
         directory = cls(windows, merging=document["merging"])

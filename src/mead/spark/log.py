@@ -16,7 +16,7 @@ import json
 import os
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,6 +61,8 @@ class Entry:
     rows: int
     before: Counts
     """Rows of the log before it, by reader."""
+    batch: int
+    """The one that it came with."""
 
     @property
     def end(self) -> int:
@@ -100,6 +102,12 @@ class StreamLog:
         return self._entries[-1].end if self._entries else 0
 
     @property
+    def last(self) -> int:
+        """The number of the last batch; -1 if there is none."""
+        self._catch_up()
+        return self._last
+
+    @property
     def start(self) -> int:
         """The offset of the first row that is still kept."""
         return number_in(self.folder / START, missing=0)
@@ -125,27 +133,62 @@ class StreamLog:
         """Put rows into a new file; `log_sink` makes it part of the log. Without rows there is no file."""
         (self.folder / DATA).mkdir(parents=True, exist_ok=True)
         name, rows, addressed = f"{uuid4().hex}.arrow", 0, Counter[str]()
-        with pa.OSFile(str(self.folder / DATA / name), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-                rows += batch.num_rows
-                if TO in schema.names:
-                    addressed += counted(batch)
+        path = self.folder / DATA / name
+        try:
+            with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+                for batch in batches:
+                    writer.write_batch(batch)
+                    rows += batch.num_rows
+                    if TO in schema.names:
+                        addressed += counted(batch)
+            self._check_readers(addressed)
+        except BaseException:
+            path.unlink(missing_ok=True)  # this attempt comes to nothing
+            raise
         if not rows:
-            (self.folder / DATA / name).unlink()
+            path.unlink()
+        return Written(name, rows, addressed if TO in schema.names else None)
+
+    def _check_readers(self, addressed: Counts) -> None:
         if unknown := addressed.keys() - {EVERYBODY} - {path.name for path in (self.folder / CONSUMERS).glob("*")}:
             raise LogError(f"{self.folder}: rows are for {', '.join(sorted(unknown))}, which does not read this stream")
-        return Written(name, rows, addressed if TO in schema.names else None)
 
     def repair(self) -> int:
         """Before the only writer starts: remove what a crash has left. The number of the last batch, or -1."""
         with self._locked() as index:
             os.ftruncate(index, self._read)
-            committed = {entry.file for entry in self._entries}
-            for file in (self.folder / DATA).glob("*.arrow"):
-                if file.name not in committed:
-                    file.unlink(missing_ok=True)
-            return self._last
+            orphans, last = self.uncommitted()
+            for file in orphans:
+                file.unlink(missing_ok=True)
+            return last
+
+    def uncommitted(self) -> tuple[set[Path], int]:
+        """Files that are not part of the log, and the last batch that was, as of after they were looked for."""
+        there = set((self.folder / DATA).glob("*.arrow"))
+        self._catch_up()
+        return there - {self.folder / DATA / entry.file for entry in self._entries}, self._last
+
+    def commit(self, batch: int, files: Sequence[tuple[Written, Any]]) -> None:
+        """Make files part of the log, with what is noted of each: one line, which is there or not.
+
+        For a writer that is no query of Spark; those have `log_sink`, which writes the same. It is not read
+        back: who only writes remembers nothing of what it has written.
+        """
+        entries = [(written.file, written.rows, note, written.addressed) for written, note in files]
+        content = json.dumps([batch, entries], separators=(",", ":")).encode()
+        with (self.folder / INDEX).open("ab") as index:
+            fcntl.flock(index, fcntl.LOCK_EX)
+            index.write(b"%08x %s\n" % (crc32(content), content))
+
+    def batch_ends(self, start: int, most_rows: int) -> list[int]:
+        """Where batches end that come after an offset: as many as have so many rows together, and at least one."""
+        self._catch_up()
+        ends: dict[int, int] = {}
+        for entry in self._entries[self._before(start) :]:
+            if entry.end - start > most_rows and ends and entry.batch not in ends:
+                break
+            ends[entry.batch] = entry.end
+        return list(ends.values())
 
     def pieces(self, start: int, end: int, tasks: int) -> list[list[Extent]]:
         """The rows from one offset to another, for as many tasks: the same number for each, as far as that goes."""
@@ -220,7 +263,7 @@ class StreamLog:
             for file, rows, _, addressed in files:
                 if rows:
                     first = self._entries[-1].end if self._entries else 0
-                    self._entries.append(Entry(file, first, rows, dict(self._addressed)))
+                    self._entries.append(Entry(file, first, rows, dict(self._addressed), batch))
                     self._addressed.update({EVERYBODY: rows} if addressed is None else addressed)
         # What is gone is forgotten, whoever has removed it. The last entry stays: it tells where the next begins.
         del self._entries[: min(self._before(self.start), len(self._entries) - 1)]

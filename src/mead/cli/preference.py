@@ -1,0 +1,298 @@
+"""``mead preference``: skylines and the best so many of a stream, window by window, on Spark."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from mead.cli.inputs import check_java
+from mead.cli.terminal import AsJson, Seed, print_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from mead.preference.live.generated import GeneratedPoints
+    from mead.preference.live.handle import PreferenceQuery
+
+SHOWN = 20
+"""Windows in the table; all of them are in the JSON document."""
+
+FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
+
+
+def preference(
+    ctx: typer.Context,
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FOLDER]",
+            help="Files to read as a stream: Parquet, CSV with a header, or JSON lines; also a single file. Without "
+            "it, points are generated.",
+        ),
+    ] = None,
+    *,
+    event_time: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="When a tuple came into being: timestamp, or microseconds since 1970."),
+    ] = None,
+    minimise: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Less is better; may be repeated.")
+    ] = None,
+    maximise: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="More is better; may be repeated.")
+    ] = None,
+    window: Annotated[str, typer.Option(metavar="LENGTH", help="Such as `10 s` or `500 ms`.")] = "1 s",
+    slide: Annotated[
+        str | None, typer.Option(metavar="LENGTH", help="A window begins so often; default one after the other.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", help="The best N of every window; default the whole skyline.")
+    ] = None,
+    arrival_time: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Orders the tuples of a micro-batch; default their event times do."),
+    ] = None,
+    slack: Annotated[
+        str | None,
+        typer.Option(metavar="LENGTH", help="Wait so long for late tuples; default the longest delay seen (K-slack)."),
+    ] = None,
+    target_drop: Annotated[
+        float, typer.Option(metavar="RATIO", help="Do not wait for this part of the tuples: adaptive K-slack.")
+    ] = 0.0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write the results there, as Parquet, in window order.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="State and results; a query that was killed goes on here. Default none."),
+    ] = None,
+    files: Annotated[int, typer.Option(min=1, metavar="N", help="Read so many files in a micro-batch.")] = 8,
+    duration: Annotated[
+        float | None,
+        typer.Option(
+            min=1.0, metavar="SECONDS", help="Follow the folder for so long; default until what is there is done."
+        ),
+    ] = None,
+    rate: Annotated[float, typer.Option(min=1.0, metavar="PER_S", help="Of generated points.")] = 2000.0,
+    idc: Annotated[float, typer.Option(min=1.0, metavar="I", help="Index of dispersion of their arrivals.")] = 200.0,
+    mean_delay: Annotated[
+        float, typer.Option(min=0.0, metavar="SECONDS", help="Of generated points, at most twice this.")
+    ] = 0.2,
+    attributes: Annotated[int, typer.Option(min=1, metavar="N", help="Of generated points.")] = 8,
+    seed: Seed = 1,
+    workers: Annotated[
+        int | None, typer.Option(min=2, metavar="N", help="Most tasks of both stages; default twice the cores.")
+    ] = None,
+    splitting: Annotated[
+        Literal["adaptive", "never", "even"], typer.Option(help="Whether hot panes are split over tasks.")
+    ] = "adaptive",
+    elastic: Annotated[
+        bool, typer.Option("--elastic/--static", help="Whether the numbers of tasks follow the load.")
+    ] = True,
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Where Spark runs.  [default: all cores of this machine]", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the best tuples of every window of a stream: those that no other one beats in all columns.
+
+    Results leave in the order of the windows, each once, also if the query was killed in between (`--folder`).
+
+    Example: `mead preference offers --event-time seen --minimise price --maximise stars --window "10 s" --slide "2 s"`
+
+    Example: `mead preference --rate 5000 --duration 10 --window "1 s" --slide "200 ms" --top 10`
+    """
+    if source is not None and event_time is None:
+        ctx.fail("which column says when a tuple came into being? Name it with --event-time")
+    if source is None and (minimise or maximise or event_time or arrival_time):
+        ctx.fail("generated points have their own columns, all of them minimised; name a folder to read others")
+    from mead.preference.dominance import PreferenceError
+    from mead.preference.live.query_spec import length_ms
+
+    try:  # what is wrong at first sight needs no Spark
+        for what, length in (("--window", window), ("--slide", slide), ("--slack", slack)):
+            if length is not None:
+                length_ms(length, what)
+    except PreferenceError as error:
+        ctx.fail(str(error))
+    check_java(ctx)
+    from mead.preference.live.handle import QueryFailedError
+
+    asked: dict[str, Any] = {
+        "window": window,
+        "slide": slide,
+        "top": top,
+        "slack": slack,
+        "target_drop_ratio": target_drop,
+        "workers": workers,
+        "splitting": splitting,
+        "elastic": elastic,
+    }
+    with ExitStack() as opened:
+        place = folder or Path(opened.enter_context(_temporary_folder()))
+        spark = _started(ctx, master, opened)
+        try:
+            if source is None:
+                points = _points(rate, idc, mean_delay, duration or 10.0, attributes, seed)
+                query, tuples = _ask_for_points(points, spark, place, asked), len(points.trace)
+            else:
+                stream = _stream(ctx, spark, source, files)
+                asked |= {"event_time": event_time, "arrival_time": arrival_time}
+                asked |= {"minimise": minimise or [], "maximise": maximise or []}
+                query, tuples = _ask(stream, place, asked, at_once=duration is None), None
+            with query:
+                if duration is None or source is None:
+                    query.finish(tuples)
+                else:
+                    _follow(query, duration)
+                if out is not None:
+                    _write(query, place, out)
+                _tell(query, out, as_json=as_json)
+        except (PreferenceError, QueryFailedError) as error:
+            ctx.fail(str(error))
+
+
+def _temporary_folder() -> Any:
+    from tempfile import TemporaryDirectory
+
+    return TemporaryDirectory(prefix="mead-preference-", ignore_cleanup_errors=True)
+
+
+def _started(ctx: typer.Context, master: str | None, opened: ExitStack) -> SparkSession:
+    """Stopped at the end, unless it was there before."""
+    from pyspark.sql import SparkSession
+
+    from mead.spark.quiet_start import SparkStartError, quiet_start
+    from mead.spark.session import started
+
+    ours = SparkSession.getActiveSession() is None
+    try:
+        with quiet_start():
+            spark = started("mead preference", master=master)
+    except SparkStartError as error:
+        ctx.fail(f"Spark did not start: {error}; see `mead doctor`")
+    if ours:
+        opened.callback(spark.stop)
+    return spark
+
+
+def _stream(ctx: typer.Context, spark: SparkSession, source: Path, files: int) -> DataFrame:
+    """Files of a folder, or one file, whose columns are those that are there now."""
+    from pyspark.errors import AnalysisException
+
+    found = [source] if source.is_file() else sorted(file for file in source.glob("*") if file.suffix in FORMATS)
+    if not found:
+        there = (
+            "has no file that ends in" if source.is_dir() else "does not exist; name a folder with files that end in"
+        )
+        ctx.fail(f"{source}: {there} {', '.join(FORMATS)}")
+    kind = FORMATS.get(found[0].suffix)
+    if kind is None:
+        ctx.fail(f"{source}: the name must end in one of {', '.join(FORMATS)}")
+    options = {"header": "true", "inferSchema": "true"} if kind == "csv" else {}
+    try:
+        schema = spark.read.format(kind).options(**options).load([str(file) for file in found]).schema
+    except AnalysisException as error:
+        ctx.fail(f"{source}: cannot be read as {kind}: {str(error).splitlines()[0]}")
+    reader = spark.readStream.format(kind).options(**options).schema(schema).option("maxFilesPerTrigger", files)
+    pattern = found[0].name if source.is_file() else f"*{found[0].suffix}"
+    parent = source.parent if source.is_file() else source
+    return reader.option("pathGlobFilter", pattern).load(str(parent.resolve()))
+
+
+def _points(
+    rate: float, idc: float, mean_delay: float, duration_s: float, attributes: int, seed: int
+) -> GeneratedPoints:
+    import numpy as np
+
+    from mead.preference.live.generated import GeneratedPoints
+    from mead.workload.disorder import delayed
+    from mead.workload.generators.markovian import Markovian
+    from mead.workload.generators.poisson import Poisson
+
+    kind = (
+        Markovian(rate_per_s=rate, idc=idc, duration_s=duration_s)
+        if idc > 1
+        else Poisson(rate_per_s=rate, duration_s=duration_s)
+    )
+    arrivals = kind.generate(np.random.default_rng([seed, 1]))
+    return GeneratedPoints(delayed(arrivals, mean_delay, np.random.default_rng([seed, 2])), attributes, seed)
+
+
+def _ask_for_points(
+    points: GeneratedPoints, spark: SparkSession, place: Path, asked: dict[str, Any]
+) -> PreferenceQuery:
+    columns = {"event_time": "event_us", "arrival_time": "arrival_us", "minimise": points.columns, "maximise": []}
+    return _ask(points.stream(spark, place / "points"), place, asked | columns, at_once=False)
+
+
+def _ask(stream: DataFrame, place: Path, asked: dict[str, Any], *, at_once: bool) -> PreferenceQuery:
+    from mead.preference.live.query import preference_query
+
+    trigger = {"availableNow": True} if at_once else {"processingTime": "200 milliseconds"}
+    return preference_query(stream, folder=place / "query", trigger=trigger, **asked)
+
+
+def _follow(query: PreferenceQuery, duration_s: float) -> None:
+    """For so long; Ctrl-C ends it in good order."""
+    from contextlib import suppress
+    from time import monotonic, sleep
+
+    until_s = monotonic() + duration_s
+    with suppress(KeyboardInterrupt):
+        while query.active and monotonic() < until_s:
+            sleep(0.1)
+    query.stop()
+
+
+def _write(query: PreferenceQuery, place: Path, out: Path) -> None:
+    """What has come since the last time, by Spark's own sink for files."""
+    writer = query.results.writeStream.format("parquet").option("checkpointLocation", str(place / "written"))
+    writer.trigger(availableNow=True).start(str(out.resolve())).awaitTermination()
+
+
+def _tell(query: PreferenceQuery, out: Path | None, *, as_json: bool) -> None:
+    windows = query.windows()
+    if as_json:
+        print_json(
+            {
+                "tuples": query.engine.state.offset,
+                "dropped": query.dropped,
+                "rejected": query.rejected,
+                "micro_batches": query.engine.state.step + 1,
+                "windows": [
+                    {
+                        "window": one.window,
+                        "start": one.start.isoformat(),
+                        "end": one.end.isoformat(),
+                        "size": one.size,
+                    }
+                    for one in windows
+                ],
+                "out": None if out is None else str(out),
+            }
+        )
+        return
+
+    from rich.console import Console
+
+    from mead.evaluate.tables import plain_table
+
+    table = plain_table(
+        f"The last {len(windows[-SHOWN:])} of {len(windows):,} windows", "window", "from", "to", "best tuples"
+    )
+    for one in windows[-SHOWN:]:
+        table.add_row(str(one.window), *(at.isoformat(sep=" ")[:23] for at in (one.start, one.end)), f"{one.size:,}")
+    console = Console()
+    console.print(table)
+    console.print(
+        f"{query.engine.state.offset:,} tuples, of which {query.dropped:,} came too late; "
+        f"{query.rejected:,} more could not be compared",
+        highlight=False,
+    )
+    if out is not None:
+        console.print(f"Written: {out}", highlight=False, markup=False)

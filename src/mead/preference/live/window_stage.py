@@ -1,0 +1,86 @@
+"""A task of the window stage: one worker's chains of a round; complete windows become results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import thread_time
+
+import pyarrow as pa
+
+from mead.preference.live.pane_stage import NOTHING, read_extents
+from mead.preference.live.query_spec import END, NUMBER, START, WINDOW, Asked, Kernel
+from mead.preference.live.reduction import answer, reduced, warm_up
+from mead.preference.live.window_rounds import Chain
+from mead.spark.log import Extent, StreamLog, Written
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class WindowWork:
+    """For one worker, in one round."""
+
+    worker: int
+    chains: tuple[Chain, ...]
+    partials: Path
+    results: Path
+    """The log of complete windows."""
+    schema: pa.Schema
+    """Of that log."""
+    origin_us: int
+    asked: Asked
+    kernel: Kernel
+
+
+@dataclass(frozen=True)
+class ChainDone:
+    """What a chain has made: a result for later rounds, or a complete window."""
+
+    chain: Chain
+    result: Extent
+    written: Written | None
+
+
+@dataclass(frozen=True)
+class WindowDone:
+    """What came of a worker's chains."""
+
+    worker: int
+    busy_s: float
+    chains: tuple[ChainDone, ...]
+
+
+def work_on_windows(work: WindowWork) -> WindowDone:
+    """In a task of Spark's."""
+    warm_up(work.asked, work.kernel)
+    started_s = thread_time()
+    done = tuple(_done(chain, work) for chain in work.chains)
+    return WindowDone(work.worker, thread_time() - started_s, done)
+
+
+def _done(chain: Chain, work: WindowWork) -> ChainDone:
+    rows = read_extents(work.partials, list(chain.results))
+    if chain.last:
+        best = answer(rows if work.kernel is Kernel.SORTED else reduced(rows, work.asked, work.kernel), work.asked)
+        return ChainDone(chain, NOTHING, StreamLog(work.results).write(_window(chain.window, best, work), work.schema))
+    left = reduced(rows, work.asked, work.kernel).combine_chunks()
+    written = StreamLog(work.partials).write(left.to_batches(), left.schema)
+    return ChainDone(chain, Extent(written.file, 0, written.rows), None)
+
+
+def _window(window: int, best: pa.Table, work: WindowWork) -> list[pa.RecordBatch]:
+    """Rows as users see them."""
+    start, end = window_bounds(window, work.origin_us, work.asked)
+    shown = best.drop_columns([NUMBER])
+    bounds = {WINDOW: window, START: start, END: end}
+    columns = [pa.array([value] * best.num_rows, work.schema.field(name).type) for name, value in bounds.items()]
+    table = pa.Table.from_arrays([*columns, *shown.columns], names=work.schema.names).cast(work.schema)
+    return list(table.combine_chunks().to_batches())
+
+
+def window_bounds(window: int, origin_us: int, asked: Asked) -> tuple[datetime, datetime]:
+    """From when to when."""
+    start = EPOCH + timedelta(microseconds=origin_us + 1000 * window * asked.windows.slide_ms)
+    return start, start + timedelta(milliseconds=asked.windows.length_ms)

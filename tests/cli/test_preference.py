@@ -1,0 +1,60 @@
+"""mead preference."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from tests.cli.program import complaint, started
+from tests.preference.live import oracle
+from tests.preference.live.oracle import Tuple
+
+WINDOW_MS, SLIDE_MS = 400, 200
+
+
+def offers(folder: Path) -> list[Tuple]:
+    """One file of comma-separated values; its event times are microseconds."""
+    rng = np.random.default_rng(5)
+    seen_us = 1_750_000_000_000_000 + np.sort(rng.integers(0, 2_000_000, 300))
+    price, stars = rng.integers(20, 90, 300), rng.integers(1, 6, 300)
+    rows = zip(seen_us.tolist(), price.tolist(), stars.tolist(), strict=True)
+    folder.mkdir()
+    (folder / "offers.csv").write_text("seen,price,stars\n" + "".join(f"{s},{p},{n}\n" for s, p, n in rows))
+    return [
+        Tuple(seen, seen, (float(price), -float(stars)))
+        for seen, price, stars in zip(seen_us.tolist(), price.tolist(), stars.tolist(), strict=True)
+    ]
+
+
+def test_a_folder_is_answered_window_by_window(tmp_path: Path) -> None:
+    stream, out = offers(tmp_path / "offers"), tmp_path / "best"
+    words = ["--event-time", "seen", "--minimise", "price", "--maximise", "stars", "--master", "local[2]"]
+    lengths = ["--window", f"{WINDOW_MS} ms", "--slide", f"{SLIDE_MS} ms"]
+    run = started("preference", tmp_path / "offers", *words, *lengths, "--out", out, "--json")
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == b""
+    document = json.loads(run.stdout, parse_constant=pytest.fail)
+    origin_us, inside = oracle.admitted([stream], 1000 * SLIDE_MS)
+    expected = dict(oracle.windows_of(inside, origin_us, 1000 * WINDOW_MS, 1000 * SLIDE_MS, 1000 * SLIDE_MS))
+    best = {window: oracle.skyline_of(rows) for window, rows in expected.items()}
+    assert {one["window"]: one["size"] for one in document["windows"]} == {w: len(rows) for w, rows in best.items()}
+    assert (document["tuples"], document["dropped"], document["rejected"]) == (300, 0, 0)
+    rows = pq.read_table(out).to_pylist()
+    for window, values in best.items():
+        assert sorted((float(r["price"]), -float(r["stars"])) for r in rows if r["window"] == window) == values
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["offers", "--minimise", "price"], "Name it with --event-time"),
+        (["--minimise", "price"], "generated points have their own columns, all of them minimised"),
+        (["--window", "soon"], "--window: write a length such as '500 ms' or '2 seconds'; got 'soon'"),
+        (["--slack", "5 parsecs"], "--slack: write a length such as '500 ms' or '2 seconds'; got '5 parsecs'"),
+    ],
+)
+def test_what_is_wrong_at_first_sight_needs_no_spark(words: list[str], said: str) -> None:
+    assert said in complaint("preference", *words)

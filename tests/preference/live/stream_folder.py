@@ -1,0 +1,67 @@
+"""A query without Spark: tuples put into its log, micro-batches in this process, results read back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from tests.preference.live.oracle import Tuple, Values
+
+from mead.preference.live.engine import Engine, RunTasks, in_this_process
+from mead.preference.live.query_spec import ARRIVAL, END, EVENT, START, WINDOW, Asked, Working
+from mead.preference.live.state import QueryFolder
+from mead.spark.log import StreamLog
+
+STAMP = pa.timestamp("us", tz="UTC")
+
+
+def tuple_columns(width: int) -> pa.Schema:
+    return pa.schema([(name, pa.float64()) for name in names(width)])
+
+
+def names(width: int) -> list[str]:
+    return [f"a{n}" for n in range(width)]
+
+
+def put(folder: Path, number: int, batch: Sequence[Tuple], width: int, rng: np.random.Generator) -> None:
+    """One micro-batch of the input, written by up to three tasks in any order."""
+    log, files = StreamLog(QueryFolder(folder).tuples), []
+    schema = pa.schema([(EVENT, pa.int64()), (ARRIVAL, pa.int64()), *tuple_columns(width)])
+    shuffled = [batch[i] for i in rng.permutation(len(batch))]
+    for part in range(3):
+        some = shuffled[part::3]
+        rows = {EVENT: [one.event_us for one in some], ARRIVAL: [one.arrival_us for one in some]}
+        rows |= {name: [one.values[n] for one in some] for n, name in enumerate(names(width))}
+        files.append((log.write(pa.table(rows, schema=schema).to_batches(), schema), {"rejected": 0}))
+    log.commit(number, files)
+
+
+def engine(folder: Path, asked: Asked, working: Working, width: int, run: RunTasks = in_this_process) -> Engine:
+    """Every look at the clock is a tenth of a second after the one before."""
+    place = QueryFolder(folder).opened(asked, names(width))
+    schema = pa.schema([(WINDOW, pa.int64()), (START, STAMP), (END, STAMP), *tuple_columns(width)])
+    ticks = count()
+    return Engine(asked, working, place, schema, run, lambda: next(ticks) / 10)
+
+
+def results(folder: Path, width: int) -> dict[int, list[Values]]:
+    """In the order in which they left; windows without tuples are known by their notes."""
+    log = StreamLog(QueryFolder(folder).results, keep_notes=True)
+    found: dict[int, list[Values]] = defaultdict(list)
+    for step in range(log.last + 1):
+        for note in log.notes(step):
+            assert note["window"] not in found, "a window leaves once"
+            found[note["window"]] = []
+    (pieces,) = log.pieces(0, log.end, 1) if log.end else ([],)
+    before = -1
+    for batch in log.read(pieces):
+        for row in batch.to_pylist():
+            assert row[WINDOW] >= before, "windows are in order"
+            before = row[WINDOW]
+            found[before].append(tuple(row[name] for name in names(width)))
+    assert list(found) == sorted(found), "windows leave in order"
+    return dict(found)
