@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 from rich.console import Console
 
+from mead.config.replica_keys import GroupingKind
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.simulate.conditions import Conditions
-from mead.simulate.grouping import Grouping, Kind
+from mead.simulate.grouping import Grouping
 from mead.simulate.simulation import Simulation
 from mead.workload.generators.poisson import Poisson
 
@@ -30,7 +31,7 @@ def main() -> None:
         shown = table(
             f"four replicas, {title}: mean (p95) in ms", "grouping, loads measured", *(f"load {n}" for n in LOADS)
         )
-        for kind in get_args(Kind):
+        for kind in get_args(GroupingKind):
             for interval_s in (1.0, 30.0) if kind != "shuffle" else (1.0,):
                 cells = []
                 for load in LOADS:

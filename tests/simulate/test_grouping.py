@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from numba import njit
 
+from mead.config.replica_keys import GroupingKind
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.simulate.conditions import Conditions, Restart
-from mead.simulate.grouping import Grouping, Kind
+from mead.simulate.grouping import Grouping
 from mead.simulate.kernel import least_utilised
 from mead.simulate.records import GROUP, OPERATOR
 from mead.simulate.simulation import Simulation
@@ -43,11 +44,11 @@ def pool(replicas: int = 4, demand_s: float = 0.002, scv: float = 1.0) -> Pipeli
     return Pipeline("pool", [Operator("worker", demand_s, scv, (1.0,), max_replicas=replicas)])
 
 
-def under(kind: Kind, speeds: tuple[float, ...] = (), interval_s: float = 1.0) -> Conditions:
+def under(kind: GroupingKind, speeds: tuple[float, ...] = (), interval_s: float = 1.0) -> Conditions:
     return Conditions(groupings={"worker": Grouping(kind, speeds, interval_s)})
 
 
-def mean_s(kind: Kind, load: float, speeds: tuple[float, ...] = (1.0, 1.0, 0.5, 0.5)) -> float:
+def mean_s(kind: GroupingKind, load: float, speeds: tuple[float, ...] = (1.0, 1.0, 0.5, 0.5)) -> float:
     arrivals = Poisson(rate_per_s=load * sum(speeds) / 0.002, duration_s=60.0).generate(np.random.default_rng(1))
     simulation = Simulation(pool(), arrivals, 1, conditions=under(kind, speeds))
     simulation.drain()

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from mead.config.replica_keys import GroupingKind
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, InvalidPipelineError, Operator, Pipeline
 from mead.models.network.graph import Edge
 from mead.simulate.conditions import Conditions, Restart
-from mead.simulate.grouping import Grouping, Kind
+from mead.simulate.grouping import Grouping
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 
@@ -22,7 +23,7 @@ shares = st.floats(0.2, 2.0)
 replicas = st.integers(1, 4)
 GROUPINGS = st.builds(
     Grouping,
-    st.sampled_from(get_args(Kind)),
+    st.sampled_from(get_args(GroupingKind)),
     st.tuples(*[st.sampled_from([0.37, 1.0, 1.6])] * 4),
     st.sampled_from([0.5, 3.1]),
 )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
+from mead.config.replica_keys import GroupingKeys, GroupingKind
 from mead.simulate.kernel import LEAST_UTILISED, SHUFFLE, WEIGHTED_RANDOM
 
-Kind: TypeAlias = Literal["shuffle", "least_utilised", "weighted_random"]
-
-NUMBERS: dict[Kind, int] = {
+NUMBERS: dict[GroupingKind, int] = {
     "shuffle": SHUFFLE,
     "least_utilised": LEAST_UTILISED,
     "weighted_random": WEIGHTED_RANDOM,
@@ -33,16 +32,21 @@ class Grouping:
     replica's own: with a common one, a slow replica, which does less, would look idle.
     """
 
-    kind: Kind
+    kind: GroupingKind
     speeds: tuple[float, ...] = ()
     """Of the replicas in the order of the pool, over that of the operator's share; those not named have 1."""
     interval_s: float = 1.0
     """Time between two measurements of the loads."""
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise ValueError(f"there is no grouping {self.kind!r}; there are {', '.join(get_args(Kind))}")
+        if self.kind not in get_args(GroupingKind):
+            raise ValueError(f"there is no grouping {self.kind!r}; there are {', '.join(get_args(GroupingKind))}")
         if not all(0 < speed < inf for speed in self.speeds):
             raise ValueError(f"speeds of replicas must be above 0 and finite; got {list(self.speeds)}")
         if not 0 < self.interval_s < inf:
             raise ValueError(f"interval_s of a grouping must be above 0 and finite; got {self.interval_s:g}")
+
+    @classmethod
+    def of(cls, keys: GroupingKeys) -> Grouping:
+        """As a pipeline file has it."""
+        return cls(keys.kind, keys.speeds, keys.interval_s)

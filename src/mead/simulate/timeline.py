@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,8 +18,8 @@ class Timeline:
     >>> timeline = Timeline()
     >>> timeline.add(0.0, Allocation.of(matcher=Resources(1.0)))
     >>> timeline.add(30.0, Allocation.of(matcher=Resources(0.5, replicas=3)))
-    >>> timeline.mean_share("matcher", 40.0), timeline.mean_cores("matcher", 40.0)
-    (0.875, 1.125)
+    >>> [round(mean("matcher", 40.0), 3) for mean in (timeline.mean_share, timeline.mean_replicas, timeline.mean_cores)]
+    [0.875, 1.5, 1.125]
     """
 
     times_s: list[float] = field(default_factory=list)
@@ -36,6 +37,10 @@ class Timeline:
         """Time average of the share of one replica."""
         return self._mean([allocation[operator].share for allocation in self.allocations], until_s)
 
+    def mean_replicas(self, operator: str, until_s: float) -> float:
+        """Time average of its replicas."""
+        return self._mean([allocation[operator].replicas for allocation in self.allocations], until_s)
+
     def mean_cores(self, operator: str, until_s: float) -> float:
         """Time average of the cores of an operator, all replicas together."""
         return self._mean([allocation[operator].cores for allocation in self.allocations], until_s)
@@ -44,7 +49,7 @@ class Timeline:
         """Time average over all operators: the MEAD paper's CPU percentage, divided by 100."""
         return self._mean([allocation.mean_cores for allocation in self.allocations], until_s)
 
-    def _mean(self, values: list[float], until_s: float) -> float:
+    def _mean(self, values: Sequence[float], until_s: float) -> float:
         bounds = np.minimum([*self.times_s, until_s], until_s)
         lengths = np.diff(bounds)
         return float(lengths @ values / lengths.sum()) if lengths.sum() > 0 else values[0]
