@@ -8,22 +8,20 @@ each measurement is the run's twin in virtual time, under the allocations that i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
 from mead.applications.log_analysis import counter, matcher, parser
-from mead.config.policies import DS2Options, StaticOptions, ThresholdOptions
+from mead.evaluate.arena import BLIND
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.experiment import kept_iats_for
 from mead.evaluate.live_report import LiveReport, LiveVerdict
-from mead.evaluate.tables import NOTHING, number, plain_table
+from mead.evaluate.live_rows import LiveRow
 from mead.evaluate.twin import twin
 from mead.evaluate.workloads import PATH, Workload
 from mead.execute.detect import Opener
@@ -32,6 +30,7 @@ from mead.knowledge.pipeline import Batches, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.live import LiveResult, run_live
 from mead.plan import registry
+from mead.simulate.timeline import Timeline
 from mead.spark.build import ARRIVALS, live_pipeline
 from mead.spark.inputs import TraceInput
 from mead.spark.operators import OnBatches, OnStream, Work
@@ -52,58 +51,7 @@ most of a core, and what it took was missing where the operators worked: no mode
 
 CALIBRATION, CALIBRATION_S = "calibration", 20.0
 
-BLIND = StaticOptions, ThresholdOptions, DS2Options
-"""Of policies that do not look at what is required."""
-
 ROWS = "rows.jsonl"
-
-
-@dataclass(frozen=True)
-class LiveRow:
-    """One policy under one requirement."""
-
-    requirement: Requirement
-    policy: str
-    mean_s: float | None
-    p95_s: float | None
-    met: bool
-    cores: float
-    """Per operator, the time average."""
-    changes: int
-    predicted_mean_s: float
-    predicted_p95_s: float
-    used: float
-    """Cores that the workers of all operators used."""
-    throttled: float
-    """Cores that they were ready to use and were held back from."""
-    java: float | None
-    """Cores that Spark itself used."""
-    own: float
-    """Cores that controller, monitor and display used."""
-
-    @property
-    def errors(self) -> tuple[float | None, float | None]:
-        """Of the predicted mean and p95, in proportion to what was measured."""
-        pairs = ((self.predicted_mean_s, self.mean_s), (self.predicted_p95_s, self.p95_s))
-        return tuple(None if not seen else foreseen / seen - 1 for foreseen, seen in pairs)  # type: ignore[return-value]
-
-    def as_json(self) -> dict[str, Any]:
-        """For scripts."""
-        return {
-            "requirement": str(self.requirement),
-            "policy": self.policy,
-            "mean_s": self.mean_s,
-            "p95_s": self.p95_s,
-            "met": self.met,
-            "cpu_share_mean": self.cores,
-            "changes": self.changes,
-            "predicted": {"mean_s": self.predicted_mean_s, "p95_s": self.predicted_p95_s},
-            "error": dict(zip(("mean", "p95"), self.errors, strict=True)),
-            "used_cores": self.used,
-            "throttled_cores": self.throttled,
-            "spark_cores": self.java,
-            "own_cores": self.own,
-        }
 
 
 @dataclass(frozen=True)
@@ -183,6 +131,7 @@ class LiveComparison:
                 p95_s=result.responses[verdict.requirement.path].percentile_s(95),
                 met=verdict.met,
                 cores=result.mean_cores,
+                replicas=mean_replicas(result),
                 changes=result.changes,
                 predicted_mean_s=float(foreseen[verdict.requirement.path].mean()),
                 predicted_p95_s=float(np.percentile(foreseen[verdict.requirement.path], 95)),
@@ -225,30 +174,8 @@ class LiveComparison:
         }
 
 
-def in_order(
-    rows: Iterable[LiveRow], requirements: Sequence[Requirement], policies: Sequence[PolicyContender]
-) -> list[LiveRow]:
-    """By requirement and policy as they were asked for, in whichever order they were run."""
-    labels = [policy.label for policy in policies]
-    return sorted(rows, key=lambda row: (requirements.index(row.requirement), labels.index(row.policy)))
-
-
-def live_table(rows: Sequence[LiveRow]) -> Table:
-    """For a terminal."""
-    table = plain_table(
-        "Live on Spark, times in s", "required", "policy", "mean", "p95", "met", "CPU", "changes", "mean", "p95"
-    )
-    table.columns[-2].header, table.columns[-1].header = "foreseen", "p95"
-    for row in rows:
-        errors = [NOTHING if error is None else f"{error:+.0%}" for error in row.errors]
-        table.add_row(
-            f"{row.requirement.statistic} {row.requirement.bound_s:g}",
-            row.policy,
-            NOTHING if row.mean_s is None else number(row.mean_s),
-            NOTHING if row.p95_s is None else number(row.p95_s),
-            Text("yes", style="green") if row.met else Text("NO", style="bold red"),
-            f"{row.cores:.1%}",
-            str(row.changes),
-            *errors,
-        )
-    return table
+def mean_replicas(result: LiveResult) -> dict[str, float]:
+    """By operator, the time average."""
+    times_s, allocations = zip(*result.timeline, strict=True)
+    timeline = Timeline(list(times_s), list(allocations))
+    return {o.name: timeline.mean_replicas(o.name, result.duration_s) for o in result.pipeline.operators}

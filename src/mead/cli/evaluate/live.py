@@ -15,6 +15,9 @@ from mead.cli.inputs import check_java, read_trace_or_fail
 from mead.cli.terminal import AsJson, progress_bar
 
 if TYPE_CHECKING:
+    from mead.evaluate.comparison import PolicyContender
+    from mead.evaluate.workloads import Workload
+    from mead.knowledge.requirement import Requirement
     from mead.workload.trace import Trace
 
 LIVE_POLICIES = ("static", *(f"{name}@interval_s=15" for name in ("threshold", "mg1", "map", "replay")), "adaptive")
@@ -22,6 +25,10 @@ LIVE_POLICIES = ("static", *(f"{name}@interval_s=15" for name in ("threshold", "
 
 AROUND_A_RUN_S = 30.0
 """Queries start and warm up, and end; until it has been seen how long that takes."""
+
+RUN_S, SEED = 300.0, 1
+MOST_TASKS = 16
+"""Of an operator, on one machine."""
 
 LIVE_REQUIREMENTS = ("mean=0.5", "mean=0.75", "mean=1.0", "mean=1.5", "p95=2")
 
@@ -35,7 +42,20 @@ def live(
     ] = None,
     requirement: Requirements = None,
     policy: Policies = None,
-    duration: Annotated[float, typer.Option(min=10.0, metavar="SECONDS", help="Of every run.")] = 300.0,
+    replicas: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=MOST_TASKS,
+            metavar="N",
+            help="Let every operator have up to so many tasks, each at a share of 0.4 at most, under a flash crowd "
+            "that one cannot carry; policies that change replicas need two or more.",
+        ),
+    ] = 1,
+    duration: Annotated[
+        float | None,
+        typer.Option(min=10.0, metavar="SECONDS", help="Of every run; default 300, and 90 with --replicas."),
+    ] = None,
     start: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="Begin the trace here.")] = 0.0,
     demand: Annotated[
         float, typer.Option(min=1e-6, metavar="SECONDS", help="CPU seconds per tuple at the matcher.")
@@ -47,24 +67,26 @@ def live(
 ) -> None:
     """Policies on real Spark, in real time, on the same arrivals: kept or not, at what cost, how well foreseen.
 
-    The log analysis of the MEAD paper, with real log lines. Every run takes its duration and about half a minute. A
-    policy that does not look at the requirement runs once for all of them. Ctrl-C shows what is done by then.
+    The log analysis of the MEAD paper, with real log lines. With `--replicas` its operators may have several tasks, for
+    policies that change their number. Every run takes its duration and about half a minute. A policy that does not
+    look at the requirement runs once for all of them. Ctrl-C shows what is done by then.
 
-    Example: `mead evaluate live --trace bc-paug89.parquet --requirement mean=0.75 --policy static --policy adaptive`
+    Examples: `mead evaluate live --trace bc-paug89.parquet --requirement mean=0.75 --policy static --policy adaptive`,
+    `mead evaluate live --replicas 4 --policy static@replicas=1 --policy drs@interval_s=5@t_ra_s=10 --policy hybrid`
     """
     from tempfile import TemporaryDirectory
 
     from mead.applications.log_analysis.calibration import calibrate
     from mead.cli.live import refuse_used
-    from mead.evaluate.comparison import PolicyContender
-    from mead.evaluate.live_comparison import LiveComparison, LiveRow, in_order, live_table, runs_of
-    from mead.evaluate.workloads import Workload, required
+    from mead.evaluate.live_comparison import LiveComparison, runs_of
+    from mead.evaluate.live_replicas import REPLICA_RUN_S, master_for
+    from mead.evaluate.live_rows import LiveRow, in_order, live_table
     from mead.execute.detect import detect
     from mead.execute.share_probe import actuation_delay_s
     from mead.spark.quiet_start import SparkStartError, quiet_start
     from mead.spark.session import started
-    from mead.workload.trace import TraceError
 
+    requirements, policies = _chosen(ctx, requirement, policy, replicas)
     if folder is not None:
         refuse_used(ctx, folder)
         make_folder(ctx, folder)
@@ -72,16 +94,11 @@ def live(
     found = detect()
     if found.kind == "none":
         ctx.fail(f"CPU shares cannot be set here: {found}")
-    try:
-        requirements = list(dict.fromkeys(required(text) for text in requirement or LIVE_REQUIREMENTS))
-        policies = [PolicyContender.of(text) for text in dict.fromkeys(policy or LIVE_POLICIES)]
-        arrivals = _live_arrivals(ctx, trace, start, duration)
-    except (ValueError, TraceError) as error:
-        ctx.fail(str(error))
-    workload, runs = Workload("live", "live", demand, arrivals), runs_of(requirements, policies)
+    duration = duration or (REPLICA_RUN_S if replicas > 1 else RUN_S)
+    runs, workload = runs_of(requirements, policies), _workload(ctx, trace, start, duration, demand, replicas)
     try:
         with quiet_start():
-            spark = started("mead evaluate live")
+            spark = started("mead evaluate live", master=master_for(replicas))
     except SparkStartError as error:
         ctx.fail(str(error))
     done: list[list[LiveRow]] = []
@@ -91,7 +108,7 @@ def live(
                 spark,
                 found.open,
                 workload,
-                arrivals,
+                workload.trace(SEED),
                 duration,
                 calibrate().tried(demand),
                 folder or Path(temporary),
@@ -142,18 +159,52 @@ def _spoken(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
-def _live_arrivals(ctx: typer.Context, trace: Path | None, start_s: float, duration_s: float) -> Trace:
-    """As long as a run, and a little longer, for the first of them serve to warm up."""
-    import numpy as np
+def _chosen(
+    ctx: typer.Context, requirement: list[str] | None, policy: list[str] | None, replicas: int
+) -> tuple[list[Requirement], list[PolicyContender]]:
+    """What is asked for; refused where it makes no sense with so many replicas."""
+    from mead.evaluate.comparison import PolicyContender
+    from mead.evaluate.live_replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, refusal
+    from mead.evaluate.workloads import required
 
+    usual = (REPLICA_REQUIREMENTS, REPLICA_POLICIES) if replicas > 1 else (LIVE_REQUIREMENTS, LIVE_POLICIES)
+    try:
+        requirements = list(dict.fromkeys(required(text) for text in requirement or usual[0]))
+        policies = [PolicyContender.of(text) for text in dict.fromkeys(policy or usual[1])]
+    except ValueError as error:
+        ctx.fail(str(error))
+    for one in policies:
+        if said := refusal(one, replicas):
+            ctx.fail(said)
+    return requirements, policies
+
+
+def _workload(
+    ctx: typer.Context, trace: Path | None, start_s: float, duration_s: float, demand_s: float, replicas: int
+) -> Workload:
+    """Arrivals as long as a run, and a little longer, for the first of them serve to warm up."""
+    from mead.evaluate.live_replicas import ReplicatedWorkload, flash_crowd
+    from mead.evaluate.workloads import Workload
     from mead.spark.build import SPARE_S
+    from mead.workload.generators.kind import Generator
     from mead.workload.generators.markovian import Markovian
+    from mead.workload.trace import TraceError
 
     length_s = duration_s + SPARE_S
-    if trace is None:
-        return Markovian(rate_per_s=330.0, idc=200.0, duration_s=length_s).generate(np.random.default_rng(1))
-    whole = read_trace_or_fail(ctx, trace, iat=False, column=None, unit=None, sort=False)
-    return whole.between(start_s, start_s + length_s)
+    arrivals: Generator | Trace
+    try:
+        if trace is not None:
+            whole = read_trace_or_fail(ctx, trace, iat=False, column=None, unit=None, sort=False)
+            arrivals = whole.between(start_s, start_s + length_s)
+        elif replicas > 1:
+            arrivals = flash_crowd(length_s, demand_s)
+        else:
+            arrivals = Markovian(rate_per_s=330.0, idc=200.0, duration_s=length_s)
+    except (ValueError, TraceError) as error:
+        ctx.fail(str(error))
+    if replicas > 1:
+        return ReplicatedWorkload("live", "live", demand_s, arrivals, most_replicas=replicas)
+    return Workload("live", "live", demand_s, arrivals)
 
 
 def add_to(app: typer.Typer) -> None:
