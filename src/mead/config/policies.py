@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from mead.config.keys import Keys, Positive, wrong_key
+from mead.config.source_keys import Function
 from mead.models.forecast.registry import USUAL_QUANTILE, Predictor
 
 Tuples = Annotated[int, Field(ge=100, le=10_000_000)]
@@ -14,6 +15,9 @@ Fraction = Annotated[float, Field(gt=0, le=1)]
 
 CALM_CHANGES_PER_HOUR = 500.0
 """One in seven seconds."""
+
+OWN = "module:Class"
+"""In place of a name: a policy that somebody else has written."""
 
 
 def _in_tenths(interval_s: float) -> float:
@@ -23,7 +27,16 @@ def _in_tenths(interval_s: float) -> float:
     return interval_s
 
 
-class RuleKeys(Keys):
+class SlowKeys(Keys):
+    """What every policy can have that is too slow for bursts."""
+
+    two_level: bool = Field(
+        default=False,
+        description="between its decisions, look every second, and split what waits over more tasks where it is much",
+    )
+
+
+class RuleKeys(SlowKeys):
     """How far one round may move an allocation, whatever the policy."""
 
     one_level_down: bool = Field(default=True, description="a share falls by one level per round at most")
@@ -32,7 +45,7 @@ class RuleKeys(Keys):
     )
 
 
-class StaticOptions(Keys):
+class StaticOptions(SlowKeys):
     """One allocation for ever."""
 
     name: Literal["static"] = "static"
@@ -73,6 +86,10 @@ class PredictiveOptions(RuleKeys):
     cautious: bool = Field(
         default=False,
         description="predict for the highest rate that a window is compatible with, not for its mean rate",
+    )
+    careful: bool = Field(
+        default=True,
+        description="plan for tighter bounds, up to four times, while predictions are exceeded",
     )
 
     @property
@@ -258,19 +275,45 @@ class HybridOptions(AdaptiveKeys):
     )
 
 
+class OwnOptions(Keys):
+    """A policy of your own: a class whose arguments are the other keys, in a module beside the pipeline file."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: Function = Field(default=OWN, description="the class, module:Class")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the class is called with."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+def kind_of(policy: object) -> str | None:
+    """Whose options these are: those of a policy that is known by its name, or of one that has to be found.
+
+    >>> kind_of({"name": "map"}), kind_of({"name": "my_policies:Thrifty"}) == OWN
+    ('map', True)
+    """
+    name = policy.get("name") if isinstance(policy, dict) else getattr(policy, "name", None)
+    if name is None:
+        return None
+    return OWN if ":" in str(name) else str(name)
+
+
 PolicyOptions = Annotated[
-    StaticOptions
-    | ThresholdOptions
-    | MG1Options
-    | KingmanOptions
-    | MapOptions
-    | ReplayOptions
-    | DS2Options
-    | DRSOptions
-    | PaSpsOptions
-    | PspsOptions
-    | DabsOptions
-    | AdaptiveOptions
-    | HybridOptions,
-    Field(discriminator="name"),
+    Annotated[StaticOptions, Tag("static")]
+    | Annotated[ThresholdOptions, Tag("threshold")]
+    | Annotated[MG1Options, Tag("mg1")]
+    | Annotated[KingmanOptions, Tag("kingman")]
+    | Annotated[MapOptions, Tag("map")]
+    | Annotated[ReplayOptions, Tag("replay")]
+    | Annotated[DS2Options, Tag("ds2")]
+    | Annotated[DRSOptions, Tag("drs")]
+    | Annotated[PaSpsOptions, Tag("pasps")]
+    | Annotated[PspsOptions, Tag("psps")]
+    | Annotated[DabsOptions, Tag("dabs")]
+    | Annotated[AdaptiveOptions, Tag("adaptive")]
+    | Annotated[HybridOptions, Tag("hybrid")]
+    | Annotated[OwnOptions, Tag(OWN)],
+    Discriminator(kind_of),
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from mead.config.policies import PolicyOptions
+from mead.config.policies import OwnOptions, PolicyOptions, SlowKeys
 from mead.plan.adaptive import Adaptive
 from mead.plan.dabs import Dabs
 from mead.plan.drs import DRS
@@ -15,11 +15,13 @@ from mead.plan.hybrid import hybrid
 from mead.plan.kingman import Kingman
 from mead.plan.map import Map
 from mead.plan.mg1 import MG1
+from mead.plan.own import own_policy
 from mead.plan.pasps import PaSps
 from mead.plan.policy import Policy
 from mead.plan.replay import Replay
 from mead.plan.static import Static
 from mead.plan.threshold import Threshold
+from mead.plan.two_level import TwoLevel
 
 POLICIES: Mapping[str, Callable[[Any], Policy[Any]]] = MappingProxyType(
     {
@@ -42,10 +44,13 @@ POLICIES: Mapping[str, Callable[[Any], Policy[Any]]] = MappingProxyType(
 
 
 def policy(options: PolicyOptions) -> Policy[Any]:
-    """The policy that the options are for.
+    """The policy that the options are for. Raises ConfigError if it is one of somebody else that cannot be had.
 
     >>> from mead.config.policies import ThresholdOptions
     >>> policy(ThresholdOptions(high=0.8)).interval_s
     10.0
     """
-    return POLICIES[options.name](options)
+    if isinstance(options, OwnOptions):
+        return own_policy(options)
+    made = POLICIES[options.name](options)
+    return TwoLevel(made) if isinstance(options, SlowKeys) and options.two_level else made

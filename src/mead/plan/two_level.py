@@ -1,0 +1,115 @@
+"""Two levels of adaptation for any policy that decides slowly: between its decisions, hot micro-batches are split.
+
+The idea is that of the Elastic-PPQ paper. There, an inner level splits hot panes over more workers within
+fractions of a second, because the outer level, which sets their number, is too slow for bursts. Here a policy plans
+shares and replicas in its own time, and every second an operator at which more waits than its tasks can clear soon
+gets more tasks, as many as it may have, for as long as that lasts. A number of tasks costs Spark nothing to change: it
+counts from the next micro-batch on.
+
+The paper finds the size above which a pane is split by a regulator on the utilization, for it does not know what a
+tuple costs. The loop has learned that, so the size follows at once: what a task can do until the next look, or within
+the bound of the response time if that is shorter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any
+
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.merged import merged
+from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.plan import Plan
+from mead.models.network.graph import PATH_SEPARATOR
+from mead.plan.policy import Policy
+from mead.plan.rules import ROUNDING
+from mead.plan.steps import moved, unusable
+
+LOOK_S = 1.0
+"""Time between two looks at what waits."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One that the slow policy takes part in: what has happened since its last one, and what it makes of it."""
+
+    observation: Observation
+    analysis: Any
+
+
+class TwoLevel:
+    """A slow policy that sets the least, and splitting on top of it."""
+
+    def __init__(self, slow: Policy[Any]) -> None:
+        self.slow, self.name = slow, f"{slow.name}, two levels"
+        self.interval_s = min(LOOK_S, slow.interval_s)
+        self._looks: list[Observation] = []
+        self._due_s = slow.interval_s
+        self._planned: Plan | None = None
+        self._ordered: Allocation | None = None
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Turn | None:
+        """Collect what is seen until it is the slow policy's turn. None in between."""
+        if not unusable(observation, knowledge.pipeline):
+            self._looks.append(observation)
+        if observation.time_s < self._due_s - ROUNDING or not self._looks:
+            return None
+        whole = replace(merged(self._looks), allocation=self._base(observation), time_s=observation.time_s)
+        self._looks, self._due_s = [], observation.time_s + self.slow.interval_s
+        return Turn(whole, self.slow.analyze(whole, knowledge))
+
+    def plan(self, observation: Observation, analysis: Turn | None, knowledge: Knowledge) -> Plan:
+        """What the slow policy has planned, and more tasks where more waits than that can clear."""
+        if analysis is not None:
+            self._planned = self.slow.plan(analysis.observation, analysis.analysis, knowledge)
+        elif unknown := unusable(observation, knowledge.pipeline):
+            return Plan.keep(observation.allocation, unknown)
+        base = self._base(observation) if self._planned is None else self._planned.allocation
+        self._ordered = split(base, observation, knowledge.pipeline)
+        if analysis is not None and self._planned is not None and self._ordered == base:
+            return self._planned
+        hot = [
+            f"{observation.operators[name].backlog} tuples wait at {name}" for name in base if self._more(name, base)
+        ]
+        because = " and ".join(hot) or f"no more waits than {base} clears soon"
+        what = moved(observation.allocation, self._ordered) or "keep"
+        return Plan(self._ordered, base, f"{what}, because {because}; planned: {base}")
+
+    def _base(self, observation: Observation) -> Allocation:
+        """What the slow policy has in force, without what was added on top; or what is, if somebody else set it."""
+        if self._planned is None or observation.allocation != self._ordered:
+            return observation.allocation
+        return self._planned.allocation
+
+    def _more(self, name: str, base: Allocation) -> bool:
+        return self._ordered is not None and self._ordered[name] != base[name]
+
+
+def split(base: Allocation, observation: Observation, pipeline: Pipeline) -> Allocation:
+    """Every operator with as many tasks as clear what waits there in time, and no fewer than planned."""
+    return Allocation.of(
+        {
+            o.name: _tasks(o, base[o.name], observation.operators[o.name].backlog, within_s(o.name, pipeline))
+            for o in pipeline.operators
+        }
+    )
+
+
+def within_s(operator: str, pipeline: Pipeline) -> float:
+    """How soon what waits at an operator should be done."""
+    bounds_s = (r.bound_s for r in pipeline.requirements if operator in r.path.split(PATH_SEPARATOR))
+    return min([LOOK_S, *bounds_s])
+
+
+def _tasks(operator: Operator, base: Resources, backlog: int, soon_s: float) -> Resources:
+    """As many as it takes for none of them to have more than it can do so soon.
+
+    >>> _tasks(Operator("matcher", demand_s=0.002, max_replicas=8), Resources(0.5), backlog=600, soon_s=1.0)
+    Resources(share=0.5, replicas=3)
+    """
+    each = base.share * soon_s / operator.demand_s
+    wanted = ceil(backlog / each - ROUNDING)
+    return Resources(base.share, max(base.replicas, min(wanted, operator.max_replicas)))
