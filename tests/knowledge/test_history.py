@@ -425,7 +425,8 @@ def test_a_file_from_before_there_was_throttling_is_read_and_goes_on(path: Path)
     with History.open(path) as history:
         history.begin("old", PIPELINE, policy="p", started=STARTED)(numbered(1.0))
     connection = sqlite3.connect(path)
-    connection.executescript("ALTER TABLE operator DROP COLUMN throttled_s; PRAGMA user_version = 1")
+    newer = "DROP TABLE figure; ALTER TABLE round DROP COLUMN caution; ALTER TABLE round DROP COLUMN grounds"
+    connection.executescript(f"{newer}; ALTER TABLE operator DROP COLUMN throttled_s; PRAGMA user_version = 1")
     connection.close()
     with History.read(path) as history:
         assert history.rounds(1)[0].operators == {name: OperatorReading(10, 10, 0, 0.1) for name in LOW}
@@ -463,7 +464,10 @@ def from_the_future(path: Path) -> None:
     [
         (plain_text, "is not a history; name another file"),
         (other_database, "is not a history; name another file"),
-        (from_the_future, "was written by a newer version of MEAD .format 3, this one reads up to 2.; update MEAD"),
+        (
+            from_the_future,
+            f"a newer version of MEAD .format {VERSION + 1}, this one reads up to {VERSION}.; update MEAD",
+        ),
         (Path.mkdir, "is a folder; name a file"),
     ],
 )

@@ -72,3 +72,14 @@ def complaints(driver: Chrome) -> list[str]:
     entries = driver.get_log("browser")  # type: ignore[no-untyped-call]
     said = [entry["message"] for entry in entries if entry["level"] in {"SEVERE", "WARNING"}]
     return [message for message in said if "willReadFrequently" not in message]  # that is of the tests themselves
+
+
+def painted(driver: Chrome, selector: str) -> list[bool]:
+    """Of every canvas, whether something is painted on it besides the grid."""
+    script = f"""return [...document.querySelectorAll('{selector}')].map((canvas) => {{
+        const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        const seen = new Set();
+        for (let i = 0; i < pixels.length; i += 4) if (pixels[i + 3] > 200) seen.add(pixels[i] + ',' + pixels[i + 1] + ',' + pixels[i + 2]);
+        return seen.size > 8;
+    }})"""  # noqa: E501
+    return list(driver.execute_script(script))

@@ -21,7 +21,7 @@ from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 from tests.serve import runs
-from tests.serve.browser import browser, complaints, why_no_browser
+from tests.serve.browser import browser, complaints, painted, why_no_browser
 
 from mead.config.pipeline_file import read_pipeline
 from mead.evaluate.experiment import run
@@ -69,13 +69,7 @@ class Page:
 
     def drawn(self, view: str) -> list[bool]:
         """Of every chart of a view, whether something is painted on it besides the grid."""
-        script = f"""return [...document.querySelectorAll('#{view} figure.chart canvas')].map((canvas) => {{
-            const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-            const seen = new Set();
-            for (let i = 0; i < pixels.length; i += 4) if (pixels[i + 3] > 200) seen.add(pixels[i] + ',' + pixels[i + 1] + ',' + pixels[i + 2]);
-            return seen.size > 8;
-        }})"""  # noqa: E501
-        return list(self.run(script))
+        return painted(self.driver, f"#{view} figure.chart canvas")
 
 
 @pytest.fixture(scope="module")

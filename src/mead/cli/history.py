@@ -12,6 +12,8 @@ import typer
 from mead.cli.terminal import AsJson, print_json
 
 if TYPE_CHECKING:
+    from mead.evaluate.concluded import Figures
+    from mead.knowledge.history.recorder import Recorder
     from mead.knowledge.pipeline import Pipeline
     from mead.knowledge.round import Round
 
@@ -62,10 +64,12 @@ def history(
             runs = past.runs()
             chosen = None if run is None else past.run(runs[-1].number if run == LAST and runs else run)
             decisions = [] if chosen is None else past.decisions(chosen.number, changes_only=changes, limit=limit)
+            errors = [past.model_errors(one.number) for one in runs] if chosen is None else []
     except HistoryError as error:
         ctx.fail(str(error))
     if as_json and chosen is None:
-        print_json({"runs": [run_json(one) for one in runs]})
+        told = ({**run_json(one), "model_error": of_paths} for one, of_paths in zip(runs, errors, strict=True))
+        print_json({"runs": list(told)})
         return
     if as_json and chosen is not None:
         print_json({"run": run_json(chosen), "decisions": [decision_json(decision) for decision in decisions]})
@@ -75,10 +79,28 @@ def history(
 
     console = Console()
     if chosen is None:
-        console.print(runs_table(runs))
+        console.print(runs_table(runs, errors))
         return
     for part in decision_tables(chosen, decisions, changes_only=changes):
         console.print(part)
+
+
+class Recorded:
+    """Shows every round of a run, and adds it to a history if there is one."""
+
+    def __init__(self, show: Callable[[Round], None], recorder: Recorder | None) -> None:
+        self._show, self._recorder = show, recorder
+
+    def __call__(self, this: Round) -> None:
+        """One round more."""
+        if self._recorder is not None:
+            self._recorder(this)
+        self._show(this)
+
+    def conclude(self, figures: Figures) -> None:
+        """What is known of the whole run, now that it is over."""
+        if self._recorder is not None:
+            self._recorder.conclude(figures)
 
 
 @contextmanager
@@ -92,7 +114,7 @@ def recorded(
     *,
     engine: str = "simulator",
     mode: str = "act",
-) -> Iterator[Callable[[Round], None]]:
+) -> Iterator[Recorded]:
     """What shows every round of a run and adds it to a history; without a file, it only shows."""
     from datetime import UTC, datetime
 
@@ -100,11 +122,11 @@ def recorded(
     from mead.knowledge.history.schema import HistoryError
 
     if file is None:
-        yield show
+        yield Recorded(show, None)
         return
     try:
         past = History.open(file)
-        record = past.begin(
+        recorder = past.begin(
             pipeline.name,
             pipeline,
             policy=options["name"],
@@ -118,9 +140,5 @@ def recorded(
     except HistoryError as error:
         ctx.fail(str(error))
 
-    def follow(this: Round) -> None:
-        record(this)
-        show(this)
-
     with past:
-        yield follow
+        yield Recorded(show, recorder)

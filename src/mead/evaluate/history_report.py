@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -46,6 +46,7 @@ def decision_json(decision: Decision) -> dict[str, Any]:
         "reason": decision.reason,
         "missing": decision.missing,
         "error": decision.error,
+        "caution": decision.caution,
         "paths": {effect.path: _effect_json(effect) for effect in decision.effects},
     }
 
@@ -54,15 +55,21 @@ def _effect_json(effect: Effect) -> dict[str, Any]:
     return {
         "predicted": None if effect.predicted is None else prediction_json(effect.predicted),
         "observed": {"mean_s": effect.mean_s, "completed": effect.completed, "late": effect.late},
+        "times_predicted": effect.times,
+        "surprising": effect.surprising,
     }
 
 
-def runs_table(runs: Sequence[PastRun]) -> Table:
-    """A line for every run, with what it was about below its name."""
-    table = plain_table("Runs", "", "pipeline", "policy", "rounds", "changes", "errors", "lasted", "started")
+def runs_table(runs: Sequence[PastRun], model_errors: Sequence[Mapping[str, float]]) -> Table:
+    """A line for every run, with what it was about below its name, and how far the models of its policy were off.
+
+    That is by the worst of the paths that something is required of.
+    """
+    columns = ("pipeline", "policy", "rounds", "changes", "errors", "model", "lasted", "started")
+    table = plain_table("Runs", "", *columns)
     pipeline, policy = table.columns[1:3]
     pipeline.justify, pipeline.no_wrap, policy.justify = "left", False, "left"
-    for run in runs:
+    for run, errors in zip(runs, model_errors, strict=True):
         mode = "" if run.mode == "act" else f", {run.mode}"
         table.add_row(
             str(run.number),
@@ -71,11 +78,14 @@ def runs_table(runs: Sequence[PastRun]) -> Table:
             f"{run.rounds:,}",
             f"{run.changes:,}",
             Text(f"{run.errors:,}", style="bold red" if run.errors else ""),
+            _off(run, errors),
             f"{run.duration_s:,.0f} s{'' if run.finished else '...'}",
             Text(run.started.replace("T", " ")[:16]),
         )
+    notes = ["model: observed over predicted mean response time, less 1"] if any(model_errors) else []
     if not all(run.finished for run in runs):
-        table.caption = "...: still running, or broken off"
+        notes.append("...: still running, or broken off")
+    table.caption = "; ".join(notes) or None
     return table
 
 
@@ -88,18 +98,22 @@ def decision_tables(run: PastRun, decisions: Sequence[Decision], *, changes_only
     yield Text(f"Run {run.number}, {run.name} under {run.policy}, {run.engine}, started {run.started}")
     each = "change" if changes_only else "decision"
     table = plain_table(
-        f"Mean response time in {unit.name}, until the next {each}", "time in s", "decision", "predicted", "observed"
+        f"Mean response time in {unit.name}, until the next {each}",
+        "round",
+        *("time in s", "decision", "predicted", "observed"),
     )
     table.columns[0].justify = "right"
-    table.columns[1].justify, table.columns[1].no_wrap, table.columns[1].ratio = "left", False, 1
+    table.columns[2].justify, table.columns[2].no_wrap, table.columns[2].ratio = "left", False, 1
     table.expand = True
     if len(required) > 1:
         table.add_column("path", no_wrap=True)
     for decision, effects in zip(decisions, shown, strict=True):
-        cells = ["\n".join(_shown(_times_s(e)[i], unit) for e in effects) for i in (0, 1)]
+        cells = [Text("\n").join(_shown(e, i, unit) for e in effects) for i in (0, 1)]
         paths = [Text("\n".join(e.path for e in effects))] if len(required) > 1 else []
-        table.add_row(f"{decision.time_s:,.10g}", _described(decision), *cells, *paths)
+        table.add_row(f"{decision.round}", f"{decision.time_s:,.10g}", described(decision), *cells, *paths)
     yield table
+    if any(effect.surprising for effects in shown for effect in effects):
+        yield Text("!: far from what was predicted. `mead explain ROUND` tells how a decision was made.")
     total = run.changes if changes_only else run.rounds
     if len(decisions) < total:
         yield Text(f"The last {len(decisions):,} of {total:,}; --limit shows more.")
@@ -109,11 +123,22 @@ def _times_s(effect: Effect) -> tuple[float | None, float | None]:
     return None if effect.predicted is None else effect.predicted.mean_s, effect.mean_s
 
 
-def _shown(time_s: float | None, unit: TimeUnit) -> str:
-    return NOTHING if time_s is None else unit.show(time_s)
+def _shown(effect: Effect, place: int, unit: TimeUnit) -> Text:
+    """Predicted, or observed; what is far from the prediction stands out."""
+    time_s = _times_s(effect)[place]
+    text = Text(NOTHING if time_s is None else unit.show(time_s))
+    if place and effect.surprising:
+        text.append(" !", style="bold red")
+    return text
 
 
-def _described(decision: Decision) -> Text:
+def _off(run: PastRun, errors: Mapping[str, float]) -> str:
+    asked = {requirement.path for requirement in run.pipeline.requirements} or set(errors)
+    found = [error for path, error in errors.items() if path in asked]
+    return f"{max(found, key=abs):+.0%}" if found else NOTHING
+
+
+def described(decision: Decision) -> Text:
     """What changed, and why; in red what went wrong."""
     change = "" if decision.before is None or decision.after is None else moved(decision.before, decision.after)
     text = Text(decision.reason if change in decision.reason else f"{change}: {decision.reason}")

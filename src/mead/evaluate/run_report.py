@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mead.evaluate.concluded import PERCENTS, Figures, concluded
 from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.experiment import Run
 from mead.evaluate.outcome import Outcome, Verdict
@@ -15,8 +16,6 @@ from mead.knowledge.allocation import Allocation
 from mead.knowledge.plan import Plan
 from mead.knowledge.round import Round
 from mead.models.arrays import FloatArray
-
-PERCENTS = (50.0, 95.0, 99.0)
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,12 @@ class RunReport:
             tuples=counters.arrived,
             lost=counters.arrived + counters.copied - counters.departed - counters.filtered - counters.inside,
         )
+
+    @property
+    def figures(self) -> Figures:
+        """For the history of the run."""
+        paths = {path: {"mean_s": one.mean_s, **one.percentiles_s} for path, one in self.paths.items()}
+        return concluded(paths, self.outcome.verdicts)
 
     @property
     def failed_rounds(self) -> tuple[Round, ...]:

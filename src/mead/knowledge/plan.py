@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.grounds import NO_GROUNDS, Grounds
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Plan:
     reason: str
     predicted: Mapping[str, Prediction] = field(default_factory=dict)
     """By path, for ``allocation``."""
+    grounds: Grounds = NO_GROUNDS
+    """What it was made on, for whoever asks later."""
 
     @classmethod
     def keep(cls, allocation: Allocation, because: str) -> Plan:

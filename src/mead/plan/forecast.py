@@ -39,6 +39,11 @@ class Asked(Mapping[str, QueueSolution]):
     def __len__(self) -> int:
         return len(self._names)
 
+    @property
+    def known(self) -> Mapping[str, QueueSolution]:
+        """Those that were asked for already."""
+        return self._known
+
 
 @dataclass(frozen=True, eq=False)
 class WorstResponse:
@@ -148,6 +153,11 @@ def response_s(solution: QueueSolution, percent: float | None = None) -> float:
     return solution.mean_s if percent is None else solution.percentile_s(percent)
 
 
+def mean_s(solution: QueueSolution) -> float | None:
+    """The mean response time, or None of an overloaded queue."""
+    return None if isinstance(solution, Unstable) else solution.mean_s
+
+
 def meets(solution: NetworkSolution, requirement: Requirement) -> bool:
     """Whether a prediction keeps a requirement."""
     return response_s(solution.paths[requirement.path], requirement.percent) <= requirement.bound_s
@@ -193,9 +203,11 @@ def _against(queue: QueueSolution, requirement: Requirement) -> str:
     return f"{requirement.path} {requirement.statistic} {found_s:.3g} s, required {requirement.bound_s:g} s"
 
 
-def remembered(predict: Callable[[Allocation], NetworkSolution]) -> Callable[[Allocation], NetworkSolution]:
-    """The same predictor, which solves no allocation twice."""
-    known: dict[Allocation, NetworkSolution] = {}
+def remembered(
+    predict: Callable[[Allocation], NetworkSolution], known: dict[Allocation, NetworkSolution] | None = None
+) -> Callable[[Allocation], NetworkSolution]:
+    """The same predictor, which solves no allocation twice. ``known`` is where it remembers them."""
+    known = {} if known is None else known
 
     def remembering(allocation: Allocation) -> NetworkSolution:
         if allocation not in known:

@@ -37,6 +37,10 @@ class Kingman(Predictive[Arrivals]):
         """Rate and squared coefficient of variation of the IATs."""
         return [Arrivals(iats_s.size / float(iats_s.sum()), scv(iats_s))]
 
+    def described(self, model: Arrivals) -> str:
+        """Rate and variability."""
+        return f"independent IATs, {model.rate_per_s:.4g}/s, SCV {model.scv:.3g}"
+
     def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[Arrivals]) -> list[NetworkSolution]:
         """As if every IAT were independent of the one before."""
         if any(operator.batches for operator in pipeline.operators):

@@ -42,6 +42,12 @@ class Map(Predictive[Source]):
         self._fits[size] = observation.time_s, fit
         return [Source(model.map) for model in fit.models]
 
+    def described(self, model: Source) -> str:
+        """States, rate, variability and burstiness of a MAP."""
+        arrivals = model.arrivals
+        bursts = f"SCV {arrivals.scv:.3g}, index of dispersion {arrivals.idc_limit:.3g} in the long run"
+        return f"MAP of {arrivals.states} states, {arrivals.rate_per_s:.4g}/s, {bursts}"
+
     def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[Source]) -> list[NetworkSolution]:
         """The network under each MAP."""
         return solved(pipeline, allocation, models, self.name)

@@ -36,6 +36,10 @@ class MG1(Predictive[float]):
         """The rate per second."""
         return [iats_s.size / float(iats_s.sum())]
 
+    def described(self, model: float) -> str:
+        """The rate."""
+        return f"Poisson arrivals, {model:.4g}/s"
+
     def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[float]) -> list[NetworkSolution]:
         """As if the arrivals were Poisson everywhere."""
         if any(operator.batches for operator in pipeline.operators):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from mead.config.policies import PredictiveOptions
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.grounds import Grounds
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
@@ -17,9 +18,11 @@ from mead.models.arrays import FloatArray
 from mead.models.fitting.windows import distinct
 from mead.models.network.solve import NetworkSolution
 from mead.plan.caution import higher_rate
-from mead.plan.forecast import against, enough, predictions, remembered, worst
+from mead.plan.forecast import against, enough, mean_s, predictions, remembered, worst
 from mead.plan.search import Predictor, closest, exact, heuristic, trimmed
 from mead.plan.steps import Steps, unusable
+from mead.plan.trust import Trust, no_less
+from mead.plan.weighed import weighed
 
 Model = TypeVar("Model")
 
@@ -47,7 +50,7 @@ class Predictive(ABC, Generic[Model]):
 
     def __init__(self, options: PredictiveOptions, name: str) -> None:
         self.name, self.options, self.interval_s = name, options, options.interval_s
-        self._steps = Steps(options)
+        self._steps, self._trust = Steps(options), Trust()
 
     @abstractmethod
     def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> Sequence[Model]:
@@ -57,11 +60,16 @@ class Predictive(ABC, Generic[Model]):
     def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[Model]) -> Sequence[NetworkSolution]:
         """The response times that each of the models predicts."""
 
+    @abstractmethod
+    def described(self, model: Model) -> str:
+        """The numbers of a model, in a few words, for whoever asks how a decision was made."""
+
     def analyze(self, observation: Observation, knowledge: Knowledge) -> Analysis[Model]:
         """The models of every window."""
         unknown = unusable(observation, knowledge.pipeline)
         if unknown:
             return Analysis((), unknown=unknown)
+        self._trust.learn(observation)
         iats_s = observation.iats_s
         if iats_s.size < LEAST_TO_PREDICT:
             return Analysis((), unknown=f"{iats_s.size} IATs are too few to predict from (at least {LEAST_TO_PREDICT})")
@@ -85,11 +93,36 @@ class Predictive(ABC, Generic[Model]):
         """The cheapest allocation that meets every requirement, or the one that comes closest."""
         if analysis.unknown:
             return Plan.keep(observation.allocation, analysis.unknown)
-        pipeline = knowledge.pipeline
-        predict = remembered(lambda allocation: worst(self.predict(pipeline, allocation, analysis.models)))
-        target, because = self._target(pipeline, predict)
+        pipeline, now = knowledge.pipeline, observation.allocation
+        solutions: dict[Allocation, NetworkSolution] = {}
+        predict = remembered(lambda allocation: worst(self.predict(pipeline, allocation, analysis.models)), solutions)
+        tighter = self._trust.tightened(pipeline) if self.options.careful else pipeline
+        target, because = self._careful_target(pipeline, tighter, predict)
         because = f"{because} ({analysis.basis})"
-        return self._steps.to(target, observation, pipeline, because, lambda a: predictions(predict(a)))
+        plan = self._steps.to(target, observation, pipeline, because, lambda a: predictions(predict(a)))
+        required = dict.fromkeys(r.path for r in pipeline.requirements)
+        self._trust.expect(
+            {a: {path: mean_s(predict(a).paths[path]) for path in required} for a in (now, plan.allocation)}
+        )
+        grounds = Grounds(
+            tuple(self.described(model) for model in analysis.models),
+            weighed(solutions, pipeline, target, now, plan.allocation),
+            max((self._trust.caution(path) for path in required), default=1.0) if self.options.careful else 1.0,
+        )
+        return replace(plan, grounds=grounds)
+
+    def _careful_target(self, pipeline: Pipeline, tighter: Pipeline, predict: Predictor) -> tuple[Allocation, str]:
+        """No less than what a trusting planner would give, and no less than the tighter bounds need."""
+        target, because = self._target(pipeline, predict)
+        if tighter is pipeline:
+            return target, because
+        careful = no_less(self._target(tighter, predict)[0], target)
+        bounds = ", ".join(f"{r.statistic} of {r.path} {r.bound_s:.3g} s" for r in tighter.requirements)
+        caution = f"predictions were exceeded lately, so that bounds are taken tighter ({bounds})"
+        if careful == target:
+            return target, f"{because}; {caution}, which needs no more"
+        found = against(predict(careful), pipeline.requirements)
+        return careful, f"{caution}: predicted {found}; with trust, {target} would do"
 
     def _target(self, pipeline: Pipeline, predict: Predictor) -> tuple[Allocation, str]:
         requirements = pipeline.requirements

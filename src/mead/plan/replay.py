@@ -30,6 +30,11 @@ class Replay(Predictive[WindowReplay]):
         """The window as it is."""
         return [WindowReplay(iats_s, self._draws)]
 
+    def described(self, model: WindowReplay) -> str:
+        """How long the window is, and its rate."""
+        iats_s = model.iats_s
+        return f"the last {iats_s.size} IATs as they were, {iats_s.size / float(iats_s.sum()):.4g}/s"
+
     def predict(
         self, pipeline: Pipeline, allocation: Allocation, models: Sequence[WindowReplay]
     ) -> list[NetworkSolution]:

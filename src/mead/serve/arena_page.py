@@ -13,7 +13,22 @@ from mead.evaluate.arena_board import Bounds, Standing, WorkloadBoard
 from mead.evaluate.arena_report import COLUMNS, NOTE, cells, workload_cells
 from mead.evaluate.fit_plot import STYLE
 from mead.evaluate.run_plot import COLOURS
-from mead.serve.run_page import PAGE, html_table
+from mead.serve.one_file import html_table
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem; }}
+figure {{ background: white; margin: 1rem 0; overflow-x: auto; }} svg {{ height: auto; max-width: 100%; }}
+div {{ overflow-x: auto; }} table {{ border-collapse: collapse; }} caption {{ font-weight: bold; text-align: left; }}
+th, td {{ border-bottom: 1px solid #8886; padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top; }}
+.no {{ color: #d55e00; font-weight: bold; }}
+</style></head><body><h1>{title}</h1>
+{parts}
+</body></html>
+"""
 
 
 def arena_page(

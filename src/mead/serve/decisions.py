@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from mead.knowledge.surprise import surprising, times_predicted
 from mead.serve.frame import Frame
 
 
@@ -20,6 +21,18 @@ class PathEffect:
     completed: int
     observed_mean_s: float | None
     """None if nothing left, or the plan was not applied."""
+    lasted_s: float
+    """For how long it was seen."""
+
+    @property
+    def times(self) -> float | None:
+        """Observed over predicted mean, where there are both."""
+        return times_predicted(self.predicted_mean_s, self.observed_mean_s)
+
+    @property
+    def surprising(self) -> bool:
+        """Whether it is far from what was predicted, and was seen for long enough to say so."""
+        return surprising(self.times, self.lasted_s)
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,7 @@ class Decided:
             "reason": frame.reason,
             "error": frame.error,
             "missing": frame.missing,
+            "caution": frame.caution,
             "inputs": {
                 "rate_per_s": frame.rate_per_s,
                 "operators": {
@@ -62,6 +76,8 @@ class Decided:
                         "stable": e.predicted_stable,
                     },
                     "observed": {"mean_s": e.observed_mean_s, "completed": e.completed},
+                    "times_predicted": e.times,
+                    "surprising": e.surprising,
                 }
                 for name, e in self.effects.items()
             },
@@ -92,4 +108,5 @@ def _effect(path: str, frame: Frame, later: Sequence[Frame]) -> PathEffect:
         predicted.predicted_stable,
         completed,
         sum(one.response_sum_s for one in seen) / completed if completed else None,
+        later[-1].time_s - frame.time_s if later else 0.0,
     )

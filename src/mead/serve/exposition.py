@@ -144,6 +144,8 @@ def _samples(  # noqa: C901, PLR0911, PLR0912 - one line for every metric of the
             ]
         case Metric.MODEL_ERROR:
             return [((path,), model_error(recent, path)) for path in pipeline.paths]
+        case Metric.CAUTION:
+            return [] if last is None else [((), last.caution)]
     raise AssertionError(metric)  # pragma: no cover - the histogram is collected apart
 
 

@@ -152,6 +152,8 @@ class Frame:
     operators: Mapping[str, OperatorFrame]
     paths: Mapping[str, PathFrame]
     phase_s: Mapping[str, float]
+    caution: float = 1.0
+    """How many times tighter bounds were taken, because predictions were exceeded lately."""
 
     def as_json(self) -> dict[str, Any]:
         """As `/api/rounds` and `/events` have it."""

@@ -66,6 +66,7 @@ def of_round(
             for path in pipeline.paths
         },
         phase_s={name: float(spent_s) for name, spent_s in this.phase_s.items()},
+        caution=1.0 if plan is None else plan.grounds.caution,
     )
 
 
@@ -103,6 +104,7 @@ def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame
             path: PathFrame.of(past.paths.get(path), predicted.get(path), bounds_s[path]) for path in pipeline.paths
         },
         phase_s=dict(past.phase_s),
+        caution=decision.caution,
     )
 
 

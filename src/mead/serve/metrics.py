@@ -81,6 +81,13 @@ class Metric(Enum):
         ("path",),
         "observed over predicted mean response time, less 1, over the last 300 s",
     )
+    CAUTION = _gauge(
+        "caution_ratio",
+        "ratio",
+        (),
+        "how many times tighter than required bounds were taken in the last round, because predictions were exceeded "
+        "lately; 1 while they are trusted",
+    )
 
     @property
     def family(self) -> str:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
 from mead.knowledge.history.file import History
-from mead.knowledge.history.values import PastRun
+from mead.knowledge.history.values import Decision, PastRound, PastRun
+from mead.knowledge.pipeline import Pipeline
 from mead.models.arrays import FloatArray
 from mead.serve.board import Board, RunFacts
+from mead.serve.frame import Frame
 from mead.serve.framed import of_history
 
 FILE = "history.sqlite"
 """In the folder of a run."""
 
-MOST_BETWEEN = 1000
-"""Rounds that a simulator writes in the blink of an eye."""
+BETWEEN = (10, 1000)
+"""Rounds that a live run, and a simulator, writes in the blink of an eye."""
 
 
 class PastBoard:
@@ -43,17 +45,11 @@ class PastBoard:
     def follow(self) -> None:
         """Read what has been written since the last call."""
         finished = self.history.run(self.number).finished  # asked for first: what is written after it is read now
-        pipeline, board = self.board.facts.pipeline, self.board
-        rounds = self.history.rounds(self.number, after=self._read)
-        # A writer may add rounds between the two questions: ask for some more than were there.
-        decisions = self.history.decisions(self.number, limit=len(rounds) + MOST_BETWEEN) if rounds else []
-        known = {decision.round: decision for decision in decisions}
-        for past in rounds:
-            if past.round not in known:
-                break  # it is there next time
+        board = self.board
+        for past, frame in framed(self.history, self.number, board.facts.pipeline, after=self._read):
             if past.operators and past.in_force is not None and not past.missing and not past.error:
                 board.learn(past.observed_s or past.time_s, past.operators, past.in_force)
-            board.put(of_history(past, known[past.round], pipeline), self.started_s + past.time_s)
+            board.put(frame, self.started_s + past.time_s)
             self._read = past.round
         if finished and not board.finished:
             board.finish()
@@ -61,6 +57,21 @@ class PastBoard:
     def with_arrivals(self, iats_s: FloatArray) -> None:
         """A history keeps no arrivals; a trace may have them."""
         self.board.arrivals = iats_s
+
+
+def framed(history: History, run: int, pipeline: Pipeline, *, after: int) -> Iterator[tuple[PastRound, Frame]]:
+    """The rounds of a run after that number, oldest first, each with what it decided."""
+    rounds = history.rounds(run, after=after)
+    known: dict[int, Decision] = {}
+    for between in BETWEEN if rounds else ():
+        # A writer may add rounds between the two questions: ask for some more than were there.
+        known = {one.round: one for one in history.decisions(run, limit=len(rounds) + between)}
+        if rounds[0].round in known:
+            break
+    for past in rounds:
+        if past.round not in known:
+            return  # it is there next time
+        yield past, of_history(past, known[past.round], pipeline)
 
 
 def history_file(path: Path) -> Path:

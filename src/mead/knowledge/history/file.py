@@ -10,15 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.grounds import Grounds
+from mead.knowledge.history.grounds_json import grounds_from_json
+from mead.knowledge.history.parsed import allocation_of, effect_of, newer
 from mead.knowledge.history.pipeline_json import pipeline_from_json, pipeline_to_json
 from mead.knowledge.history.recorder import Recorder
 from mead.knowledge.history.rows import PHASES
-from mead.knowledge.history.schema import FOLLOWED, HistoryError, connect
-from mead.knowledge.history.values import Decision, Effect, PastRound, PastRun
+from mead.knowledge.history.schema import ERRORS, FOLLOWED, HistoryError, connect
+from mead.knowledge.history.values import Decision, PastRound, PastRun
 from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.plan import Prediction
 
 
 class History:
@@ -143,18 +144,23 @@ class History:
             Decision(
                 round=row["number"],
                 time_s=row["time_s"],
-                before=_allocation(operators[row["number"]], "before_"),
-                after=_allocation(operators[row["number"]], "planned_"),
-                target=_allocation(operators[row["number"]], "target_"),
+                before=allocation_of(operators[row["number"]], "before_"),
+                after=allocation_of(operators[row["number"]], "planned_"),
+                target=allocation_of(operators[row["number"]], "target_"),
                 changed=bool(row["changed"]),
                 applied=bool(row["applied"]),
                 reason=row["reason"],
                 missing=row["missing"],
                 error=row["error"],
                 effects=tuple(
-                    _effect(path, seen.get((row["number"], path["place"])) if row["applied"] else None)
+                    effect_of(
+                        path,
+                        row["time_s"],
+                        seen.get((row["number"], path["place"])) if row["applied"] else None,
+                    )
                     for path in paths[row["number"]]
                 ),
+                caution=newer(row, "caution", 1.0),
             )
             for row in rows
         ]
@@ -176,10 +182,14 @@ class History:
             PastRound(
                 round=row["number"],
                 **{key: row[key] for key in ("time_s", "observed_s", "interval_s", "rate_per_s", "missing", "error")},
-                in_force=_allocation(operators[row["number"]], ""),
+                in_force=allocation_of(operators[row["number"]], ""),
                 operators={
                     r["name"]: OperatorReading(
-                        r["arrived"], r["completed"], r["backlog"], r["busy_s"], throttled_s=_throttled_s(r)
+                        r["arrived"],
+                        r["completed"],
+                        r["backlog"],
+                        r["busy_s"],
+                        throttled_s=newer(r, "throttled_s", 0.0),
                     )
                     for r in operators[row["number"]]
                     if None not in (r["arrived"], r["completed"], r["backlog"], r["busy_s"])
@@ -193,6 +203,35 @@ class History:
             )
             for row in rows
         ]
+
+    def path_totals(self, run: int) -> dict[str, PathReading]:
+        """By path, everything that has left it since the run began."""
+        rows = self._rows(
+            "SELECT name, sum(completed) AS completed, sum(response_sum_s) AS response_sum_s, sum(late) AS late "
+            "FROM path WHERE run = ? GROUP BY name",
+            run,
+        )
+        return {r["name"]: PathReading(r["completed"] or 0, r["response_sum_s"] or 0.0, r["late"] or 0) for r in rows}
+
+    def grounds(self, run: PastRun, decision: int) -> Grounds:
+        """What a round decided on; nothing where the policy told nothing, or the file is older than that."""
+        found = self._rows("SELECT * FROM round WHERE run = ? AND number = ?", run.number, decision)
+        if not found:
+            raise HistoryError(f"{self.path}: run {run.number} has no round {decision}; its last is {run.rounds}")
+        return grounds_from_json(newer(found[0], "grounds", None), newer(found[0], "caution", None), run.pipeline)
+
+    def model_errors(self, run: int) -> dict[str, float]:
+        """By path, observed over predicted mean response time less 1, over all rounds that followed a prediction."""
+        return {row["path"]: row["error"] for row in self._rows(ERRORS, run) if row["error"] is not None}
+
+    def figures(self, run: int) -> dict[str, dict[str, float]]:
+        """By path, and by an empty name for the run, what was concluded when it was over."""
+        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'figure'"):
+            return {}
+        found: dict[str, dict[str, float]] = defaultdict(dict)
+        for row in self._rows("SELECT * FROM figure WHERE run = ?", run):
+            found[row["about"]][row["name"]] = row["value"]
+        return dict(found)
 
     def _by_round(self, query: str, *values: int) -> Mapping[int, list[sqlite3.Row]]:
         """Rows by their round, in the order of the pipeline."""
@@ -211,25 +250,3 @@ class History:
             yield
         except sqlite3.Error as error:
             raise HistoryError(f"{self.path}: cannot be {doing} ({error})") from error
-
-
-def _throttled_s(row: sqlite3.Row) -> float:
-    """0 in files that are older than this reading."""
-    return (row["throttled_s"] if "throttled_s" in row.keys() else None) or 0.0  # noqa: SIM118 - a row holds values
-
-
-def _allocation(rows: list[sqlite3.Row], prefix: str) -> Allocation | None:
-    """What those columns hold; None if they are empty."""
-    if any(row[f"{prefix}share"] is None or row[f"{prefix}replicas"] is None for row in rows):
-        return None
-    return Allocation.of({row["name"]: Resources(row[f"{prefix}share"], row[f"{prefix}replicas"]) for row in rows})
-
-
-def _effect(path: sqlite3.Row, seen: sqlite3.Row | None) -> Effect:
-    predicted = None
-    if path["predicted_stable"] is not None:
-        stable = bool(path["predicted_stable"])
-        predicted = Prediction(path["predicted_mean_s"], path["predicted_p95_s"], stable=stable)
-    if seen is None:
-        return Effect(path["name"], predicted, completed=0, mean_s=None, late=0)
-    return Effect(path["name"], predicted, seen["completed"] or 0, seen["mean_s"], seen["late"] or 0)

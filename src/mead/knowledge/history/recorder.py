@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections import deque
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.history.grounds_json import grounds_to_json
 from mead.knowledge.history.rows import PHASES, Row, number, operator_rows, path_rows, rate_per_s, text
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.round import Round
@@ -17,7 +19,7 @@ log = logging.getLogger(__name__)
 MOST_WAITING = 3_600
 """Rounds that are kept for a file that cannot be written: an hour at a round per second."""
 
-ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 17, 19, 10
+ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 19, 19, 10
 
 
 class _Rows(NamedTuple):
@@ -77,6 +79,19 @@ class Recorder:
             log.warning("the history is written again; it lacks %d rounds", self.lost)
         self._next_try = self.batch
 
+    def conclude(self, figures: Mapping[str, Mapping[str, float | None]]) -> None:
+        """Write what is known of the whole run now that it is over: by path, and by an empty name for the run."""
+        rows = [
+            (self.run, about, name, value)
+            for about, named in figures.items()
+            for name, value in named.items()
+            if number(value) is not None
+        ]
+        try:
+            self._connection.executemany("INSERT OR REPLACE INTO figure VALUES (?, ?, ?, ?)", rows)
+        except sqlite3.Error as error:
+            log.warning("the figures of run %d cannot be written (%s)", self.run, error)
+
     def finish(self) -> None:
         """Write what waits, and that the run is over."""
         self.flush()
@@ -128,6 +143,8 @@ class Recorder:
                 _last_before(self._rounds, observed_s),
                 _last_before(self._changes, observed_s),
                 *(number(this.phase_s.get(phase)) for phase in PHASES),
+                None if plan is None else number(plan.grounds.caution),
+                None if plan is None else grounds_to_json(plan.grounds, self.pipeline),
             ),
             operators=[(*key, *row) for row in operator_rows(this, self.pipeline, before)],
             paths=[(*key, *row) for row in path_rows(this, self.pipeline)],

@@ -11,9 +11,24 @@ from pathlib import Path
 APPLICATION = 0x4D454144
 """``MEAD`` in four letters, where SQLite keeps the kind of a file."""
 
-VERSION = 2
+VERSION = 5
 
-MIGRATIONS = {1: "ALTER TABLE operator ADD COLUMN throttled_s REAL"}
+FIGURE = """
+CREATE TABLE figure (             -- what is known of a whole run when it is over
+    run INTEGER NOT NULL REFERENCES run,
+    about TEXT NOT NULL,          -- a path, or empty for the run
+    name TEXT NOT NULL,           -- such as p95_s
+    value REAL NOT NULL,
+    PRIMARY KEY (run, about, name)
+) WITHOUT ROWID
+"""
+
+MIGRATIONS = {
+    1: "ALTER TABLE operator ADD COLUMN throttled_s REAL",
+    2: "ALTER TABLE round ADD COLUMN caution REAL",
+    3: "ALTER TABLE round ADD COLUMN grounds TEXT",
+    4: FIGURE,
+}
 """What a file of that version lacks. A new column comes last, so that old and new files have the same order."""
 
 MOST_WAIT_S = 0.25
@@ -56,6 +71,8 @@ CREATE TABLE round (
     analyze_s REAL,
     plan_s REAL,
     execute_s REAL,
+    caution REAL,                 -- how many times tighter bounds were taken; NULL in rounds of before there was this
+    grounds TEXT,                 -- JSON: models, and the candidates that were weighed
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 
@@ -109,6 +126,18 @@ GROUP BY round.run, round.follows_{kind}, path.place
 """
 """What was seen on every path after a decision, until the next one of its kind: ``round``, or ``change``."""
 
+ERRORS = """
+SELECT later.name AS path,
+       sum(later.response_sum_s) / nullif(sum(sooner.predicted_mean_s * later.completed), 0) - 1 AS error
+FROM round
+JOIN round AS decision ON decision.run = round.run AND decision.number = round.follows_round AND decision.applied
+JOIN path AS later ON later.run = round.run AND later.round = round.number
+JOIN path AS sooner ON sooner.run = round.run AND sooner.round = decision.number AND sooner.place = later.place
+WHERE round.run = ? AND round.missing = '' AND sooner.predicted_mean_s IS NOT NULL AND later.completed > 0
+GROUP BY later.place ORDER BY later.place
+"""
+"""How far the models of a run were off: every tuple is held against the prediction that was in force when it left."""
+
 EFFECT = """
 CREATE VIEW effect_of_{kind} AS
 SELECT path.run, path.round, decision.time_s, path.place, path.name AS path,
@@ -133,6 +162,7 @@ def _view(kind: str, which: str) -> str:
 SCHEMA = f"""
 BEGIN;
 {TABLES}
+{FIGURE};
 {_view("round", "")}
 {_view("change", "WHERE decision.changed")}
 PRAGMA application_id = {APPLICATION};

@@ -10,6 +10,7 @@ from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.plan import Prediction
+from mead.knowledge.surprise import surprising, times_predicted
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Effect:
     mean_s: float | None
     """Of the tuples that left in that time; None if there were none, or the plan was not applied."""
     late: int
+    lasted_s: float | None = None
+    """From the decision to the last of these tuples, as far as it was seen."""
 
     @property
     def error_s(self) -> float | None:
@@ -51,6 +54,16 @@ class Effect:
         if self.mean_s is None or self.predicted is None or self.predicted.mean_s is None:
             return None
         return self.mean_s - self.predicted.mean_s
+
+    @property
+    def times(self) -> float | None:
+        """Observed over predicted mean, where there are both."""
+        return times_predicted(None if self.predicted is None else self.predicted.mean_s, self.mean_s)
+
+    @property
+    def surprising(self) -> bool:
+        """Whether it is far from what was predicted, and was seen for long enough to say so."""
+        return surprising(self.times, self.lasted_s)
 
 
 @dataclass(frozen=True)
@@ -72,6 +85,8 @@ class Decision:
     missing: str
     error: str
     effects: tuple[Effect, ...]
+    caution: float = 1.0
+    """How many times tighter bounds were taken than they are."""
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,11 @@ export class Feed extends EventTarget {
     const from = this.last.time_s - seconds;
     return this.rounds.filter((round) => round.time_s >= from);
   }
+
+  // What was decided, oldest first, with what came of it.
+  async decisions(changesOnly) {
+    return (await get(`/api/decisions?changes=${changesOnly ? 1 : 0}&limit=200`)).decisions;
+  }
 }
 
 // An answer of the server, or an error that says in its words what is wrong.

@@ -2,6 +2,7 @@
 
 import { Chart, palette } from "./chart.js";
 import { clock, cores, count, make, NOTHING, percent, seconds } from "./format.js";
+import { timesPredicted } from "./trust.js";
 
 const SMOOTH_S = 30;
 
@@ -85,7 +86,15 @@ export class Now {
     const does = { act: "shares are changed", advise: "shares are advised, not changed", observe: "nothing is decided" }[run.mode] ?? "";
     return make("div", { class: "card" }, make("h2", {}, "Mode"),
       make("div", { class: "number" }, run.mode), make("p", { class: "note" }, `${does}; ${count(this.feed.changes().length)} changes so far`),
+      make("p", { class: "note" }, this.trusted()),
       make("p", { class: `note ${last.error ? "bad" : ""}` }, `${clock(last.time_s)}: ${last.error ? `failed in ${last.error}` : last.kind}`));
+  }
+
+  // How predictions come out, and whether that makes the planner careful.
+  trusted() {
+    const found = this.paths.map((path) => timesPredicted(this.feed.rounds, path).at(-1)).filter((times) => times !== null && times !== undefined);
+    const careful = this.feed.last.caution > 1 ? `; bounds are taken ${+this.feed.last.caution.toPrecision(2)} × tighter` : "";
+    return found.length ? `response times are ${found.map((times) => `${+times.toPrecision(2)} ×`).join(", ")} what was predicted${careful}` : `nothing predicted has come about yet${careful}`;
   }
 }
 

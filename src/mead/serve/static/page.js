@@ -3,6 +3,7 @@
 import { Feed } from "./feed.js";
 import { Now } from "./now.js";
 import { Pipeline } from "./pipeline.js";
+import { themed } from "./theme.js";
 import { Why } from "./why.js";
 import { Workload } from "./workload.js";
 import { WhatIf } from "./what-if.js";
@@ -50,14 +51,6 @@ function tell() {
   drawSoon();
 }
 
-function theme(dark) {
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
-  const button = document.getElementById("theme");
-  button.setAttribute("aria-pressed", dark);
-  button.textContent = dark ? "Light" : "Dark";
-  for (const view of Object.values(views)) view.charts?.forEach((chart) => chart.draw());
-}
-
 tabs.forEach((tab, i) => {
   tab.addEventListener("click", () => choose(tab.getAttribute("aria-controls")));
   tab.addEventListener("keydown", (event) => {
@@ -68,13 +61,7 @@ tabs.forEach((tab, i) => {
   });
 });
 range.addEventListener("change", draw);
-const remembered = localStorage.getItem("theme");
-theme(remembered ? remembered === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
-document.getElementById("theme").addEventListener("click", () => {
-  const dark = document.documentElement.dataset.theme !== "dark";
-  localStorage.setItem("theme", dark ? "dark" : "light");
-  theme(dark);
-});
+themed(() => Object.values(views).flatMap((view) => view.charts ?? []), localStorage);
 addEventListener("hashchange", () => location.hash.slice(1) in VIEWS && choose(location.hash.slice(1)));
 feed.addEventListener("change", tell);
 

@@ -1,0 +1,102 @@
+"""``mead report``: a run, or several beside each other, as one HTML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mead.cli.history import LAST
+from mead.cli.terminal import AsJson, check_writable, print_json
+
+if TYPE_CHECKING:
+    from mead.serve.figures import RunFigures
+
+REPORT, COMPARISON = "report.html", "comparison.html"
+
+
+def report(
+    ctx: typer.Context,
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Folders of runs, or histories, as `mead simulate --history` writes them."
+        ),
+    ],
+    *,
+    run: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N",
+            help="Which run of the history; -1 is the last one. May be repeated, to compare them.  [default: -1]",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to write.  [default: report.html beside the history, comparison.html here for several runs]",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write one HTML file about a run, or about several beside each other: figures, charts, decisions.
+
+    The file holds everything that it shows and needs no network. Every chart gives its numbers away as CSV or JSON.
+
+    Example: `mead report runs/demo-20260101-120000`
+    """
+    from mead.knowledge.history.file import History
+    from mead.knowledge.history.schema import HistoryError
+    from mead.serve.compare_page import compare_page
+    from mead.serve.figures import RunFigures
+    from mead.serve.past import history_file
+    from mead.serve.report_page import report_page
+
+    if run and len(runs) > 1:
+        ctx.fail("--run chooses among the runs of one history; of several, the last run of each is taken")
+    found: list[RunFigures] = []
+    try:
+        for path in runs:
+            with History.read(history_file(path)) as history:
+                known = history.runs()
+                if not known:
+                    ctx.fail(f"{history.path}: there is no run in it yet")
+                numbers = [known[-1].number if number == LAST else number for number in run or [LAST]]
+                found += [RunFigures.of(history, number) for number in numbers]
+    except HistoryError as error:
+        ctx.fail(str(error))
+    beside = history_file(runs[0]).parent / REPORT if len(found) == 1 else Path(COMPARISON)
+    target = output or beside
+    check_writable(ctx, target, (".html",))
+    page = report_page(found[0]) if len(found) == 1 else compare_page(found, names_of(found, runs))
+    write_page(page, target)
+    if as_json:
+        print_json({"report": str(target), "runs": [one.as_json() for one in found]})
+    else:
+        typer.echo(f"Report: {target}")
+
+
+def write_page(page: str, target: Path) -> None:
+    """All of it or nothing: somebody may be looking at the one before."""
+    new = target.with_suffix(".part")
+    new.write_text(page, encoding="utf-8")
+    os.replace(new, target)  # noqa: PTH105 - as good
+
+
+def names_of(found: Sequence[RunFigures], places: Sequence[Path]) -> list[str]:
+    """What runs are called in a comparison: by their policy, and by where they are if that does not tell them apart."""
+    policies = [one.run.policy for one in found]
+    if len(set(policies)) == len(policies):
+        return policies
+    folders = [path.resolve().name if path.is_dir() else path.stem for path in places]
+    where = folders if len(folders) == len(found) else [f"run {one.run.number}" for one in found]
+    named = [f"{policy}, {place}" for policy, place in zip(policies, where, strict=True)]
+    return [f"{name} ({named[:i].count(name) + 1})" if named.count(name) > 1 else name for i, name in enumerate(named)]

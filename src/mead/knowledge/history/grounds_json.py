@@ -1,0 +1,63 @@
+"""The grounds of a decision as JSON, so short that a round a second can carry it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.grounds import Candidate, Grounds
+from mead.knowledge.history.rows import number
+from mead.knowledge.pipeline import Pipeline
+
+DIGITS = 5
+"""Of what is predicted: nobody asks for more, and every digit is written once a round."""
+
+
+def grounds_to_json(grounds: Grounds, pipeline: Pipeline) -> str | None:
+    """Shares and replicas in the order of the pipeline; None if there is nothing to tell.
+
+    >>> from mead.knowledge.pipeline import Operator
+    >>> one = Pipeline("one", [Operator("matcher", 0.0015)])
+    >>> weighed = Candidate(Allocation.of(matcher=Resources(0.4)), response_s=(0.25, None))
+    >>> grounds_to_json(Grounds(("330/s",), (weighed,)), one)
+    '{"models":["330/s"],"candidates":[{"shares":[0.4],"replicas":[1],"response_s":[0.25,null]}]}'
+    """
+    if not grounds.models and not grounds.candidates:
+        return None
+    names = [operator.name for operator in pipeline.operators]
+    candidates = [_plain(candidate, names) for candidate in grounds.candidates]
+    return json.dumps({"models": grounds.models, "candidates": candidates}, separators=(",", ":"), allow_nan=False)
+
+
+def grounds_from_json(text: str | None, caution: float | None, pipeline: Pipeline) -> Grounds:
+    """What was written, and the caution, which has a column of its own."""
+    found = json.loads(text) if text else {"models": [], "candidates": []}
+    names = [operator.name for operator in pipeline.operators]
+    return Grounds(
+        tuple(found["models"]),
+        tuple(
+            Candidate(
+                Allocation.of(dict(zip(names, map(Resources, one["shares"], one["replicas"]), strict=True))),
+                tuple(one.get("response_s", ())),
+                one.get("extra_cost"),
+            )
+            for one in found["candidates"]
+        ),
+        1.0 if caution is None else caution,
+    )
+
+
+def _plain(candidate: Candidate, names: list[str]) -> dict[str, Any]:
+    given = [candidate.allocation[name] for name in names]
+    plain: dict[str, Any] = {"shares": [r.share for r in given], "replicas": [r.replicas for r in given]}
+    if candidate.response_s:
+        plain["response_s"] = [_short(value) for value in candidate.response_s]
+    if candidate.extra_cost is not None:
+        plain["extra_cost"] = _short(candidate.extra_cost)
+    return plain
+
+
+def _short(value: float | None) -> float | None:
+    known = number(value)
+    return None if known is None else float(f"{known:.{DIGITS}g}")

@@ -1,0 +1,36 @@
+"""Rows of a history as values. A file may be older than a column, and whoever only looks does not change it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.history.values import Effect
+from mead.knowledge.plan import Prediction
+
+
+def newer(row: sqlite3.Row, column: str, default: Any) -> Any:
+    """What a column holds that older files lack, or the default where there is nothing."""
+    value = row[column] if column in row.keys() else None  # noqa: SIM118 - a row holds values
+    return default if value is None else value
+
+
+def allocation_of(rows: Sequence[sqlite3.Row], prefix: str) -> Allocation | None:
+    """What those columns hold; None if they are empty."""
+    if any(row[f"{prefix}share"] is None or row[f"{prefix}replicas"] is None for row in rows):
+        return None
+    return Allocation.of({row["name"]: Resources(row[f"{prefix}share"], row[f"{prefix}replicas"]) for row in rows})
+
+
+def effect_of(path: sqlite3.Row, decided_s: float, seen: sqlite3.Row | None) -> Effect:
+    """Predicted at ``decided_s``, and what was seen afterwards."""
+    predicted = None
+    if path["predicted_stable"] is not None:
+        stable = bool(path["predicted_stable"])
+        predicted = Prediction(path["predicted_mean_s"], path["predicted_p95_s"], stable=stable)
+    if seen is None:
+        return Effect(path["name"], predicted, completed=0, mean_s=None, late=0)
+    lasted_s = None if seen["until_s"] is None else seen["until_s"] - decided_s
+    return Effect(path["name"], predicted, seen["completed"] or 0, seen["mean_s"], seen["late"] or 0, lasted_s)

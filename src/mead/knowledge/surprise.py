@@ -1,0 +1,35 @@
+"""Predictions held against what came: how far off is far.
+
+A prediction is of a mean response time in the long run. What a few tuples met in a second or two says little about it,
+so an effect counts only if it could be seen for a while.
+"""
+
+from __future__ import annotations
+
+FAR = 2.0
+"""An effect that is so many times what was predicted, or less than that part of it, is a surprise."""
+
+LEAST_S = 10.0
+"""For so long an effect has to be seen before it can be one."""
+
+
+def times_predicted(predicted_s: float | None, observed_s: float | None) -> float | None:
+    """Observed over predicted mean response time, where there are both.
+
+    >>> times_predicted(0.2, 0.5), times_predicted(None, 0.5)
+    (2.5, None)
+    """
+    if predicted_s is None or observed_s is None or predicted_s <= 0:
+        return None
+    return observed_s / predicted_s
+
+
+def surprising(times: float | None, lasted_s: float | None) -> bool:
+    """Whether an effect is far from its prediction, in either direction.
+
+    >>> surprising(2.5, 60.0), surprising(0.4, 60.0), surprising(1.9, 60.0), surprising(2.5, 1.0)
+    (True, True, False, False)
+    """
+    if times is None or lasted_s is None or lasted_s < LEAST_S:
+        return False
+    return not 1 / FAR < times < FAR

@@ -1,0 +1,217 @@
+"""A whole run in figures, as its history tells it: what a report begins with."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from mead.evaluate.concluded import ENGINE, PERCENTS, broken_windows
+from mead.evaluate.history_report import run_json
+from mead.evaluate.windows import window_starts_s
+from mead.knowledge.history.file import History
+from mead.knowledge.history.values import PastRun
+from mead.knowledge.requirement import STEP_S, WINDOW_S, Requirement
+from mead.serve.decisions import Decided, decided
+from mead.serve.frame import Frame, OperatorFrame
+from mead.serve.judged import judged
+from mead.serve.past import framed
+from mead.serve.savings import Savings, advised, observed
+
+
+@dataclass(frozen=True)
+class PathFigures:
+    """One path over the whole run."""
+
+    completed: int
+    mean_s: float | None
+    percentiles_s: Mapping[str, float | None]
+    """By name, such as ``p95``; None where single response times are not known."""
+    model_error: float | None
+    """Observed over predicted mean less 1; None without predictions."""
+    surprises: int
+    """Changes whose effect was far from the prediction."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One requirement over the whole run."""
+
+    requirement: Requirement
+    measured_s: float | None
+    """Its mean or percentile; None where it is not known."""
+    late: float | None
+    """The part of the tuples that took longer than the bound, where they were counted."""
+    met: bool
+    broken_windows: float
+
+
+@dataclass(frozen=True)
+class OperatorFigures:
+    """One operator over the whole run: time averages, in cores."""
+
+    given: float
+    used: float
+    throttled: float
+
+
+@dataclass(frozen=True, eq=False)
+class RunFigures:
+    """Everything about one past run that people and scripts ask for."""
+
+    run: PastRun
+    frames: Sequence[Frame]
+    paths: Mapping[str, PathFigures]
+    requirements: tuple[Kept, ...]
+    operators: Mapping[str, OperatorFigures]
+    engine: Mapping[str, float]
+    """Cores that Spark and the controller took themselves, where that was measured."""
+    highest_caution: float
+    careful: float
+    """The part of the rounds in which predictions were not trusted."""
+    savings: Savings | None
+    """None in mode act: there it is what was given."""
+
+    @classmethod
+    def of(cls, history: History, number: int) -> RunFigures:
+        """Read a run."""
+        run = history.run(number)
+        pipeline = run.pipeline
+        frames = [frame for _, frame in framed(history, number, pipeline, after=0)]
+        concluded, errors = history.figures(number), history.model_errors(number)
+        operators = _operators(run, frames)
+        changes = list(decided(frames, changes_only=True))
+        return cls(
+            run,
+            frames,
+            {path: _path(path, frames, changes, concluded.get(path, {}), errors.get(path)) for path in pipeline.paths},
+            tuple(_kept(r, frames, run.duration_s, concluded.get(r.path, {})) for r in pipeline.requirements),
+            operators,
+            {
+                name.removeprefix(ENGINE): value
+                for name, value in concluded.get("", {}).items()
+                if name.startswith(ENGINE)
+            },
+            max((frame.caution for frame in frames), default=1.0),
+            sum(frame.caution > 1 for frame in frames) / len(frames) if frames else 0.0,
+            _savings(run, frames, concluded, sum(one.given for one in operators.values())),
+        )
+
+    @property
+    def cores(self) -> float:
+        """Of all operators together, time average: what was paid for."""
+        return sum(one.given for one in self.operators.values())
+
+    @property
+    def most_cores(self) -> float:
+        """All that the operators may have."""
+        return self.run.pipeline.most.cores
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The paths that something is required of; all of them where nothing is."""
+        required = {one.requirement.path for one in self.requirements} or set(self.paths)
+        return tuple(path for path in self.paths if path in required)
+
+    def as_json(self) -> dict[str, Any]:
+        """As in the reference of JSON documents."""
+        return {
+            **run_json(self.run),
+            "paths": {
+                path: {
+                    "mean_s": one.mean_s,
+                    **{f"{name}_s": value_s for name, value_s in one.percentiles_s.items()},
+                    "completed": one.completed,
+                    "model_error": one.model_error,
+                    "surprises": one.surprises,
+                }
+                for path, one in self.paths.items()
+            },
+            "requirements": [
+                {
+                    "path": one.requirement.path,
+                    "statistic": one.requirement.statistic,
+                    "bound_s": one.requirement.bound_s,
+                    "measured_s": one.measured_s,
+                    "late": one.late,
+                    "met": one.met,
+                    "broken_windows": one.broken_windows,
+                }
+                for one in self.requirements
+            ],
+            "cores": self.cores,
+            "most_cores": self.most_cores,
+            "operators": {
+                name: {"given": one.given, "used": one.used, "throttled": one.throttled}
+                for name, one in self.operators.items()
+            },
+            "engine_cores": dict(self.engine),
+            "caution": {"highest": self.highest_caution, "part_of_rounds": self.careful},
+            "savings": None if self.savings is None else self.savings.as_json(),
+        }
+
+
+def _path(
+    path: str, frames: Sequence[Frame], changes: Sequence[Decided], known: Mapping[str, float], error: float | None
+) -> PathFigures:
+    completed = sum(frame.paths[path].completed for frame in frames)
+    sum_s = sum(frame.paths[path].response_sum_s for frame in frames)
+    return PathFigures(
+        completed,
+        known.get("mean_s", sum_s / completed if completed else None),
+        {f"p{percent:g}": known.get(f"p{percent:g}_s") for percent in PERCENTS},
+        error,
+        sum(one.effects[path].surprising for one in changes),
+    )
+
+
+def _kept(asked: Requirement, frames: Sequence[Frame], duration_s: float, known: Mapping[str, float]) -> Kept:
+    """By every single tuple, where that was concluded; otherwise by what the rounds have counted."""
+    found = judged(frames, asked)
+    measured_s = known.get(f"{asked.statistic}_s", found.response_s)
+    met = not found.broken if measured_s is None else measured_s <= asked.bound_s
+    broken = known.get(broken_windows(asked.statistic))
+    return Kept(asked, measured_s, found.late, met, _broken(asked, frames, duration_s) if broken is None else broken)
+
+
+def _broken(asked: Requirement, frames: Sequence[Frame], duration_s: float) -> float:
+    """The part of the sliding windows that break a requirement; a tuple counts where it left."""
+    length_s = min(WINDOW_S, max(duration_s, STEP_S))
+    starts_s = window_starts_s(duration_s, length_s, STEP_S).tolist()
+    times_s = [frame.time_s for frame in frames]
+    windows = [
+        frames[bisect_right(times_s, start_s) : bisect_right(times_s, start_s + length_s)] for start_s in starts_s
+    ]
+    return sum(judged(window, asked).broken for window in windows) / len(windows)
+
+
+def _operators(run: PastRun, frames: Sequence[Frame]) -> dict[str, OperatorFigures]:
+    found = {}
+    duration_s = max(run.duration_s, 1e-9)
+    for operator in run.pipeline.operators:
+        seen = [frame.operators[operator.name] for frame in frames]
+        # What a round leaves in force holds until the next. Before the first, a run that acts has all there is.
+        first = operator.most.cores if run.mode == "act" else _cores(seen[0]) if seen else 0.0
+        held = [first, *map(_cores, seen)]
+        times_s = [0.0, *(frame.time_s for frame in frames), run.duration_s]
+        core_s = sum(cores * (end_s - start_s) for cores, (start_s, end_s) in zip(held, pairwise(times_s), strict=True))
+        found[operator.name] = OperatorFigures(
+            core_s / duration_s,
+            sum(one.busy_s or 0.0 for one in seen) / duration_s,
+            sum(one.throttled_s or 0.0 for one in seen) / duration_s,
+        )
+    return found
+
+
+def _cores(operator: OperatorFrame) -> float:
+    return (operator.share or 0.0) * (operator.replicas or 0)
+
+
+def _savings(
+    run: PastRun, frames: Sequence[Frame], concluded: Mapping[str, Mapping[str, float]], in_force: float
+) -> Savings | None:
+    if run.mode == "advise":
+        return advised(frames, run.pipeline)
+    return observed(concluded, in_force, run.pipeline) if run.mode == "observe" else None

@@ -1,0 +1,83 @@
+"""A page in one file: styles, modules and numbers inside, nothing to load. It works from a disk and in a mail.
+
+The modules are those of the live page. A browser imports them by names that an import map leads to the text itself.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+STATIC = Path(__file__).parent / "static"
+STYLES = ("vendor/uplot/uPlot.min.css", "page.css")
+IMPORTED = re.compile(r'(?<=from ")\./(?P<file>[\w./-]+\.js)(?=";)')
+
+PAGE = Template("""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>$title</title>
+<style>$styles
+main h2.part { font-size: 1.1rem; margin: 1.6rem 0 .6rem; } main > p { max-width: 60rem; overflow-wrap: anywhere; }
+caption { text-align: left; font-weight: 600; padding-bottom: .2rem; } td.no { color: var(--bad); font-weight: 600; }
+</style>
+<script type="importmap">$imports</script></head><body>
+<header><div class="title"><h1>$title</h1><p id="facts">$facts</p></div>
+<div class="state"><button id="theme" type="button" aria-pressed="false">Dark</button></div></header>
+<main>
+$parts
+<noscript><p>The charts are drawn with JavaScript. Everything above can be read without.</p></noscript>
+</main>
+<script type="application/json" id="numbers">$numbers</script>
+<script type="module">import "$start";</script>
+</body></html>
+""")
+
+
+def one_file(title: str, facts: str, parts: Sequence[str], numbers: dict[str, Any], start: str) -> str:
+    """A page with these parts, whose module ``start`` draws the rest from the numbers."""
+    modules = _modules(start)
+    return PAGE.substitute(
+        title=escape(title),
+        facts=escape(facts),
+        styles="\n".join((STATIC / name).read_text() for name in STYLES),
+        imports=json.dumps({"imports": {f"mead/{name}": _address(text) for name, text in modules.items()}}),
+        parts="\n".join(parts),
+        # Nothing in it can end the element, whatever people call things.
+        numbers=json.dumps(numbers, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        start=f"mead/{start}",
+    )
+
+
+def _modules(start: str) -> dict[str, str]:
+    """A module and all that it imports, by their path below ``static``, each importing by name."""
+    found: dict[str, str] = {}
+    waiting = [start]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        text = (STATIC / name).read_text()
+        waiting += [match["file"] for match in IMPORTED.finditer(text)]
+        found[name] = IMPORTED.sub(lambda match: f"mead/{match['file']}", text)
+    return found
+
+
+def _address(text: str) -> str:
+    return f"data:text/javascript;base64,{b64encode(text.encode()).decode()}"
+
+
+def html_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with a caption; a cell that says NO stands out."""
+    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
+    body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in rows)
+    caption = f"<caption>{escape(title)}</caption>"
+    return f'<div class="card scroll"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(text: str) -> str:
+    return f'<td class="no">{text}</td>' if text == "NO" else f"<td>{escape(text)}</td>"

@@ -1,0 +1,144 @@
+"""What a policy would have saved that was only asked for advice, or not even for that.
+
+Advice is taken at its word: the cores that were planned, and the response times that were predicted for them. Where
+nothing was planned, the policy is put in charge of the arrivals that were seen, in virtual time, with the demands that
+were learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mead.config.policies import PolicyOptions
+from mead.evaluate.concluded import Figures
+from mead.evaluate.experiment import kept_iats_for, recorded_every_for, run
+from mead.evaluate.outcome import statistic_s
+from mead.knowledge.pipeline import Pipeline
+from mead.models.arrays import FloatArray
+from mead.plan import registry
+from mead.serve.frame import Frame, Kind
+from mead.workload.trace import Trace
+
+SEED = 0
+WOULD = "would be "
+"""Begins the names of figures of what did not happen."""
+
+NOT_PLANNED = {Kind.OBSERVE, Kind.BLIND, Kind.FAILED}
+
+
+@dataclass(frozen=True)
+class Savings:
+    """What was in force, beside what would have been. Time averages of the cores of all operators."""
+
+    in_force: float
+    instead: float
+    predicted_s: Mapping[str, float | None]
+    """By requirement in words, what its mean or percentile would have been; None where that was not predicted."""
+    foreseen: str
+    """Where that comes from."""
+
+    @property
+    def part(self) -> float:
+        """What would have been saved, as a part of what was in force; negative where more was asked for."""
+        return 1 - self.instead / self.in_force if self.in_force > 0 else 0.0
+
+    def __str__(self) -> str:
+        times = "; ".join(
+            f"{required}: {'not predicted' if value_s is None else f'{value_s:.3g} s'}"
+            for required, value_s in self.predicted_s.items()
+        )
+        what = f"{self.part:.0%} saved" if self.part >= 0 else f"{-self.part:.0%} more than there were"
+        return (
+            f"What it would have been in mode act: {self.instead:.2f} cores instead of {self.in_force:.2f} in the "
+            f"mean, {what} ({self.foreseen}). {times}".rstrip()
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """For scripts."""
+        return {
+            "cores_in_force": self.in_force,
+            "cores_instead": self.instead,
+            "saved": self.part,
+            "predicted_s": dict(self.predicted_s),
+            "basis": self.foreseen,
+        }
+
+
+def advised(frames: Sequence[Frame], pipeline: Pipeline) -> Savings | None:
+    """By the plans of a run whose advice was not followed; None if it gave none."""
+    held = [(frame, lasted_s) for frame, lasted_s in _lasting(frames) if frame.kind not in NOT_PLANNED]
+    duration_s = sum(lasted_s for _, lasted_s in held)
+    if duration_s <= 0:
+        return None
+
+    def mean(values: Iterator[tuple[float | None, float]]) -> float | None:
+        known = [(value, lasted_s) for value, lasted_s in values if value is not None]
+        weight_s = sum(lasted_s for _, lasted_s in known)
+        return sum(value * lasted_s for value, lasted_s in known) / weight_s if weight_s > 0 else None
+
+    predicted_s = {}
+    for asked in pipeline.requirements:
+        key = {None: "predicted_mean_s", 95.0: "predicted_p95_s"}.get(asked.percent)
+        of_path = ((getattr(frame.paths[asked.path], key) if key else None, lasted_s) for frame, lasted_s in held)
+        predicted_s[str(asked)] = mean(of_path)
+    return Savings(
+        mean((frame.cores, lasted_s) for frame, lasted_s in held) or 0.0,
+        mean((_planned(frame), lasted_s) for frame, lasted_s in held) or 0.0,
+        predicted_s,
+        "by its plans, and as it predicted for them",
+    )
+
+
+def in_charge(pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in_force: float) -> Savings | None:
+    """By the arrivals that were seen, in virtual time; None if there were none."""
+    if iats_s.size == 0 or not iats_s.any():
+        return None
+    result = run(
+        pipeline,
+        Trace.from_iats_s(iats_s),
+        registry.policy(options),
+        seed=SEED,
+        kept_iats=kept_iats_for(options),
+        recorded_every=recorded_every_for(options),
+    )
+    responses = {r: result.simulation.responses(r.path).response_s for r in pipeline.requirements}
+    return Savings(
+        in_force,
+        sum(result.simulation.timeline.mean_cores(o.name, result.duration_s) for o in pipeline.operators),
+        {str(asked): statistic_s(response_s, asked) for asked, response_s in responses.items()},
+        f"{options.name} in charge of the last {result.duration_s:.0f} s of arrivals, in virtual time",
+    )
+
+
+def figures_of(savings: Savings | None) -> Figures:
+    """As a history keeps them, for a run that was only observed."""
+    if savings is None:
+        return {}
+    times_s = {f"{WOULD}{asked}": value_s for asked, value_s in savings.predicted_s.items()}
+    return {"": {f"{WOULD}cores": savings.instead, **times_s}}
+
+
+def observed(figures: Mapping[str, Mapping[str, float]], in_force: float, pipeline: Pipeline) -> Savings | None:
+    """As a history has kept them."""
+    of_run = figures.get("", {})
+    if f"{WOULD}cores" not in of_run:
+        return None
+    times_s = {str(asked): of_run.get(f"{WOULD}{asked}") for asked in pipeline.requirements}
+    return Savings(in_force, of_run[f"{WOULD}cores"], times_s, "the policy in charge of what was seen, in virtual time")
+
+
+def _lasting(frames: Sequence[Frame]) -> Iterator[tuple[Frame, float]]:
+    """Every round with how long what it decided was up to date; the last one as long as the one before."""
+    if frames:
+        ends_s = [frame.time_s for frame in frames[1:]] + [frames[-1].time_s + (frames[-1].interval_s or 0.0)]
+        yield from ((frame, end_s - frame.time_s) for frame, end_s in zip(frames, ends_s, strict=True))
+
+
+def _planned(frame: Frame) -> float | None:
+    """Cores of the plan."""
+    operators = frame.operators.values()
+    if any(o.planned_share is None or o.planned_replicas is None for o in operators):
+        return None
+    return sum((o.planned_share or 0.0) * (o.planned_replicas or 0) for o in operators)

@@ -1,0 +1,40 @@
+// Trust: what was predicted held against what came, and how careful that has made the planner.
+
+import { Chart, palette } from "./chart.js";
+
+const HELD_S = 60;
+
+export class Trust {
+  constructor(feed, paths) {
+    Object.assign(this, { feed, paths });
+    this.chart = new Chart({ title: "Observed over predicted mean response time", unit: `of the last ${HELD_S} s`, marks: () => feed.changes(), height: 170, lines: [
+      ...paths.map((path, i) => ({ name: path, key: `${path} times_predicted`, colour: palette(2 * i + 1), dash: [], width: 1.5, spanGaps: true })),
+      { name: "as predicted", key: "as_predicted", colour: "--quiet", dash: [2, 3], width: 1 },
+      { name: "bounds are taken so many times tighter", key: "caution", colour: "--c1", dash: [10, 4], width: 2, step: true }] });
+  }
+
+  show(range) {
+    const rounds = this.feed.within(range);
+    if (!rounds.length) return;
+    this.chart.show([rounds.map((round) => round.time_s), ...this.paths.map((path) => timesPredicted(rounds, path)),
+      rounds.map(() => 1), rounds.map((round) => round.caution)], this.feed.span(range));
+  }
+}
+
+// Every tuple against the prediction that was in force when it left, over the last minute of each round.
+export function timesPredicted(rounds, path) {
+  const held = rounds.map((round, i) => {
+    const before = rounds[i - 1], expected = before?.applied ? before.paths[path].predicted_mean_s : null;
+    return expected ? [round.paths[path].response_sum_s, expected * round.paths[path].completed] : [0, 0];
+  });
+  let from = 0, seen = 0, predicted = 0;
+  return rounds.map((round, i) => {
+    seen += held[i][0];
+    predicted += held[i][1];
+    for (; rounds[from].time_s <= round.time_s - HELD_S; from += 1) {
+      seen -= held[from][0];
+      predicted -= held[from][1];
+    }
+    return predicted > 1e-12 ? seen / predicted : null;
+  });
+}

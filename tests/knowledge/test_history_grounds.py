@@ -1,0 +1,135 @@
+"""Grounds, figures and model errors in a history: what is written is read again, also from older files."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.serve import runs
+
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.grounds import NO_GROUNDS, Candidate, Grounds
+from mead.knowledge.history.file import History
+from mead.knowledge.history.grounds_json import grounds_from_json, grounds_to_json
+from mead.knowledge.history.schema import VERSION, HistoryError
+from mead.knowledge.pipeline import Operator, Pipeline
+
+PIPELINE = Pipeline("two", [Operator("parser", 0.001), Operator("matcher", 0.004, max_replicas=4)])
+GIVEN = st.builds(Resources, st.sampled_from([0.4, 0.7, 1.0]), st.integers(1, 4))
+CANDIDATES = st.builds(
+    Candidate,
+    st.builds(lambda a, b: Allocation.of(parser=a, matcher=b), GIVEN, GIVEN),
+    st.lists(st.none() | st.floats(1e-6, 1e6), max_size=3).map(tuple),
+    st.none() | st.floats(-1e3, 1e3),
+)
+
+
+@given(
+    st.builds(
+        Grounds,
+        st.lists(st.text(max_size=20), max_size=3).map(tuple),
+        st.lists(CANDIDATES, max_size=4).map(tuple),
+        st.floats(1.0, 4.0),
+    )
+)
+def test_grounds_are_read_as_they_were_written_but_for_digits(grounds: Grounds) -> None:
+    text = grounds_to_json(grounds, PIPELINE)
+    read = grounds_from_json(text, grounds.caution, PIPELINE)
+    assert (read.models, read.caution) == (grounds.models, grounds.caution)
+    for one, other in zip(read.candidates, grounds.candidates, strict=True):
+        assert one.allocation == other.allocation
+        assert one.response_s == tuple(pytest.approx(value, rel=1e-4) for value in other.response_s)
+        assert one.extra_cost == pytest.approx(other.extra_cost, rel=1e-4)
+
+
+def test_what_tells_nothing_takes_no_room() -> None:
+    assert grounds_to_json(NO_GROUNDS, PIPELINE) is None
+    assert grounds_from_json(None, None, PIPELINE) == NO_GROUNDS
+
+
+@pytest.fixture
+def past(tmp_path: Path) -> Path:
+    return runs.written(tmp_path / "history.sqlite", runs.simulated("mg1"))
+
+
+def test_every_decision_has_its_grounds(past: Path) -> None:
+    rounds = runs.simulated("mg1").rounds
+    with History.read(past) as history:
+        run = history.run(1)
+        for nth, this in enumerate(rounds, 1):
+            found = history.grounds(run, nth)
+            assert this.plan is not None
+            assert found.models == this.plan.grounds.models
+            assert found.caution == this.plan.grounds.caution
+            assert [one.allocation for one in found.candidates] == [
+                one.allocation for one in this.plan.grounds.candidates
+            ]
+        assert [d.caution for d in history.decisions(1)] == [this.plan.grounds.caution for this in rounds if this.plan]
+        with pytest.raises(HistoryError, match=f"run 1 has no round 999; its last is {len(rounds)}"):
+            history.grounds(run, 999)
+
+
+def test_model_errors_hold_every_tuple_against_the_prediction_in_force(past: Path) -> None:
+    rounds = runs.simulated("mg1").rounds
+    expected = {}
+    for path in runs.PIPELINE.paths:
+        seen_s = predicted_s = 0.0
+        for before, after in pairwise(rounds):
+            assert before.plan is not None
+            assert after.observation is not None
+            prediction = before.plan.predicted.get(path)
+            if prediction is None or prediction.mean_s is None or before.plan.allocation != before.in_force:
+                continue
+            seen_s += after.observation.paths[path].response_sum_s
+            predicted_s += prediction.mean_s * after.observation.paths[path].completed
+        expected[path] = seen_s / predicted_s - 1
+    with History.read(past) as history:
+        assert history.model_errors(1) == pytest.approx(expected)
+    assert expected["parser>matcher"] > 1  # M/G/1 knows no bursts, and these arrivals have them
+
+
+def test_a_surprise_is_far_off_and_was_seen_for_long_enough(past: Path) -> None:
+    with History.read(past) as history:
+        effects = [effect for decision in history.decisions(1) for effect in decision.effects if effect.times]
+    assert any(effect.surprising for effect in effects)
+    for effect in effects:
+        assert effect.lasted_s == pytest.approx(10.0)
+        assert effect.times is not None
+        assert effect.surprising == (effect.times >= 2 or effect.times <= 0.5)
+
+
+def test_figures_are_what_was_concluded(tmp_path: Path) -> None:
+    with History.open(tmp_path / "history.sqlite") as history:
+        record = history.begin("trial", PIPELINE, policy="static", started=runs.STARTED)
+        record.conclude({"parser>matcher": {"p95_s": 0.4, "p99_s": None}, "": {"cores of Java": float("nan")}})
+        record.conclude({"parser>matcher": {"p95_s": 0.5}})
+        assert history.figures(1) == {"parser>matcher": {"p95_s": 0.5}}
+        assert history.figures(2) == {}
+
+
+def older(path: Path) -> None:
+    """The file as version 2 wrote it."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("DROP TABLE figure")
+        connection.execute("ALTER TABLE round DROP COLUMN caution")
+        connection.execute("ALTER TABLE round DROP COLUMN grounds")
+        connection.execute("PRAGMA user_version = 2")
+
+
+def test_an_older_file_is_read_as_it_is_and_brought_up_to_date_by_a_writer(past: Path) -> None:
+    older(past)
+    with History.read(past) as history:
+        assert history.grounds(history.run(1), 3) == NO_GROUNDS
+        assert history.figures(1) == {}
+        assert {decision.caution for decision in history.decisions(1)} == {1.0}
+    runs.written(past, runs.simulated("mg1"))
+    with closing(sqlite3.connect(past)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone()[0] == VERSION
+    with History.read(past) as history:
+        assert history.grounds(history.run(1), 3) == NO_GROUNDS
+        assert history.grounds(history.run(2), 3).candidates
