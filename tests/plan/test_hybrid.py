@@ -20,7 +20,7 @@ from mead.knowledge.requirement import Requirement
 from mead.models.arrays import FloatArray
 from mead.models.control.decision import backlogs
 from mead.models.control.kernel import Rule, decide, follow
-from mead.plan.hybrid import TwoKnobs, costs_at
+from mead.plan.hybrid import TwoKnobs
 from mead.plan.registry import policy
 from mead.simulate.conditions import Conditions
 from mead.workload.generators.registry import KINDS
@@ -119,7 +119,7 @@ def test_reasons_name_the_knob_and_what_the_other_would_cost() -> None:
     assert min(seen.values()) > 0
 
 
-def rule(seed: int, sooner: int) -> Rule:
+def rule(seed: int, sooner: int, ready: float = 1.0) -> Rule:
     """Costs that fall with cores the more, the higher the backlog, and otherwise are anything."""
     cores = np.array([pair.cores for pair in GIVEN])
     grid = backlogs(4.0)[None, :, None]
@@ -142,7 +142,17 @@ def rule(seed: int, sooner: int) -> Rule:
         costs=cores + 3 * grid / cores + noise,
         partners=KNOBS.partners(GIVEN),
         sooner=sooner,
+        ready=ready,
     )
+
+
+def costs_of(used: Rule, work: float, rate: float) -> FloatArray:
+    """Of every level: first between backlogs, then between rates."""
+    grid = backlogs(used.most_work)
+    v = next((i for i in range(30) if grid[i + 1] > work), 30)
+    g = (work - grid[v]) / (grid[v + 1] - grid[v])
+    by_rate = (1 - g) * used.costs[:, v] + g * used.costs[:, v + 1]
+    return np.array([np.interp(rate, used.rates, costs) for costs in by_rate.T])
 
 
 def naive_order(used: Rule, work: float, rate: float, shares: list[float], replicas: list[int]) -> Resources:
@@ -150,10 +160,9 @@ def naive_order(used: Rule, work: float, rate: float, shares: list[float], repli
     share_delay = len(shares) - 1
 
     def cheapest(now: Resources, work: float, *, replicas_stay: bool) -> Resources:
-        costs = costs_at(used, work, rate)
-        fees = used.change_costs[GIVEN.index(now)]
-        allowed = [i for i, pair in enumerate(GIVEN) if not replicas_stay or pair.replicas == now.replicas]
-        return GIVEN[min(allowed, key=lambda i: costs[i] + fees[i])]
+        costs = costs_of(used, work, rate) + used.change_costs[GIVEN.index(now)]
+        may = [r.replicas == now.replicas if replicas_stay else r.replicas >= used.ready for r in GIVEN]
+        return GIVEN[int(np.where(may, costs, np.inf).argmin())]
 
     def later(work: float, given: Resources) -> float:
         return max(work + rate * DEMAND_S - given.cores, 0.0)
@@ -174,11 +183,12 @@ def naive_order(used: Rule, work: float, rate: float, shares: list[float], repli
     rate=st.floats(60.0, 1500.0),
     shares=st.lists(st.sampled_from(SHARES), min_size=1, max_size=3),
     more=st.lists(st.sampled_from([1, 2, 3]), min_size=4, max_size=7),
+    ready=st.sampled_from([1.0, 2.0, 3.0]),
 )
 def test_the_share_is_for_soon_and_the_replicas_for_when_they_come(
-    seed: int, work: float, rate: float, shares: list[float], more: list[int]
+    seed: int, work: float, rate: float, shares: list[float], more: list[int], ready: float
 ) -> None:
-    used = rule(seed, sooner=len(more) - len(shares))
+    used = rule(seed, len(more) - len(shares), ready)
     held = [*shares, *[shares[-1]] * (len(more) - len(shares))]
     pending = [GIVEN.index(Resources(s, k)) for s, k in zip(held, more, strict=True)]
     chosen = GIVEN[decide(used, work, rate, np.array(pending))]
@@ -224,3 +234,31 @@ def test_a_replica_that_takes_its_time_costs_the_work_that_it_misses() -> None:
     for (i, a), (j, b) in product(enumerate(GIVEN), repeat=2):
         called = max(b.replicas - a.replicas, 0)
         assert late[i, j] - soon[i, j] == pytest.approx(4.0 * SHARES[-1] * called)
+
+
+def jumping(calm_per_s: float = 120.0, jump_per_s: float = 650.0) -> Trace:
+    """Three calm minutes, one of three to six times as much, and a calm one."""
+    steps = KINDS["steps"].build(rates_per_s=(calm_per_s,) * 3 + (jump_per_s, calm_per_s), step_s=60.0)
+    return steps.generate(np.random.default_rng(4))
+
+
+@cache
+def jumped(surge: float, replicas_delay_s: float) -> Run:
+    pipeline = one(4, requirement=Requirement("matcher", 1.0, 99))
+    conditions = Conditions(replicas_delay_s=replicas_delay_s)
+    return run(pipeline, jumping(), policy(HybridOptions(surge=surge)), seed=2, conditions=conditions)
+
+
+def test_a_jump_such_as_never_seen_finds_replicas_that_are_ready_for_it() -> None:
+    ready, unready = (jumped(surge, 2.0) for surge in (0.7, 0.0))
+    calm = [[given.replicas for given in orders(this)[20:175]] for this in (ready, unready)]
+    assert min(calm[0]) == 3
+    assert min(calm[1]) < 3
+    assert Outcome.of(ready).met
+    assert not Outcome.of(unready).met
+    assert Outcome.of(ready).cpu < 2.2  # of 4
+    assert "at least 3 are kept ready for a jump" in ready.rounds[100].plan.reason  # type: ignore[union-attr]
+
+
+def test_where_replicas_come_at_once_none_is_kept_ready() -> None:
+    assert orders(jumped(0.7, 0.0)) == orders(jumped(0.0, 0.0))

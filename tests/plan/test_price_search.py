@@ -12,8 +12,9 @@ from mead.models.arrays import FloatArray
 from mead.models.control.rates import learn
 from mead.models.map import MAP
 from mead.models.network.graph import Edge
+from mead.plan.hybrid import TwoKnobs
 from mead.plan.lookahead import Outlook
-from mead.plan.price_search import Found, PriceSearch
+from mead.plan.price_search import SAVING, Found, PriceSearch
 from mead.plan.pricing import PRICES, Rulebook, Setting
 
 MEAN, LATE = Requirement("a>b", 0.5), Requirement("a>b", 1.0, 95)
@@ -129,3 +130,33 @@ def test_every_setting_is_tried_once() -> None:
     assert all(tried._tried[key] is found for key, found in seen.items())
     other = replace(Setting({MEAN: 8}), change_cost=4)
     assert tried._at(other)[2] is not tried._at(Setting({MEAN: 8}))[2]
+
+
+P99 = Requirement("matcher", 1.0, 99)
+
+
+def late_replicas(sooner: int) -> PriceSearch:
+    """Half a core of work, and every minute two and a half for ten seconds; replicas come ``sooner`` s after shares."""
+    per_bin = np.tile(np.repeat([12.0, 62.0], [500, 100]), 5)
+    matcher = Operator("matcher", 0.004, max_replicas=4)
+    model = learn(per_bin.reshape(-1, 10).sum(axis=1), 1.0, most=1000.0)
+    book = Fresh(1.0, TwoKnobs(replica_cost_cores=0.05, replica_change_cost=1.0), sooner)
+    return PriceSearch(book, Pipeline("one", [matcher], [], [P99]), model, [per_bin], sooner, {})
+
+
+@pytest.mark.parametrize("start", [0, 3])
+def test_replicas_that_would_come_too_late_are_held_as_many_as_it_takes(start: int) -> None:
+    tried, targets = late_replicas(sooner=3), {P99: 0.5}
+    (setting, rules, outlook) = tried.cheapest(Setting({P99: 6}, spare=start), targets)
+    assert outlook.usage[P99] <= 0.5
+    assert rules["matcher"].ready == 1 + setting.spare > 1
+    by_spare = [tried._priced(Setting({P99: 6}, spare=spare), targets)[2] for spare in range(4)]
+    kept = [one.cores for one in by_spare if one.usage[P99] <= 0.5]
+    assert outlook.cores <= (1 + 2 * SAVING) * min(kept)
+    assert by_spare[0].usage[P99] > 0.5 or by_spare[0].cores > outlook.cores  # by prices alone it is worse
+
+
+def test_replicas_that_come_with_shares_are_never_held_in_reserve() -> None:
+    setting, rules, _ = late_replicas(sooner=0).cheapest(Setting({P99: 6}, spare=2), {P99: 0.5})
+    assert setting.spare == 0
+    assert rules["matcher"].ready == 1

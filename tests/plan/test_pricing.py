@@ -15,6 +15,7 @@ from mead.knowledge.requirement import Requirement
 from mead.models.control.kernel import Rule, decide
 from mead.models.control.rates import RateModel, learn
 from mead.models.network.graph import Edge
+from mead.plan.hybrid import TwoKnobs
 from mead.plan.knobs import levels
 from mead.plan.pricing import CHANGE_COSTS, PRICES, Rulebook, Setting, _Charges
 
@@ -172,3 +173,14 @@ def test_a_rule_asked_for_again_is_improved_from_where_it_was() -> None:
     settled = first._replace(costs=costs[-1])
     same = [level(first, n, now=now) == level(settled, n, now=now) for n in range(0, 600, 10) for now in range(5)]
     assert np.mean(same) > 0.95  # sixty sweeps were enough to begin with
+
+
+@pytest.mark.parametrize(("surge", "sooner", "ready"), [(0.7, 2, 3), (0.0, 2, 1), (0.7, 0, 1)])
+def test_replicas_are_ready_for_a_jump_where_they_would_come_too_late(surge: float, sooner: int, ready: int) -> None:
+    p99 = Requirement("b", 1.0, 99)
+    one = Pipeline("one", [Operator("b", 0.004, max_replicas=4)], [], [p99])
+    calm = learn(np.random.default_rng(1).poisson(120.0, 100).astype(float), 1.0, most=1000.0)
+    spiky = learn(np.append(np.full(99, 120.0), 950.0), 1.0, most=1000.0)  # 3.8 cores of work in one second of the past
+    book = Rulebook(1.0, TwoKnobs(0.05, 1.0, surge), sooner)
+    assert book.rules(one, calm, Setting({p99: 6}), {})["b"].ready == ready
+    assert book.rules(one, spiky, Setting({p99: 6}), {})["b"].ready == (4 if ready > 1 else 1)

@@ -273,6 +273,11 @@ class HybridOptions(AdaptiveKeys):
     replica_change_cost: Annotated[float, Field(ge=0)] = Field(
         default=1.0, description="what it costs to start or to stop one replica, core-seconds"
     )
+    surge: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.7,
+        description="where replicas come later than shares, as many are kept as survive a jump of the arrivals to this "
+        "part of what all replicas can do, or to the most of late; 0 for none",
+    )
 
 
 class OwnOptions(Keys):

@@ -164,8 +164,7 @@ def _observation(pipeline: Pipeline, last: Trace, interval_s: float, seed: int, 
 
 def _reaction(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
     """What a policy that reacts would have done over the last part of the trace."""
-    delay_s = knowledge.actuation_delay_s
-    conditions = Conditions(share_delay_s=delay_s, replicas_delay_s=delay_s, restart=Restart.of(options))
+    conditions = Conditions(knowledge.shares_after_s, knowledge.actuation_delay_s, restart=Restart.of(options))
     kept = kept_iats_for(options)
     result = run(knowledge.pipeline, last, registry.policy(options), seed=seed, conditions=conditions, kept_iats=kept)
     decided = [this.plan for this in result.rounds if this.plan is not None]

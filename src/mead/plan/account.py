@@ -24,6 +24,11 @@ SPENDING_S = 60.0
 """What is left of the window's allowance may be used up in this time."""
 
 
+def margin(requirement: Requirement) -> float:
+    """The part of its allowance that is planned with."""
+    return MARGIN_MEAN if requirement.percent is None else MARGIN_PERCENTILE
+
+
 def usage(requirement: Requirement, response_s: FloatArray) -> FloatArray:
     """Units of the allowance that response times use.
 
@@ -76,12 +81,12 @@ class Account:
 
     def target(self, now_s: float, waiting: float, rate_per_s: float) -> float:
         """Units per tuple that the near future may use, so that window and run stay within the margin."""
-        margin = MARGIN_MEAN if self.requirement.percent is None else MARGIN_PERCENTILE
+        planned = margin(self.requirement)
         tuples, used = self.since(now_s - WINDOW_S)
         used += self.pending(waiting, rate_per_s)
         ahead = max(SPENDING_S * rate_per_s, 1.0)
-        target = (margin * (tuples + waiting + ahead) - used) / ahead
+        target = (planned * (tuples + waiting + ahead) - used) / ahead
         long_tuples, long_used = self.since(now_s - LONG_S)
         long_run = long_used / max(long_tuples, 1.0)
-        scarce = min(max((0.95 - long_run) / (0.95 - margin), 0.1), 1.0)
-        return min(max(target, 0.5 * margin), margin * scarce)
+        scarce = min(max((0.95 - long_run) / (0.95 - planned), 0.1), 1.0)
+        return min(max(target, 0.5 * planned), planned * scarce)

@@ -16,23 +16,25 @@ import numpy as np
 
 from mead.config.policies import AdaptiveOptions, HybridOptions
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.grounds import Grounds
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import COUNT_BIN_S, Observation
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.plan import Plan, Prediction
 from mead.knowledge.requirement import Requirement
 from mead.models.arrays import FloatArray
-from mead.models.control.kernel import Rule, decide
+from mead.models.control.kernel import Rule, costs_at, decide
 from mead.models.control.rates import learn, smoothing
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.account import Account
 from mead.plan.futures import Futures
-from mead.plan.knobs import OneKnob
+from mead.plan.knobs import Knobs, OneKnob
 from mead.plan.lookahead import Outlook, State, levels_of, look_ahead
 from mead.plan.orders import Delays, Orders
 from mead.plan.price_search import PriceSearch
-from mead.plan.pricing import CHANGE_COSTS, Rulebook, Setting
+from mead.plan.pricing import CHANGE_COSTS, PRICES, Rulebook, Setting
 from mead.plan.steps import moved, unusable
+from mead.plan.weighed import Dearer, weighed_by_cost
 
 FIRST_S = 10.0
 """Nothing is lowered before so much of the arrivals has been seen."""
@@ -65,10 +67,10 @@ class Moment:
 class Adaptive:
     """Prices and rules for a whole pipeline."""
 
-    def __init__(self, options: AdaptiveOptions | HybridOptions, knobs: OneKnob | None = None) -> None:
+    def __init__(self, options: AdaptiveOptions | HybridOptions, knobs: Knobs | None = None) -> None:
         self.name: str = options.name
         self.options, self.interval_s = options, options.interval_s
-        self.knobs = knobs or OneKnob()
+        self.knobs: Knobs = knobs or OneKnob()
         self._rulebook = Rulebook(options.interval_s, self.knobs)
         self._futures = Futures(options.ahead, options.window)
         self._accounts: dict[Requirement, Account] = {}
@@ -104,7 +106,7 @@ class Adaptive:
             return Plan.keep(observation.allocation, analysis)
         pipeline, now = knowledge.pipeline, observation.allocation
         pending = self._pending(observation, knowledge)
-        chosen, seen = {}, []
+        chosen, seen, weighed = {}, [], {}
         for operator in pipeline.operators:
             name, rule = operator.name, self._rules[operator.name]
             backlog = observation.operators[name].backlog
@@ -113,13 +115,16 @@ class Adaptive:
             level = decide(rule, work, rate, np.array(pending[name]))
             chosen[name] = self.knobs.levels(operator)[level]
             if rule.cores.size > 1:
+                costs = costs_at(rule, work, rate) + rule.change_costs[pending[name][-1]]
+                weighed[name] = Dearer(self.knobs.levels(operator), costs, level)
                 why = self.knobs.why(rule, pending[name][-1], level, work, rate)
                 about = f"{name} has {backlog} tuples waiting and gets {rate / self.interval_s:.0f}/s"
                 seen.append(f"{about} ({why})" if why else about)
         allocation = Allocation.of(chosen)
         self._orders.add(observation.time_s + observation.age_s, allocation)
         reason = f"{moved(now, allocation) or 'keep'}, because {', '.join(seen)}; {self._explained(allocation)}"
-        return Plan(allocation, allocation, reason, self._predictions())
+        grounds = Grounds(self._believed(), weighed_by_cost(allocation, weighed), self._caution)
+        return Plan(allocation, allocation, reason, self._predictions(), grounds)
 
     def _surprised(self, observation: Observation) -> bool:
         """Whether the last seconds used so much of an allowance that it cannot wait."""
@@ -159,7 +164,7 @@ class Adaptive:
             operator.most.cores * self.interval_s / operator.demand_s / pipeline.visits[operator.name]
             for operator in pipeline.operators
         )
-        # Backlogs are foreseen until a share acts. What replicas miss until they come, prices make up.
+        # Backlogs are foreseen until a share acts. What replicas miss until they come, spare ones and prices make up.
         foreseen = delay - self._rulebook.sooner
         model = learn(counts.reshape(-1, per_period).sum(axis=1), self.interval_s, most=capacity, delay=foreseen)
         stays_s = self._outlook.operator_s if self._outlook else {}
@@ -185,8 +190,26 @@ class Adaptive:
         path = requirement.path.split(PATH_SEPARATOR)
         waiting = sum(observation.operators[name].backlog / pipeline.visits[name] for name in path)
         target = self._accounts[requirement].target(observation.time_s, waiting, self._rate / self.interval_s)
-        ratio = self.ratios[requirement]
-        return target / ratio if ratio > TOLERATED else target
+        return target / self._exceeded(requirement)
+
+    def _exceeded(self, requirement: Requirement) -> float:
+        """By how much predictions were exceeded lately, where that is more than can be tolerated; otherwise 1."""
+        ratio = self.ratios.get(requirement, 1.0)
+        return ratio if ratio > TOLERATED else 1.0
+
+    @property
+    def _caution(self) -> float:
+        return max((self._exceeded(requirement) for requirement in self.ratios), default=1.0)
+
+    def _believed(self) -> tuple[str, ...]:
+        """What the prices are, and what is expected of them."""
+        if self._outlook is None:
+            return ()
+        return tuple(
+            f"{r}: price {PRICES[self._setting.prices[r]]:.3g} of the cores that its path needs, at which {used:.0%} "
+            f"of the allowance is predicted to be used; what came was {self.ratios.get(r, 1.0):.2f} times the predicted"
+            for r, used in self._outlook.usage.items()
+        )
 
     def _check(self, observation: Observation, pipeline: Pipeline, counts: FloatArray, delay: int) -> None:
         """Compare what the rules, if obeyed, should have made of the last two minutes with what came of them."""
@@ -215,9 +238,7 @@ class Adaptive:
 
     def _delays(self, knowledge: Knowledge) -> Delays:
         """What is known of them; ``knobs`` say whether the difference is made use of."""
-        longest_s = knowledge.actuation_delay_s
-        share_s = longest_s if knowledge.share_delay_s is None else knowledge.share_delay_s
-        return Delays(min(share_s, longest_s), longest_s)
+        return Delays(knowledge.shares_after_s, knowledge.actuation_delay_s)
 
     def _pending(self, observation: Observation, knowledge: Knowledge) -> dict[str, list[int]]:
         """The levels in force from the readings on until a new order acts, and the last one ordered."""
@@ -240,4 +261,6 @@ class Adaptive:
         if broken and self._outlook.fullest:
             return f"NO ALLOCATION KEEPS {' and '.join(broken)} under arrivals such as the last; {chosen} comes closest"
         found = [f"{used:.0%} of the allowance of {r} used" for r, used in self._outlook.usage.items()]
-        return f"the rule would have had {' and '.join(found) or 'no requirement'} at {self._outlook.cores:.2f} cores"
+        wary = f"; predictions were exceeded {self._caution:.2g}-fold lately, so that less is allowed"
+        said = f"the rule would have had {' and '.join(found) or 'no requirement'} at {self._outlook.cores:.2f} cores"
+        return said + (wary if self._caution > 1 else "")

@@ -17,19 +17,17 @@ from mead.config.policies import HybridOptions
 from mead.knowledge.allocation import Resources
 from mead.knowledge.pipeline import Operator
 from mead.models.arrays import FloatArray, IntArray
-from mead.models.control.decision import between
-from mead.models.control.kernel import Rule
+from mead.models.control.kernel import Rule, costs_at
 from mead.plan.adaptive import Adaptive
-from mead.plan.knobs import OneKnob
 
 
 def hybrid(options: HybridOptions) -> Adaptive:
     """The adaptive policy, with two knobs."""
-    return Adaptive(options, TwoKnobs(options.replica_cost_cores, options.replica_change_cost))
+    return Adaptive(options, TwoKnobs(options.replica_cost_cores, options.replica_change_cost, options.surge))
 
 
 @dataclass(frozen=True)
-class TwoKnobs(OneKnob):
+class TwoKnobs:
     """Every pair of share and replicas is a level of its own.
 
     >>> knobs = TwoKnobs(replica_cost_cores=0.1, replica_change_cost=2.0)
@@ -44,6 +42,8 @@ class TwoKnobs(OneKnob):
     """What a replica takes beside its share. The least number has to be there anyway, and is not charged for."""
     replica_change_cost: float
     """Core-seconds for each replica that comes or goes."""
+    surge: float = 0.0
+    """Replicas are kept ready for a jump of the arrivals to this part of what all replicas can do."""
 
     def levels(self, operator: Operator) -> tuple[Resources, ...]:
         """All pairs, the cheapest in cores first."""
@@ -52,7 +52,7 @@ class TwoKnobs(OneKnob):
     def rents(self, given: Sequence[Resources]) -> FloatArray:
         """Cores, and what every replica beyond the least takes by itself."""
         replicas = _replicas(given)
-        return np.asarray(super().rents(given) + self.replica_cost_cores * (replicas - replicas.min()))
+        return np.asarray(_shares(given) * replicas + self.replica_cost_cores * (replicas - replicas.min()))
 
     def change_costs(self, given: Sequence[Resources], change_cost: float, late_s: float) -> FloatArray:
         """The share's part and the replicas' part; neither is below what any change costs.
@@ -79,17 +79,20 @@ class TwoKnobs(OneKnob):
         costs = costs_at(rule, work, rate) + rule.change_costs[now]
         stays = rule.replicas == held.replicas
         turned = given.replicas != held.replicas
-        other = int(np.where(stays if turned else ~stays, costs, np.inf).argmin())
+        if turned:
+            what, others = f"replicas {held.replicas} -> {given.replicas}, for by its share alone", stays
+        else:
+            what = "share only" if given.share != held.share else "neither knob"
+            what, others = f"{what}, for with other replicas", ~stays & (rule.replicas >= rule.ready)
+        kept = f"; at least {rule.ready:.0f} are kept ready for a jump" if rule.ready > rule.replicas[0] else ""
+        if not others.any():  # all of them are kept ready
+            return what.partition(",")[0] + kept
+        other = int(np.where(others, costs, np.inf).argmin())
         dearer = float(costs[other] - costs[chosen])
         beside = Resources(float(rule.shares[other]), int(rule.replicas[other]))
-        if turned:
-            what = f"replicas {held.replicas} -> {given.replicas}, for by its share alone ({beside})"
-        else:
-            knob = "share only" if given.share != held.share else "neither knob"
-            what = f"{knob}, for with other replicas ({beside})"
         if dearer < 0:  # the order is for when it acts, and the comparison for now
-            return f"{what} would be cheaper now, but not when replicas can be there"
-        return f"{what} it would cost {dearer:.2g} core-seconds more"
+            return f"{what} ({beside}) would be cheaper now, but not when replicas can be there{kept}"
+        return f"{what} ({beside}) it would cost {dearer:.2g} core-seconds more{kept}"
 
     def sooner(self, delay: int, share_delay: int) -> int:
         """By how many periods a share acts sooner than replicas."""
@@ -102,10 +105,3 @@ def _shares(given: Sequence[Resources]) -> FloatArray:
 
 def _replicas(given: Sequence[Resources]) -> FloatArray:
     return np.array([float(resources.replicas) for resources in given])
-
-
-def costs_at(rule: Rule, work: float, rate: float) -> FloatArray:
-    """The cost of every level at a backlog and a rate, but for the change: what a decision compares."""
-    v, g = between(np.array(work), rule.most_work)
-    by_rate = (1 - g) * rule.costs[:, v] + g * rule.costs[:, v + 1]
-    return np.array([np.interp(rate, rule.rates, costs) for costs in by_rate.T])

@@ -1,8 +1,9 @@
-"""What an operator may be given, and what it costs to hold it and to change it: one knob, which is CPU cores."""
+"""What an operator may be given, and what it costs to hold it and to change it; here for one knob, which is cores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -10,6 +11,35 @@ from mead.knowledge.allocation import Resources
 from mead.knowledge.pipeline import Operator
 from mead.models.arrays import FloatArray, IntArray
 from mead.models.control.kernel import Rule
+
+
+class Knobs(Protocol):
+    """What a rule is made from and explained by, beside the requirement and the arrivals."""
+
+    @property
+    def surge(self) -> float:
+        """Replicas are kept ready for a jump of the arrivals to this part of what all replicas can do."""
+
+    def levels(self, operator: Operator) -> tuple[Resources, ...]:
+        """What an operator may be given, the cheapest first."""
+
+    def rents(self, given: Sequence[Resources]) -> FloatArray:
+        """What it costs to hold each level, in cores."""
+
+    def change_costs(self, given: Sequence[Resources], change_cost: float, late_s: float) -> FloatArray:
+        """``[from, to]``: core-seconds that a change costs, if one of a share costs ``change_cost``.
+
+        ``late_s`` is how much later than shares replicas come.
+        """
+
+    def partners(self, given: Sequence[Resources]) -> IntArray:
+        """``[a, b]``: the level that has the share of a and the replicas of b."""
+
+    def why(self, rule: Rule, now: int, chosen: int, work: float, rate: float) -> str:
+        """What there is to say of the knobs beside the decision itself."""
+
+    def sooner(self, delay: int, share_delay: int) -> int:
+        """By how many periods a share acts sooner than replicas, if that is made use of."""
 
 
 def levels(operator: Operator) -> tuple[Resources, ...]:
@@ -27,32 +57,31 @@ def levels(operator: Operator) -> tuple[Resources, ...]:
 class OneKnob:
     """Levels of CPU: how they are made up of share and replicas makes no difference, and a change is a change."""
 
+    surge = 0.0
+
     def levels(self, operator: Operator) -> tuple[Resources, ...]:
-        """What an operator may be given, the cheapest first."""
+        """All that differ in cores."""
         return levels(operator)
 
     def rents(self, given: Sequence[Resources]) -> FloatArray:
-        """What it costs to hold each level, in cores."""
+        """Cores."""
         return np.array([resources.cores for resources in given])
 
     def change_costs(self, given: Sequence[Resources], change_cost: float, late_s: float) -> FloatArray:
-        """``[from, to]``: core-seconds that a change costs, if one of a share costs ``change_cost``.
-
-        ``late_s`` is how much later than shares replicas come.
-        """
+        """The same for every change."""
         del late_s
         return change_cost * (1 - np.eye(len(given)))
 
     def partners(self, given: Sequence[Resources]) -> IntArray:
-        """``[a, b]``: the level that has the share of a and the replicas of b. Here nobody asks for it."""
+        """Nobody asks for it: orders are never taken apart."""
         return np.zeros((len(given), len(given)), dtype=np.int64)
 
     def why(self, rule: Rule, now: int, chosen: int, work: float, rate: float) -> str:
-        """What there is to say of the knobs beside the decision itself."""
+        """Nothing."""
         del rule, now, chosen, work, rate
         return ""
 
     def sooner(self, delay: int, share_delay: int) -> int:
-        """By how many periods a share acts sooner than replicas."""
+        """It waits for both."""
         del delay, share_delay
         return 0

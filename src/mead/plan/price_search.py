@@ -16,6 +16,9 @@ from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.lookahead import Outlook, State, look_ahead
 from mead.plan.pricing import PRICES, Rulebook, Setting
 
+SAVING = 0.02
+"""Another number of spare replicas has to save so much: the arrivals looked at are not those that will come."""
+
 SLOW_PART = 0.05
 """An operator that takes less than this part of a path's response time is not what makes it slow."""
 
@@ -35,13 +38,46 @@ class PriceSearch:
     """Periods from a decision to its effect."""
     stays_s: Mapping[str, float]
     """How long tuples stay at every operator, as far as is known."""
+    _rules: dict[tuple[int, ...], dict[str, Rule]] = field(default_factory=dict, repr=False)
     _tried: dict[tuple[int, ...], Found] = field(default_factory=dict, repr=False)
 
     def cheapest(self, setting: Setting, targets: Mapping[Requirement, float]) -> Found:
-        """From a setting, requirement by requirement: up as long as it breaks its target, then down while none does.
+        """The prices, and the spare replicas beside them, of the fewest cores that keep every target.
 
-        Where the highest price is not enough, everything is given, if that helps.
+        Where the highest price is not enough with any of them, everything is given, if that helps.
         """
+        most = self._most_spare(setting)
+        found = self._priced(replace(setting, spare=min(setting.spare, most)), targets)
+        for step in (+1, -1):
+            tried = found
+            while 0 <= (spare := tried[0].spare + step) <= most:
+                tried = self._priced(replace(tried[0], spare=spare), targets)
+                if _saves(tried[2], found[2], targets):
+                    found = tried
+                elif _saves(found[2], tried[2], targets):
+                    break
+        missed = [r for r, target in targets.items() if found[2].usage[r] > target]
+        if missed:
+            rules = {**found[1], **{name: _fullest(found[1][name]) for name in _slow(missed, found[2])}}
+            outlook = self._outlook(rules, fullest=True)
+            if all(outlook.usage[r] <= found[2].usage[r] for r in missed):
+                return found[0], rules, outlook
+        return found
+
+    def _most_spare(self, setting: Setting) -> int:
+        """Where replicas come no later than shares, to hold one is never better than to call it."""
+        if self.rulebook.sooner == 0:
+            return 0
+        return int(max(rule.replicas[-1] - rule.ready for rule in self._ruled(setting).values()))
+
+    def _ruled(self, setting: Setting) -> dict[str, Rule]:
+        priced = (*setting.prices.values(), setting.change_cost)
+        if priced not in self._rules:
+            self._rules[priced] = self.rulebook.rules(self.pipeline, self.model, setting, self.stays_s)
+        return self._rules[priced]
+
+    def _priced(self, setting: Setting, targets: Mapping[Requirement, float]) -> Found:
+        """From a setting, requirement by requirement: up as long as it breaks its target, then down while none does."""
         found = self._at(setting)
         for requirement, target in targets.items():
             while found[2].usage[requirement] > target and (dearer := self._next(found[0], requirement, +1)):
@@ -51,12 +87,6 @@ class PriceSearch:
         for requirement in kept:
             while (cheaper := self._next(found[0], requirement, -1)) and _keeps(cheaper[2], kept):
                 found = cheaper
-        missed = [r for r, target in targets.items() if found[2].usage[r] > target]
-        if missed:
-            rules = {**found[1], **{name: _fullest(found[1][name]) for name in _slow(missed, found[2])}}
-            outlook = self._outlook(rules, fullest=True)
-            if all(outlook.usage[r] <= found[2].usage[r] for r in missed):
-                return found[0], rules, outlook
         return found
 
     def _next(self, setting: Setting, requirement: Requirement, step: int) -> Found | None:
@@ -66,9 +96,9 @@ class PriceSearch:
         return self._at(replace(setting, prices={**setting.prices, requirement: place}))
 
     def _at(self, setting: Setting) -> Found:
-        key = (*setting.prices.values(), setting.change_cost)
+        key = (*setting.prices.values(), setting.change_cost, setting.spare)
         if key not in self._tried:
-            rules = self.rulebook.rules(self.pipeline, self.model, setting, self.stays_s)
+            rules = {name: _with_spare(rule, setting.spare) for name, rule in self._ruled(setting).items()}
             self._tried[key] = setting, rules, self._outlook(rules)
         return self._tried[key]
 
@@ -82,6 +112,19 @@ class PriceSearch:
 
 def _keeps(outlook: Outlook, targets: Mapping[Requirement, float]) -> bool:
     return all(outlook.usage[requirement] <= target for requirement, target in targets.items())
+
+
+def _saves(outlook: Outlook, other: Outlook, targets: Mapping[Requirement, float]) -> bool:
+    """Whether an outlook keeps the targets at clearly less than another, or comes nearer where neither keeps them."""
+    excess, others = (max((one.usage[r] / t for r, t in targets.items()), default=0.0) for one in (outlook, other))
+    if min(excess, others) > 1:
+        return excess < (1 - SAVING) * others
+    return excess <= 1 and (others > 1 or outlook.cores < (1 - SAVING) * other.cores)
+
+
+def _with_spare(rule: Rule, spare: int) -> Rule:
+    """So many replicas more are ready, as far as there are any."""
+    return rule._replace(ready=min(rule.ready + spare, float(rule.replicas[-1])))
 
 
 def _slow(missed: list[Requirement], outlook: Outlook) -> set[str]:

@@ -21,7 +21,8 @@ from mead.models.control.decision import BACKLOGS, Charges, Decisions, Server, b
 from mead.models.control.kernel import Rule
 from mead.models.control.rates import RateModel
 from mead.models.network.graph import PATH_SEPARATOR
-from mead.plan.knobs import OneKnob
+from mead.plan.knobs import Knobs, OneKnob
+from mead.plan.standby import Surge, ready_replicas
 
 PRICES = 0.04 * 2 ** (np.arange(17) / 2)
 """As parts of the cores that the path needs. With less than the first, a burst such as never seen would find a rule
@@ -54,10 +55,12 @@ FIRST_SWEEPS, NEXT_SWEEPS = 60, 8
 
 @dataclass(frozen=True)
 class Setting:
-    """What the slow clock chooses: places in ``PRICES`` by requirement, and in ``CHANGE_COSTS``."""
+    """What the slow clock chooses: places in ``PRICES`` by requirement and in ``CHANGE_COSTS``, and spare replicas."""
 
     prices: dict[Requirement, int]
     change_cost: int = 0
+    spare: int = 0
+    """Replicas of every operator that are held beyond those that are kept ready anyway."""
 
 
 @dataclass
@@ -65,7 +68,7 @@ class Rulebook:
     """Makes rules, and remembers their values: what was found for one price is a good start for the next."""
 
     period_s: float
-    knobs: OneKnob = field(default_factory=OneKnob)
+    knobs: Knobs = field(default_factory=OneKnob)
     sooner: int = 0
     """By how many periods a share acts sooner than replicas."""
     _values: dict[tuple[str, tuple[int, ...], int], FloatArray] = field(default_factory=dict, repr=False)
@@ -90,11 +93,10 @@ class Rulebook:
         visits = pipeline.visits[operator.name]
         most_work = float((2 * max((r.bound_s for r in mine), default=UNASKED_S) + self.period_s) * cores[-1])
         charges = _Charges(operator, given, backlogs(most_work), self.period_s, model.mean * visits)
+        elsewhere_s = {r: _elsewhere_s(operator.name, r, stays_s) for r in mine}
         for requirement in mine:
-            others = (name for name in requirement.path.split(PATH_SEPARATOR) if name != operator.name)
-            elsewhere_s = sum(stays_s.get(name, 0.0) for name in others)
             price = PRICES[setting.prices[requirement]] * _needed(requirement.path, pipeline, model, self.period_s)
-            charges.add(requirement, elsewhere_s, price)
+            charges.add(requirement, elsewhere_s[requirement], price)
         if not mine:
             price = UNASKED_PRICE * _needed(operator.name, pipeline, model, self.period_s)
             charges.add(Requirement(operator.name, UNASKED_S), 0.0, price)
@@ -122,7 +124,20 @@ class Rulebook:
             decisions.costs(sweeps) if cores.size > 1 else values,
             self.knobs.partners(given),
             self.sooner,
+            self._ready(operator, elsewhere_s, arrivals),
         )
+
+    def _ready(self, operator: Operator, elsewhere_s: Mapping[Requirement, float], arrivals: RateModel) -> float:
+        """Replicas to hold against a jump, if they would come too late for it.
+
+        It may be as high as any period of the past, and as ``surge`` if there was none so high.
+        """
+        if self.sooner == 0 or self.knobs.surge == 0:
+            return float(operator.min_replicas)
+        height_per_s = max(arrivals.highest / self.period_s, self.knobs.surge * operator.most.cores / operator.demand_s)
+        spent_s = {r: min(s + _gate_s(operator), (1 - LEAST_LEFT) * r.bound_s) for r, s in elsewhere_s.items()}
+        surge = Surge(height_per_s, self.period_s, self.sooner * self.period_s)
+        return float(ready_replicas(surge, operator, spent_s, arrivals.mean / self.period_s))
 
     def _start(
         self, name: str, prices: tuple[int, ...], change_cost: int, count: int, rates: int
@@ -172,6 +187,11 @@ class _Charges:
             left_s = max(bound_s - elsewhere_s, LEAST_LEFT * bound_s)
             late = 1 / (1 + (self.response_s / left_s) ** -STEEPNESS)
             self.total.arriving[...] += price * self.period_s / self.tuples * late / (1 - requirement.percent / 100)
+
+
+def _elsewhere_s(name: str, requirement: Requirement, stays_s: Mapping[str, float]) -> float:
+    """What the tuples of a path spend at its other operators."""
+    return sum(stays_s.get(other, 0.0) for other in requirement.path.split(PATH_SEPARATOR) if other != name)
 
 
 def _needed(path: str, pipeline: Pipeline, model: RateModel, period_s: float) -> float:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -131,9 +132,7 @@ def small_model(delay: int) -> RateModel:
     """Three rates only."""
     full = arrivals(2, delay)
     some = [0, 5, 8]
-    return RateModel(
-        frozen(full.rates[some]), frozen(full.outcomes[some]), full.smoothing, full.mean, frozen(full.errors)
-    )
+    return replace(full, rates=frozen(full.rates[some]), outcomes=frozen(full.outcomes[some]))
 
 
 def test_a_change_costs_what_it_costs_from_there_to_there() -> None:
@@ -210,7 +209,7 @@ def test_dearer_changes_are_made_less_often() -> None:
         process = decisions(model, price=1.0, change_cost=change_cost)
         rule = Rule(
             1.0, 0.002, 0.0, CORES, np.ones(3), CORES, CORES, 0.0, 0.0, np.inf, model.rates, model.smoothing, MOST,
-            process.change_costs, process.costs(100), np.zeros((3, 3), dtype=np.int64), 0,
+            process.change_costs, process.costs(100), np.zeros((3, 3), dtype=np.int64), 0, 1.0,
         )  # fmt: skip
         changes.append(follow(rule, counts, counts, 0.1, 0.0, np.array([2]))[2])
     assert changes == sorted(changes, reverse=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mead.models.arrays import FloatArray, IntArray
 from mead.models.control.decision import backlogs
-from mead.models.control.kernel import Rule, decide, follow, stays_s
+from mead.models.control.kernel import Rule, costs_at, decide, follow, stays_s
 
 BIN_S, DEMAND_S = 0.1, 0.002
 LEVELS = np.array([0.4, 0.7, 1.0])
@@ -39,6 +39,7 @@ def rule(
         costs=costs,
         partners=np.zeros((cores.size, cores.size), dtype=np.int64),
         sooner=0,
+        ready=1.0,
     )
 
 
@@ -125,6 +126,12 @@ def test_a_decision_takes_the_cheapest_level_where_the_backlog_will_be(
     for level in (now, 0):
         foreseen = max(foreseen + rate * DEMAND_S - LEVELS[level], 0.0)
     assert decide(used, work, rate, np.array([now, 0, 2])) == best_level(used, foreseen, rate, 2)
+
+
+@given(work=st.floats(0.0, 3.0), rate=st.floats(1.0, 2000.0), seed=st.integers(0, 50))
+def test_what_a_decision_compares_lies_between_the_points_of_the_grid(work: float, rate: float, seed: int) -> None:
+    used = rule(random_costs(seed))
+    assert costs_at(used, work, rate) == pytest.approx(np.array(interpolated(used.costs, work, rate, used)), abs=1e-9)
 
 
 @settings(max_examples=40)

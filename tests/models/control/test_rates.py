@@ -117,5 +117,5 @@ def test_orders_that_act_at_once_meet_the_backlog_that_they_were_made_for(persis
 def test_scaling_a_model_is_learning_from_scaled_counts(persistent: FloatArray) -> None:
     scaled = learn(persistent[:500], 1.0, most=2000.0, delay=2).scaled(2.5)
     learned = learn(2.5 * persistent[:500], 1.0, most=5000.0, delay=2)
-    for name in ("rates", "outcomes", "smoothing", "mean", "errors"):
+    for name in ("rates", "outcomes", "smoothing", "mean", "highest", "errors"):
         assert getattr(scaled, name) == pytest.approx(getattr(learned, name)), name

@@ -51,6 +51,8 @@ class Rule(NamedTuple):
     """``[a, b]``: the level that has the share of a and the replicas of b."""
     sooner: int
     """By how many periods a share acts sooner than replicas that were ordered with it; 0 if nobody minds."""
+    ready: float
+    """Replicas that are held whatever the costs say."""
 
 
 @inner
@@ -63,11 +65,8 @@ def served(work, came, speed, gate_s, span_s):  # pragma: no cover - compiled
 
 
 @inner
-def choose(rule, work, rate, now, knobs):  # pragma: no cover - compiled
-    """The level of least cost: interpolated between the points of the grid, and with the change if it is one.
-
-    With ``SHARE_ONLY``, of those that have the replicas of the level in force.
-    """
+def place(rule, work, rate):  # pragma: no cover - compiled
+    """Where a backlog and a rate lie on the grid: the points below them, and how far they are towards the next."""
     points = rule.costs.shape[1]
     v = int(sqrt(work / rule.most_work) * (points - 1))
     if v > points - 2:
@@ -78,14 +77,42 @@ def choose(rule, work, rate, now, knobs):  # pragma: no cover - compiled
     while i < rule.rates.size - 2 and rule.rates[i + 1] <= rate:
         i += 1
     f = (rate - rule.rates[i]) / (rule.rates[i + 1] - rule.rates[i])
-    f = 0.0 if f < 0 else 1.0 if f > 1 else f
+    return v, g, i, 0.0 if f < 0 else 1.0 if f > 1 else f
+
+
+@inner
+def cost_at(rule, at, level):  # pragma: no cover - compiled
+    """What a level costs at such a place, interpolated between the points of the grid, but for the change."""
+    v, g, i, f = at
+    below = (1 - g) * rule.costs[i, v, level] + g * rule.costs[i, v + 1, level]
+    above = (1 - g) * rule.costs[i + 1, v, level] + g * rule.costs[i + 1, v + 1, level]
+    return (1 - f) * below + f * above
+
+
+@njit(cache=True, error_model="numpy")
+def costs_at(rule, work, rate):  # pragma: no cover - compiled
+    """The cost of every level at a backlog and a rate, but for the change: what a decision compares."""
+    at = place(rule, work, rate)
+    costs = np.empty(rule.cores.size)
+    for level in range(costs.size):
+        costs[level] = cost_at(rule, at, level)
+    return costs
+
+
+@inner
+def choose(rule, work, rate, now, knobs):  # pragma: no cover - compiled
+    """The level of least cost, with the change if it is one, of those that have the ``ready`` replicas.
+
+    With ``SHARE_ONLY``, of those that have the replicas of the level in force.
+    """
+    at = place(rule, work, rate)
     best, least = now, 1e300
     for level in range(rule.cores.size):
         if knobs == SHARE_ONLY and rule.replicas[level] != rule.replicas[now]:
             continue
-        below = (1 - g) * rule.costs[i, v, level] + g * rule.costs[i, v + 1, level]
-        above = (1 - g) * rule.costs[i + 1, v, level] + g * rule.costs[i + 1, v + 1, level]
-        cost = (1 - f) * below + f * above + rule.change_costs[now, level]
+        if knobs == EITHER and rule.replicas[level] < rule.ready:
+            continue
+        cost = cost_at(rule, at, level) + rule.change_costs[now, level]
         if cost < least:
             best, least = level, cost
     return best

@@ -47,6 +47,8 @@ class RateModel:
     """The weight of a new count."""
     mean: float
     """Tuples per period, of the counts that it was learned from."""
+    highest: float
+    """The most of them in one period."""
     errors: FloatArray = field(repr=False)
     """By how much a backlog turns out other than foreseen when an order acts, in periods of the rate; with ``CHANCES``.
 
@@ -55,7 +57,13 @@ class RateModel:
 
     def scaled(self, factor: float) -> RateModel:
         """The same where ``factor`` tuples come for each one here."""
-        return replace(self, rates=self.rates * factor, outcomes=self.outcomes * factor, mean=self.mean * factor)
+        return replace(
+            self,
+            rates=self.rates * factor,
+            outcomes=self.outcomes * factor,
+            mean=self.mean * factor,
+            highest=self.highest * factor,
+        )
 
 
 def smoothing(period_s: float) -> float:
@@ -97,7 +105,12 @@ def learn(counts: FloatArray, period_s: float, *, most: float = 0.0, delay: int 
     likeness = np.exp(-0.5 * (distance / SIMILAR) ** 2)
     outcomes = [_parts(after * rate / before, alike) for rate, alike in zip(grid, likeness, strict=True)]
     return RateModel(
-        frozen(grid), frozen(np.array(outcomes)), weight, float(counts.mean()), frozen(_errors(counts, rates, delay))
+        frozen(grid),
+        frozen(np.array(outcomes)),
+        weight,
+        float(counts.mean()),
+        float(counts.max()),
+        frozen(_errors(counts, rates, delay)),
     )
 
 
