@@ -11,13 +11,17 @@ from mead.models.arrays import FloatArray
 from mead.models.forecast.forecaster import Forecaster, checked
 from mead.models.forecast.outstanding import Outstanding
 
+KEPT = 300
+"""Residuals, the last of which the margin is made from."""
+
 
 class Conformal:
     """Raises the forecasts of another so that the mean of ``steps`` samples stays below in ``quantile`` of all cases.
 
     Split conformal prediction on the last residuals (Vovk et al., "Algorithmic Learning in a Random World", 2005): the
     ``ceil((n + 1) quantile)``-th smallest of n residuals is added. It makes the safety margin explicit that an
-    over-predicting model has by accident. A forecast is tried out after every ``stride`` samples, asked for or not.
+    over-predicting model has by accident. A forecast is tried out after every
+    sample, asked for or not.
 
     >>> from mead.models.forecast.ewma import Ewma
     >>> upper = Conformal(Ewma(span=30), steps=6, quantile=0.9)
@@ -26,26 +30,20 @@ class Conformal:
     True
     """
 
-    def __init__(
-        self, forecaster: Forecaster, *, steps: int, quantile: float = 0.9, stride: int = 1, kept: int = 300
-    ) -> None:
+    def __init__(self, forecaster: Forecaster, *, steps: int, quantile: float = 0.9) -> None:
         if not 0 < quantile < 1:
             raise ValueError(f"a quantile lies between 0 and 1; got {quantile:g}")
-        self._forecaster, self._quantile, self._stride = forecaster, quantile, stride
+        self._forecaster, self._quantile = forecaster, quantile
         self._steps = steps
         self._outstanding = Outstanding(steps)
-        self._residuals: deque[float] = deque(maxlen=kept)
-        self._since = 0
+        self._residuals: deque[float] = deque(maxlen=KEPT)
 
     def observe(self, samples: FloatArray) -> None:
         """Learn from every forecast that is over, and make new ones."""
         for sample in checked(samples)[:, None]:
             self._residuals.extend(one.actual - one.forecast for one in self._outstanding.settle(sample))
             self._forecaster.observe(sample)
-            self._since += 1
-            if self._since >= self._stride:
-                self._outstanding.expect(float(self._forecaster.forecast(self._steps).mean()))
-                self._since = 0
+            self._outstanding.expect(float(self._forecaster.forecast(self._steps).mean()))
 
     @property
     def margin(self) -> float:
