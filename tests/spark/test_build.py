@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mead.config.keys import ConfigError
-from mead.config.pipeline_file import PipelineFile, read_pipeline
+from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipeline
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.spark.build import ARRIVALS, DEFAULT_OVERHEAD_S, SPARE_S, live_pipeline, source_of
+from mead.spark.build import ARRIVALS, DEFAULT_OVERHEAD_S, SPARE_S, live_pipeline, source_of, work_of
 from mead.spark.inputs import ForeignInput, RabbitMQInput, TraceInput
 
 DURATION_S = 20.0
@@ -99,3 +99,17 @@ def test_operators_that_do_not_say_how_they_batch_are_told() -> None:
     pipeline = Pipeline("three", [Operator("a", 0.001, batches=own), Operator("b", 0.001), Operator("c", 0.001)])
     live = live_pipeline(pipeline, {"a": told, "b": told})
     assert [operator.batches for operator in live.operators] == [own, told, Batches(DEFAULT_OVERHEAD_S)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "where"),
+    [
+        ("operators: [{name: a, demand_s: 1, grouping: {kind: shuffle}}]", ("operators", 0, "grouping")),
+        ("operators: [{name: a, demand_s: 1}]\nprocessors: 3", ("processors",)),
+    ],
+)
+def test_what_is_for_virtual_time_is_refused_live(tmp_path: Path, keys: str, where: tuple[str, ...]) -> None:
+    file = parse_pipeline(f"name: virtual\n{keys}\n".encode())
+    with pytest.raises(ConfigError, match="is for virtual time") as caught:
+        work_of(file, tmp_path)
+    assert caught.value.location == where

@@ -52,7 +52,7 @@ def simulate(
     from mead.evaluate.experiment import kept_iats_for, recorded_every_for, run
     from mead.evaluate.run_report import RunReport
     from mead.plan import registry
-    from mead.simulate.conditions import Conditions, Restart
+    from mead.simulate.conditions import Conditions
     from mead.workload.trace import TraceError
 
     if plot is not None:
@@ -68,8 +68,6 @@ def simulate(
             arrivals = arrivals.between(0.0, duration)
         except TraceError as error:
             ctx.fail(f"{trace}: {error}")
-    delay_s = file.knowledge.actuation_delay_s
-    conditions = Conditions(share_delay_s=delay_s, replicas_delay_s=delay_s, restart=Restart.of(options))
     workload = f"{trace.name}, seed {seed}"
     with (
         progress_bar(arrivals.duration_s) as bar,
@@ -82,7 +80,8 @@ def simulate(
             arrivals,
             registry.policy(options),
             seed=seed,
-            conditions=conditions,
+            conditions=Conditions.of(file, options),
+            processors=file.keys.processors,
             kept_iats=kept_iats_for(options),
             recorded_every=recorded_every_for(options),
             progress=follow,

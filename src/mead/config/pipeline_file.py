@@ -28,6 +28,7 @@ from mead.config.keys import (
     wrong_key,
 )
 from mead.config.policies import MapOptions, PolicyOptions
+from mead.config.replica_keys import GroupingKeys, Replicas, ReplicasKeys
 from mead.config.source_keys import Function, SourceKeys, Text
 from mead.config.yaml_lines import Document, LineError, read_yaml
 from mead.knowledge.knowledge import Knowledge
@@ -36,7 +37,6 @@ from mead.knowledge.requirement import Requirement
 from mead.models.network.graph import Edge, InvalidNetworkError
 from mead.models.ph import MAX_ERLANG_PHASES
 
-MOST_REPLICAS = 10_000
 MOST_LEVELS_OF_SHARE = 100
 MOST_OPERATORS = 200
 MOST_EDGES = 1000
@@ -50,21 +50,7 @@ def _rising(shares: tuple[float, ...]) -> tuple[float, ...]:
 
 
 Shares = Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MOST_LEVELS_OF_SHARE), AfterValidator(_rising)]
-Replicas = Annotated[int, Field(ge=1, le=MOST_REPLICAS)]
 NotNegative = Annotated[float, Field(ge=0, le=1e6)]
-
-
-class ReplicasKeys(Keys):
-    """How many parallel tasks an operator may have."""
-
-    min: Replicas = Field(default=1, description="at least so many")
-    max: Replicas = Field(description="at most so many")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if self.min > self.max:
-            raise wrong_key("min", f"must not exceed max, which is {self.max}; got {self.min}")
-        return self
 
 
 class BatchKeys(Keys):
@@ -98,6 +84,9 @@ class OperatorKeys(Keys):
         default=ReplicasKeys(min=1, max=1), description="parallel tasks that it may have; default one"
     )
     batch: BatchKeys | None = Field(default=None, description="micro-batches; default tuple by tuple")
+    grouping: GroupingKeys | None = Field(
+        default=None, description="a queue for every replica, in virtual time; default one queue for all"
+    )
     function: Function | None = Field(
         default=None, description="what it does on Spark with every Arrow batch, module:name; default nothing"
     )
@@ -118,6 +107,10 @@ class OperatorKeys(Keys):
     def _one_of_two(self) -> Self:
         if self.scv is not None and self.phases is not None:
             raise wrong_key("phases", "give scv or phases, not both")
+        if self.grouping is not None and self.batch is not None:
+            raise wrong_key("grouping", "is for tuples one by one; a micro-batch is split evenly over the replicas")
+        if self.grouping is not None and len(self.grouping.speeds) > self.replicas.max:
+            raise wrong_key("grouping", f"names {len(self.grouping.speeds)} speeds for {self.replicas.max} replicas")
         if self.function is not None and self.transform is not None:
             raise wrong_key("transform", "give function or transform, not both")
         if self.function is None and self.transform is None and self.output is not None:
@@ -191,6 +184,11 @@ class PipelineKeys(Keys):
     source: SourceKeys | None = Field(
         default=None, description="where tuples come from on Spark; default none, for virtual time alone"
     )
+    processors: Replicas | None = Field(
+        default=None,
+        description="replicas of all operators together, in virtual time; who asks for more gets what is left; default "
+        "no limit",
+    )
     actuation_delay_s: NotNegative = Field(
         default=0.0, description="from the order to change an allocation to its effect, s"
     )
@@ -209,6 +207,7 @@ class PipelineFile:
             if self._mistake(counts):
                 self._blame(part, counts)
         self.pipeline = self._built(counts)
+        self._check_processors()
 
     @property
     def knowledge(self) -> Knowledge:
@@ -246,6 +245,11 @@ class PipelineFile:
                         ("requirements", place, key),
                     )
                 bounds[statistic] = f"requirements[{place}].{key}"
+
+    def _check_processors(self) -> None:
+        least, there = sum(operator.min_replicas for operator in self.pipeline.operators), self.keys.processors
+        if there is not None and there < least:
+            raise ConfigError(f"the operators have {least} replicas at least; got {there}", ("processors",))
 
     def _mistake(self, counts: Mapping[str, int]) -> str:
         """What does not fit together; empty if all does."""

@@ -13,8 +13,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mead.config.pipeline_file import BatchKeys, OperatorKeys, PipelineKeys, ReplicasKeys, RequirementKeys
+from mead.config.pipeline_file import BatchKeys, OperatorKeys, PipelineKeys, RequirementKeys
 from mead.config.policy_choice import OPTIONS
+from mead.config.replica_keys import GroupingKeys, ReplicasKeys
 from mead.config.source_keys import GenerateKeys, PayloadKeys, RabbitMQKeys, SourceKeys, TraceKeys
 
 BEGIN, END = "<!-- keys: begin, made by `make docs` -->", "<!-- keys: end -->"
@@ -24,6 +25,7 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
     "An operator": OperatorKeys,
     "replicas": ReplicasKeys,
     "batch": BatchKeys,
+    "grouping": GroupingKeys,
     "A requirement": RequirementKeys,
     "source": SourceKeys,
     "source trace": TraceKeys,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
+from mead.config.pipeline_file import PipelineFile
 from mead.config.policies import DabsOptions, PolicyOptions
 from mead.knowledge.pipeline import Pipeline
 from mead.simulate.grouping import Grouping
@@ -72,6 +73,13 @@ class Conditions:
                 _check_factor(f"the interference at {operator} from {time_s:g} s on", factor)
                 if not 0 <= time_s < inf:
                     raise ValueError(f"interference at {operator} must begin at a time from 0 s on; got {time_s:g} s")
+
+    @classmethod
+    def of(cls, file: PipelineFile, options: PolicyOptions) -> Conditions:
+        """What a pipeline file says of the world, and what the system of a policy needs."""
+        delay_s = file.knowledge.actuation_delay_s
+        groupings = {keys.name: Grouping.of(keys.grouping) for keys in file.keys.operators if keys.grouping}
+        return cls(delay_s, delay_s, groupings=groupings, restart=Restart.of(options))
 
     def check_names(self, pipeline: Pipeline) -> None:
         """Refuse operators that the pipeline does not have."""

@@ -44,6 +44,8 @@ def live_pipeline(pipeline: Pipeline, batches: Mapping[str, Batches] = MappingPr
 
 def work_of(file: PipelineFile, beside: Path) -> dict[str, Work]:
     """What every operator does. Modules may lie beside the pipeline file."""
+    if file.keys.processors is not None:
+        raise ConfigError("is for virtual time; on Spark a cluster has as many as it has", ("processors",))
     if str(beside.resolve()) not in sys.path:
         sys.path.insert(0, str(beside.resolve()))
     return {keys.name: _work(keys, place) for place, keys in enumerate(file.keys.operators)}
@@ -113,6 +115,10 @@ def _rabbitmq(keys: RabbitMQKeys) -> Input:
 
 def _work(keys: OperatorKeys, place: int) -> Work:
     where = ("operators", place)
+    if keys.grouping is not None:
+        raise ConfigError(
+            "is for virtual time; Spark splits a micro-batch evenly over the replicas", (*where, "grouping")
+        )
     if keys.transform is not None:
         transform = _made(keys.transform, keys.options, (*where, "transform"))
         return OnStream(transform, keys.output or _declared(keys.transform))

@@ -23,7 +23,7 @@ class Wiring:
 
     def __post_init__(self) -> None:
         pipeline = self.pipeline
-        first = [operator.name for operator in pipeline.operators if self.is_first(operator.name)]
+        first = pipeline.sources
         if len(first) > 1:
             raise OperatorError(f"{pipeline.name}: one operator reads the source, not {' and '.join(first)}")
         if back := self.predecessors(first[0]):
@@ -50,7 +50,7 @@ class Wiring:
 
     def is_first(self, operator: str) -> bool:
         """Whether it reads the source of the pipeline."""
-        return not any(e.target == operator for e in self.pipeline.edges if e not in self.pipeline.returns)
+        return operator in self.pipeline.sources
 
     def check(self, operator: str, schema: str) -> None:
         """Refuse output that its readers cannot use."""
