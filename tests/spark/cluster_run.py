@@ -17,6 +17,7 @@ import numpy as np
 
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.execute.detect import detect
+from mead.execute.processes import PROCESSES
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.models.network.graph import Edge
@@ -26,8 +27,8 @@ from mead.spark.executors import Executors
 from mead.spark.inputs import TraceInput
 from mead.spark.log import StreamLog
 from mead.spark.operators import OnBatches, OnStream, Work
-from mead.spark.python_workers import PROCESSES
-from mead.spark.running import STREAMS, RunningPipeline
+from mead.spark.query_builder import STREAMS
+from mead.spark.running import RunningPipeline
 from mead.spark.session import started
 from mead.spark.wiring import RESULTS
 

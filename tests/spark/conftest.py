@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.rabbitmq import why_no_broker
 
 from mead.spark.fast_profile import FastProfile
+from mead.spark.rabbitmq_broker import PrivateBroker
+from mead.spark.rabbitmq_connection import Connection, RabbitError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,3 +33,14 @@ def spark() -> Iterator[SparkSession]:
     session = FastProfile().start(builder)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[PrivateBroker]:
+    """RabbitMQ on ports of its own, started when a test wants it."""
+    if reason := why_no_broker():
+        pytest.skip(reason)
+    with PrivateBroker() as running:
+        yield running
+    with pytest.raises(RabbitError, match="no connection"):
+        Connection(running.url)

@@ -15,9 +15,10 @@ from mead.execute.dry_run import DryRunShares
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.models.network.graph import Edge
 from mead.spark import running as running_module
+from mead.spark.broker_inputs import ForeignInput
 from mead.spark.checkpoint import begun
 from mead.spark.engine import SparkEngine
-from mead.spark.inputs import ForeignInput, Input
+from mead.spark.inputs import Input
 from mead.spark.operators import OnBatches, OnStream, Work
 from mead.spark.running import WARM_UP, RunningPipeline
 

@@ -14,7 +14,7 @@ import pytest
 from mead.spark.log import StreamLog
 from mead.spark.log_sink import into_log
 from mead.spark.log_source import LogDataSource
-from mead.spark.tasks import order_tasks
+from mead.spark.number_file import put_number
 from mead.spark.trace_source import WARM_UP_PAUSE_US, TraceDataSource, TraceReader
 from mead.workload.log_lines import log_lines
 
@@ -37,7 +37,7 @@ def sources(spark: SparkSession) -> SparkSession:
 def folder(tmp_path: Path) -> Path:
     """With a trace of 500 arrivals, 2 ms apart."""
     np.save(tmp_path / "trace.npy", np.arange(ARRIVALS, dtype=np.int64) * 2000)
-    order_tasks(tmp_path / "tasks", 2)
+    put_number(tmp_path / "tasks", 2)
     return tmp_path
 
 
@@ -139,7 +139,7 @@ def test_the_number_of_tasks_follows_the_order_without_a_restart(folder: Path) -
     reader = TraceReader(folder / "trace.npy", 1.0, folder / "tasks", None)
     start, end = {"started_us": 0, "count": 0}, {"started_us": 0, "count": 100}
     assert len(reader.partitions(start, end)) == 2
-    order_tasks(folder / "tasks", 5)
+    put_number(folder / "tasks", 5)
     assert len(reader.partitions(start, end)) == 5
 
 

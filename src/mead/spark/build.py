@@ -17,7 +17,8 @@ from mead.config.keys import ConfigError
 from mead.config.pipeline_file import OperatorKeys, PipelineFile
 from mead.config.source_keys import PayloadKeys, RabbitMQKeys, SourceKeys
 from mead.knowledge.pipeline import Batches, Pipeline
-from mead.spark.inputs import ForeignInput, Input, RabbitMQInput, TraceInput
+from mead.spark.broker_inputs import ForeignInput, RabbitMQInput
+from mead.spark.inputs import Input, TraceInput
 from mead.spark.operators import OnBatches, OnStream, Work
 from mead.workload.files import read_trace
 from mead.workload.generators.kind import GeneratorError

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from mead.knowledge.pipeline import Pipeline
 from mead.spark.addresses import TO, TO_TYPE
-from mead.spark.inputs import Input, JoinedInput, LogInput, check_stamped
+from mead.spark.inputs import Input, check_stamped
+from mead.spark.log_inputs import JoinedInput, LogInput
 from mead.spark.operators import OperatorError, Work, columns_of
 
 RESULTS = "results"
