@@ -124,6 +124,13 @@ def test_every_key_reaches_the_pipeline() -> None:
     assert file.policy == ThresholdOptions(high=0.9)
 
 
+def test_replicas_may_take_longer_than_shares() -> None:
+    one = "name: one\noperators: [{name: matcher, demand_s: 1, replicas: {max: 4}}]\nactuation_delay_s: 0.5\n"
+    known, late = read(one).knowledge, read(one + "replicas_delay_s: 8").knowledge
+    assert (known.shares_after_s, known.actuation_delay_s) == (0.5, 0.5)
+    assert (late.shares_after_s, late.actuation_delay_s) == (0.5, 8.0)
+
+
 def test_words_that_older_yaml_takes_for_truth_values_and_times_are_names() -> None:
     file = read("name: on\noperators: [{name: no, demand_s: 1}, {name: 2026-01-01, demand_s: 1}]")
     assert [operator.name for operator in file.pipeline.operators] == ["no", "2026-01-01"]
@@ -214,6 +221,11 @@ def test_files_of_windows_editors_are_read(tmp_path: Path) -> None:
         ),
         ("25000]", "5]", "10: policy.windows[1]: must be >= 100; got 5"),
         ("best: 5}", "best: 5}\nactuation_delay_s: -1", "11: actuation_delay_s: must be >= 0; got -1"),
+        (
+            "best: 5}",
+            "best: 5}\nactuation_delay_s: 3\nreplicas_delay_s: 2",
+            "12: replicas_delay_s: must not be below actuation_delay_s, 3",
+        ),
         ("best: 5}", "best: 5", "11: not YAML: expected ',' or '}'"),
         ("  - {name: counter", "\t- {name: counter", "5: not YAML: tabs cannot indent; use spaces"),
         ("0.0015", "!!python/name:os.system x", "6: operators[2].demand_s: the tag !python/name:os.system means"),
@@ -243,7 +255,7 @@ def test_a_mistake_is_named_by_line_and_key(old: str, new: str, expected: str, t
         ("a: " + "[" * 30 + "]" * 30, "1: values are nested more than 20 levels deep"),
         ("a: " + "[" * 20_000, "1: "),
         ("a: &a [*a]", "1: values are nested more than 20 levels deep"),
-        ("x: y\n" * MOST_BYTES, "1: the file has 1,310,720 bytes; 262,144 are the most that are read"),
+        ("x: y\n" * MOST_BYTES, " is longer than 262,144 bytes, which are the most that are read"),
         (
             "a: &a [1,1,1,1,1,1,1,1,1,1]\n"
             + "".join(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from mead.cli.inputs import read_case
 from mead.cli.terminal import AsJson, print_json
 
 
@@ -25,12 +25,12 @@ def allocate(
     Example: `mead allocate examples/allocate-video.json`
     """
     from mead.config.allocate_case import AllocateCase
-    from mead.config.keys import ConfigError, parsed, read_file
+    from mead.config.keys import ConfigError, parsed
     from mead.evaluate.drs_allocate import allocate as solved
 
     from_stdin = str(case) == "-"
     try:
-        answer = solved(parsed(AllocateCase, sys.stdin.buffer.read() if from_stdin else read_file(case)))
+        answer = solved(parsed(AllocateCase, read_case(case)))
     except ConfigError as error:
         ctx.fail(f"{'standard input' if from_stdin else case}: {error}")
     if as_json:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -10,11 +12,12 @@ from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
+    from mead.config.policies import PolicyOptions
     from mead.workload.trace import Trace
 
 POLICY_NAMES = (
     *("static", "threshold", "mg1", "kingman", "map", "replay", "ds2", "drs"),
-    *("pasps", "psps", "dabs", "adaptive", "hybrid"),
+    *("pasps", "psps", "dabs", "adaptive", "hybrid", "module:Class"),
 )
 """For the help, which must not wait for the options to load; a test compares it with them."""
 
@@ -58,6 +61,13 @@ class HelpsWithPolicies(TyperCommand):
         """The base class sets one of its own."""
 
 
+def read_case(case: Path) -> bytes:
+    """A case in JSON, from a file or from standard input. Raises ConfigError."""
+    from mead.config.keys import read_file, read_to_end
+
+    return read_to_end(sys.stdin.buffer) if str(case) == "-" else read_file(case)
+
+
 def read_pipeline_or_fail(ctx: typer.Context, path: Path) -> PipelineFile:
     """A pipeline file, or the complaint about it."""
     from mead.config.keys import ConfigError
@@ -67,6 +77,26 @@ def read_pipeline_or_fail(ctx: typer.Context, path: Path) -> PipelineFile:
         return read_pipeline(path)
     except ConfigError as error:
         ctx.fail(str(error))
+
+
+def policy_or_fail(
+    ctx: typer.Context, file: PipelineFile, beside: Path, name: str | None, settings: Sequence[str] = ()
+) -> PolicyOptions:
+    """Who decides, or the complaint about it. A policy of one's own may lie beside the pipeline file."""
+    from mead.config.keys import ConfigError
+    from mead.config.named import modules_in
+    from mead.config.policies import OwnOptions
+    from mead.config.policy_choice import chosen_policy
+    from mead.plan.own import own_policy
+
+    try:
+        options = chosen_policy(file.policy, name, settings)
+        if isinstance(options, OwnOptions):
+            modules_in(beside)
+            own_policy(options)  # so that a mistake in it is told before anything starts
+    except ConfigError as error:
+        ctx.fail(str(error))
+    return options
 
 
 def read_trace_or_fail(

@@ -15,6 +15,7 @@ from mead.cli.inputs import (
     Sorted,
     TracePath,
     UnitName,
+    policy_or_fail,
     read_pipeline_or_fail,
     read_trace_or_fail,
 )
@@ -44,8 +45,6 @@ def plan(
 
     Example: `mead plan examples/log-analysis.yaml --trace arrivals.parquet --policy map --policy mg1`
     """
-    from mead.config.keys import ConfigError
-    from mead.config.policy_choice import chosen_policy
     from mead.evaluate.what_if import what_if
     from mead.evaluate.what_if_report import as_json as document
     from mead.evaluate.what_if_report import what_if_tables
@@ -53,10 +52,8 @@ def plan(
     from mead.workload.trace import TraceError
 
     file = read_pipeline_or_fail(ctx, pipeline)
-    try:
-        options = [chosen_policy(file.policy, name, []) for name in dict.fromkeys(policy or registry.POLICIES)]
-    except ConfigError as error:
-        ctx.fail(str(error))
+    names = dict.fromkeys(policy or (*registry.POLICIES, file.policy.name))
+    options = [policy_or_fail(ctx, file, pipeline.parent, name) for name in names]
     arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
     try:
         arrivals.rate_per_s  # noqa: B018 - nothing can be planned without one

@@ -18,6 +18,7 @@ from mead.cli.inputs import (
     Sorted,
     TracePath,
     UnitName,
+    policy_or_fail,
     read_pipeline_or_fail,
     read_trace_or_fail,
 )
@@ -47,8 +48,6 @@ def simulate(
 
     Example: `mead simulate examples/log-analysis.yaml --trace arrivals.parquet --policy map --option best=3`
     """
-    from mead.config.keys import ConfigError
-    from mead.config.policy_choice import chosen_policy
     from mead.evaluate.experiment import kept_iats_for, recorded_every_for, run
     from mead.evaluate.run_report import RunReport
     from mead.plan import registry
@@ -58,10 +57,7 @@ def simulate(
     if plot is not None:
         check_writable(ctx, plot, PLOT_ENDINGS)
     file = read_pipeline_or_fail(ctx, pipeline)
-    try:
-        options = chosen_policy(file.policy, policy, option or [])
-    except ConfigError as error:
-        ctx.fail(str(error))
+    options = policy_or_fail(ctx, file, pipeline.parent, policy, option or ())
     arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
     if duration is not None:
         try:
@@ -86,7 +82,8 @@ def simulate(
             recorded_every=recorded_every_for(options),
             progress=follow,
         )
-    report = RunReport.of(result, seed)
+        report = RunReport.of(result, seed)
+        follow.conclude(report.figures)
     if plot is not None:
         from mead.evaluate.run_plot import plot_run
 

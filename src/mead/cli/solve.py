@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from mead.cli.inputs import read_case
 from mead.cli.terminal import AsJson, print_json
 
 
@@ -23,13 +23,13 @@ def solve(
 
     Example: `mead solve examples/solve-log-analysis.json`
     """
-    from mead.config.keys import ConfigError, parsed, read_file
+    from mead.config.keys import ConfigError, parsed
     from mead.config.solve_case import SolveCase
     from mead.evaluate.solve import solve_case
 
     from_stdin = str(case) == "-"
     try:
-        keys = parsed(SolveCase, sys.stdin.buffer.read() if from_stdin else read_file(case))
+        keys = parsed(SolveCase, read_case(case))
         answer = solve_case(keys)
     except ConfigError as error:
         ctx.fail(f"{'standard input' if from_stdin else case}: {error}")

@@ -36,9 +36,11 @@ class OneLineErrors(TyperGroup):
             code = super().main(*args, **extra)
             sys.stdout.flush()
         except TyperException as error:
+            from mead.config.keys import printable
+
             context = getattr(error, "ctx", None)
             command = context.command_path if context else self.name
-            message = " ".join(error.format_message().split())
+            message = printable(" ".join(error.format_message().split()))
             typer.echo(f"{command}: {message.replace('Value error, ', '')}", err=True)  # two words of a library
             sys.exit(2)
         except OSError as error:  # commands deal with the files that they are given; what remains is their output

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, BinaryIO, TypeAlias, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
@@ -23,6 +23,12 @@ LEAST_PERCENT, MOST_PERCENT = 1.0, 99.99999999
 SHOWN_CHARACTERS = 40
 """How much of a wrong value an error message repeats."""
 
+LONGEST_NAME = 100
+"""Of operators and pipelines: folders, control groups and columns are named after them."""
+
+MOST_CASE_BYTES = 16 * 1024 * 1024
+"""Of a JSON file: room for the matrices of a MAP of several hundred states."""
+
 
 KeyPath: TypeAlias = tuple[int | str, ...]
 """Where a key stands, such as ``("operators", 2, "demand_s")``."""
@@ -34,6 +40,15 @@ class ConfigError(ValueError):
     def __init__(self, complaint: str, location: KeyPath = ()) -> None:
         super().__init__(f"{_key_path(location)}{complaint}")
         self.complaint, self.location = complaint, location
+
+
+def printable(text: str) -> str:
+    r"""What may be shown in a terminal: a name, a word or a reason from elsewhere must not move its cursor.
+
+    >>> printable("mat\x1b[2Jcher")
+    'mat?[2Jcher'
+    """
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def wrong_key(key: str, complaint: str) -> PydanticCustomError:
@@ -63,7 +78,16 @@ def _with_selectivity(edge: object) -> object:
     return (*edge, 1.0) if len(edge) == 2 else tuple(edge)
 
 
+def _fit_for_a_folder(name: str) -> str:
+    if not name.isprintable() or "/" in name or name.startswith("."):
+        raise ValueError(
+            f"must be printable, without / and no point at its beginning: folders are named after it; got {name[:40]!a}"
+        )
+    return name
+
+
 Positive = Annotated[float, Field(gt=0), AfterValidator(_of_usual_size)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_fit_for_a_folder)]
 Percent = Annotated[float, Field(ge=LEAST_PERCENT, le=MOST_PERCENT)]
 EdgeKey = Annotated[tuple[str, str, Positive], BeforeValidator(_with_selectivity)]
 
@@ -105,12 +129,21 @@ def parsed(kind: type[Parsed], text: bytes | str) -> Parsed:
         raise _located(kind, first) from error
 
 
-def read_file(path: Path) -> bytes:
-    """The bytes of a file, or a ConfigError."""
+def read_file(path: Path, most_bytes: int = MOST_CASE_BYTES) -> bytes:
+    """The bytes of a file, or a ConfigError. What has no end, such as a device, is read no further than it may be."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return read_to_end(file, most_bytes)
     except OSError as error:
         raise ConfigError(f"cannot be read ({error.strerror or error})") from error
+
+
+def read_to_end(file: BinaryIO, most_bytes: int = MOST_CASE_BYTES) -> bytes:
+    """All that an open file has, or a ConfigError."""
+    text = file.read(most_bytes + 1)
+    if len(text) > most_bytes:
+        raise ConfigError(f"is longer than {most_bytes:,} bytes, which are the most that are read")
+    return text
 
 
 def _key_path(location: KeyPath) -> str:

@@ -21,6 +21,7 @@ from mead.config.keys import (
     ConfigError,
     EdgeKey,
     Keys,
+    Name,
     Positive,
     did_you_mean,
     parsed,
@@ -30,7 +31,7 @@ from mead.config.keys import (
 from mead.config.policies import MapOptions, PolicyOptions
 from mead.config.replica_keys import GroupingKeys, Replicas, ReplicasKeys
 from mead.config.source_keys import Function, SourceKeys, Text
-from mead.config.yaml_lines import Document, LineError, read_yaml
+from mead.config.yaml_lines import MOST_BYTES, Document, LineError, read_yaml
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import DEFAULT_SHARES, Batches, InvalidPipelineError, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
@@ -38,6 +39,9 @@ from mead.models.network.graph import Edge, InvalidNetworkError
 from mead.models.ph import MAX_ERLANG_PHASES
 
 MOST_LEVELS_OF_SHARE = 100
+MOST_LEVELS = 50_000
+"""Combinations of share and replicas of one operator: policies look at each."""
+
 MOST_OPERATORS = 200
 MOST_EDGES = 1000
 PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)_s")
@@ -68,7 +72,7 @@ class BatchKeys(Keys):
 class OperatorKeys(Keys):
     """One processing step: in Spark, a streaming query with its own Python workers."""
 
-    name: Annotated[str, Field(min_length=1)] = Field(description="unique, without >, which joins names to paths")
+    name: Name = Field(description="unique, without >, which joins names to paths")
     demand_s: Positive = Field(description="CPU seconds that one tuple costs at full share")
     scv: NotNegative | None = Field(
         default=None, description="squared coefficient of variation of the demand; default 0.5"
@@ -166,7 +170,7 @@ class RequirementKeys(Keys):
 class PipelineKeys(Keys):
     """A pipeline, what is asked of it, and who decides on its resources."""
 
-    name: Annotated[str, Field(min_length=1)] = Field(description="of the pipeline")
+    name: Name = Field(description="of the pipeline")
     shares: Shares = Field(
         default=DEFAULT_SHARES, description="CPU cores that an operator may have, rising from level to level"
     )
@@ -192,6 +196,16 @@ class PipelineKeys(Keys):
     actuation_delay_s: NotNegative = Field(
         default=0.0, description="from the order to change an allocation to its effect, s"
     )
+    replicas_delay_s: NotNegative | None = Field(
+        default=None,
+        description="the same of a change of replicas, where these take longer than shares; default actuation_delay_s",
+    )
+
+    @model_validator(mode="after")
+    def _replicas_no_sooner(self) -> Self:
+        if self.replicas_delay_s is not None and self.replicas_delay_s < self.actuation_delay_s:
+            raise wrong_key("replicas_delay_s", f"must not be below actuation_delay_s, {self.actuation_delay_s:g}")
+        return self
 
 
 class PipelineFile:
@@ -200,6 +214,7 @@ class PipelineFile:
     def __init__(self, keys: PipelineKeys) -> None:
         self.keys = keys
         self.policy = keys.policy
+        self._check_levels()
         self._check_statistics()
         counts = {}
         for part in ("operators", "edges", "requirements"):
@@ -212,7 +227,10 @@ class PipelineFile:
     @property
     def knowledge(self) -> Knowledge:
         """What a policy may rely on."""
-        return Knowledge(self.pipeline, self.keys.actuation_delay_s)
+        shares_s, replicas_s = self.keys.actuation_delay_s, self.keys.replicas_delay_s
+        if replicas_s is None:
+            return Knowledge(self.pipeline, shares_s)
+        return Knowledge(self.pipeline, replicas_s, share_delay_s=shares_s)
 
     def with_options(self, operator: str, options: Mapping[str, Any]) -> PipelineFile:
         """The same with other options of one operator's function."""
@@ -231,6 +249,15 @@ class PipelineFile:
             [Edge(*edge) for edge in first.get("edges", ())],
             [one for requirement in first.get("requirements", ()) for one in requirement.requirements().values()],
         )
+
+    def _check_levels(self) -> None:
+        for place, keys in enumerate(self.keys.operators):
+            levels = len(keys.shares or self.keys.shares) * (keys.replicas.max - keys.replicas.min + 1)
+            if levels > MOST_LEVELS:
+                raise ConfigError(
+                    f"with its shares these are {levels:,} choices; {MOST_LEVELS:,} are the most",
+                    ("operators", place, "replicas"),
+                )
 
     def _check_statistics(self) -> None:
         """Refuse a second bound on a statistic of a path, by its key; a pipeline would only know the entry."""
@@ -269,7 +296,7 @@ class PipelineFile:
 def read_pipeline(path: str | Path) -> PipelineFile:
     """A pipeline file. Raises ConfigError, in one line such as ``pipe.yaml:7: operators[2].demand_s: must be > 0``."""
     try:
-        return parse_pipeline(read_file(Path(path)))
+        return parse_pipeline(read_file(Path(path), MOST_BYTES))
     except LineError as error:
         raise ConfigError(f"{path}:{error.line}: {error}") from error
     except ConfigError as error:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import get_args, get_origin
 
 from mead.config.keys import ConfigError, Keys, did_you_mean, parsed
-from mead.config.policies import PolicyOptions
+from mead.config.policies import PolicyOptions, kind_of
 from mead.config.yaml_lines import Plain, read_yaml
 
 OPTIONS: dict[str, type[Keys]] = {
-    kind.model_fields["name"].default: kind for kind in get_args(get_args(PolicyOptions)[0])
+    kind.model_fields["name"].default: kind for kind, _ in map(get_args, get_args(get_args(PolicyOptions)[0]))
 }
 """The options of every policy, by its name."""
 
@@ -32,7 +32,8 @@ def chosen_policy(of_file: PolicyOptions, name: str | None, settings: Sequence[s
     30.0
     """
     name = name or of_file.name
-    if name not in OPTIONS:
+    kind = OPTIONS.get(kind_of({"name": name}) or "")
+    if kind is None:
         near = did_you_mean(name, OPTIONS) or f"; there are {', '.join(OPTIONS)}"
         raise ConfigError(f"there is no policy {name!r}{near}")
     values: dict[str, Plain] = {"name": name}
@@ -44,7 +45,7 @@ def chosen_policy(of_file: PolicyOptions, name: str | None, settings: Sequence[s
             raise ConfigError(f"an option is key=value; got {setting!r}")
         if key.strip() == "name":
             raise ConfigError(f"a policy is chosen by its name, not by the option {setting!r}")
-        values[key.strip()] = _value(OPTIONS[name], key.strip(), text)
+        values[key.strip()] = _value(kind, key.strip(), text)
     try:
         return parsed(_Choice, json.dumps({"policy": values})).policy
     except ConfigError as error:

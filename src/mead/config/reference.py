@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from mead.config.pipeline_file import BatchKeys, OperatorKeys, PipelineKeys, RequirementKeys
+from mead.config.policies import OWN
 from mead.config.policy_choice import OPTIONS
 from mead.config.replica_keys import GroupingKeys, ReplicasKeys
 from mead.config.source_keys import GenerateKeys, PayloadKeys, RabbitMQKeys, SourceKeys, TraceKeys
@@ -61,7 +62,7 @@ def policy_help() -> str:
             f"* `{key}`: {meaning} ({kind_of_value}; default {default})"
             for key, kind_of_value, default, meaning in _rows(kind)
         ]
-        groups.setdefault("\n".join(options), []).append(name)
+        groups.setdefault("\n".join(options) or "* as its class takes them", []).append(name)
     return "\n\n".join(
         [
             "Options of the policies, as they stand in a pipeline file and in `--option`:",
@@ -80,9 +81,12 @@ def with_tables(page: str) -> str:
 def _section(heading: str, kind: type[BaseModel]) -> Iterator[str]:
     yield f"{heading}\n"
     yield f"{' '.join((kind.__doc__ or '').split())}\n"
+    rows = list(_rows(kind))
+    if not rows:
+        return
     yield "| key | type and unit | default | meaning |"
     yield "|---|---|---|---|"
-    for key, *cells in _rows(kind):
+    for key, *cells in rows:
         yield f"| `{key}` | {' | '.join(cells)} |"
     yield ""
 
@@ -92,7 +96,7 @@ def _rows(kind: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
     schema = kind.model_json_schema()
     required = schema.get("required", [])
     for key, entry in schema["properties"].items():
-        if "const" not in entry:
+        if "const" not in entry and entry.get("default") != OWN:  # by which a policy is chosen
             yield _row(key, entry, "required" if key in required else _default(entry.get("default")))
     if isinstance(schema.get("additionalProperties"), dict):
         yield _row("pNN_s", schema["additionalProperties"], "")

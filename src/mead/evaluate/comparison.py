@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from mead.config.policies import PolicyOptions, StaticOptions
-from mead.config.policy_choice import chosen_policy
+from mead.config.named import modules_in
+from mead.config.policies import OwnOptions, PolicyOptions, PredictiveOptions, StaticOptions
+from mead.config.policy_choice import OPTIONS, chosen_policy
 from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.experiment import Run, kept_iats_for, recorded_every_for, run
 from mead.evaluate.mead_tables import Case
@@ -22,6 +24,7 @@ from mead.evaluate.outcome import Outcome, Verdict, statistic_s
 from mead.models.arrays import FloatArray
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan import registry
+from mead.plan.own import own_policy
 from mead.simulate.conditions import Conditions, Restart
 from mead.simulate.metrics import FaultyMetrics
 
@@ -111,7 +114,14 @@ class PolicyContender:
         0.7
         """
         name, *settings = text.split("@")
-        return cls(text, chosen_policy(StaticOptions(), name, settings))
+        if issubclass(OPTIONS.get(name, StaticOptions), PredictiveOptions):
+            # As in the papers: a planner that learns from its errors is another one, and hides what its model lacks.
+            settings = ["careful=false", *settings]
+        options = chosen_policy(StaticOptions(), name, settings)
+        if isinstance(options, OwnOptions):
+            modules_in(Path())  # there is no pipeline file that it could lie beside
+            own_policy(options)  # so that a mistake in it is told before anything starts
+        return cls(text, options)
 
     def result(self, case: Case, seed: int) -> Result:
         """Let the policy control the case."""

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mead.config.keys import ConfigError
+from mead.config.named import modules_in, named
 from mead.config.pipeline_file import OperatorKeys, PipelineFile
 from mead.config.source_keys import PayloadKeys, RabbitMQKeys, SourceKeys
 from mead.knowledge.pipeline import Batches, Pipeline
@@ -47,8 +47,7 @@ def work_of(file: PipelineFile, beside: Path) -> dict[str, Work]:
     """What every operator does. Modules may lie beside the pipeline file."""
     if file.keys.processors is not None:
         raise ConfigError("is for virtual time; on Spark a cluster has as many as it has", ("processors",))
-    if str(beside.resolve()) not in sys.path:
-        sys.path.insert(0, str(beside.resolve()))
+    modules_in(beside)
     return {keys.name: _work(keys, place) for place, keys in enumerate(file.keys.operators)}
 
 
@@ -60,7 +59,7 @@ def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | N
     if keys.rabbitmq is not None:
         return _rabbitmq(keys.rabbitmq)
     if keys.stream is not None:
-        opened: Callable[[SparkSession], DataFrame] = _named(keys.stream, ("source", "stream"))
+        opened: Callable[[SparkSession], DataFrame] = named(keys.stream, ("source", "stream"))
         return ForeignInput(lambda spark, _: opened(spark))
     arrivals = run / ARRIVALS
     if not arrivals.exists():  # a run that goes on has them already
@@ -141,18 +140,10 @@ def _declared(name: str) -> str | None:
 
 def _made(name: str, options: Mapping[str, Any] | None, where: tuple[int | str, ...]) -> Any:
     """What is called: the named object itself, or what it makes of the options."""
-    named = _named(name, where)
+    found = named(name, where)
     if options is None:
-        return named
+        return found
     try:
-        return named(**options)
+        return found(**options)
     except (TypeError, ValueError, OSError) as error:
         raise ConfigError(f"{name} does not take these options: {error}", (*where[:-1], "options")) from error
-
-
-def _named(name: str, where: tuple[int | str, ...]) -> Any:
-    module, _, attribute = name.partition(":")
-    try:
-        return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{name} cannot be had: {error}", where) from error

@@ -1,0 +1,151 @@
+"""What every policy has to keep to, whatever it decides. MEAD's own are held to the same checks.
+
+With pytest, one test for each::
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+    def test_my_policy(check):
+        check(MyPolicy)
+
+or all at once, anywhere: ``check_policy(MyPolicy)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import ceil, inf
+from typing import Any, TypeAlias
+
+from mead.evaluate.experiment import Run, run
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.observation import Observation
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.plan import Plan
+from mead.monitor.plausible import implausible
+from mead.plan.policy import Policy
+from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analysis, observed, shapes
+from mead.workload.trace import Trace
+
+Maker: TypeAlias = Callable[[], Policy[Any]]
+"""What makes the policy, new every time: its class, or a function if it takes options."""
+
+SHORTEST_S = 12.0
+"""A policy that decides often is tried for so long."""
+
+
+class NonconformityError(AssertionError):
+    """A policy does something that the loop, or whoever relies on it, does not expect. The message says what."""
+
+
+def says_who_it_is(make: Maker) -> None:
+    """It has a name, and an interval in seconds."""
+    policy = make()
+    _expect(bool(policy.name), f"its name is {policy.name!r}; it must be a text")
+    _expect(0 < policy.interval_s < inf, f"its interval_s is {policy.interval_s!r}; it must be seconds above 0")
+
+
+def keeps_what_is_in_force_on_broken_readings(make: Maker) -> None:
+    """Nothing is decided on readings that are missing, cannot be true, or say nothing; and the reason says so.
+
+    ``mead.plan.steps.unusable`` tells which these are.
+    """
+    pipeline, iats_s = log_analysis(), bursty()
+    for kind, changes in BROKEN.items():
+        readings: dict[str, Any] = {"iats_s": iats_s, "allocation": MIDDLE, **changes}
+        plan = planned(make(), observed(pipeline, **readings), pipeline)
+        held = readings["allocation"]
+        _expect(plan.allocation == held, f"readings {kind}: it orders {plan.allocation} where {held} is in force")
+        _expect(
+            plan.reason.startswith("keep, because "),
+            f"readings {kind}: its reason is {plan.reason!r}; use Plan.keep(observation.allocation, why)",
+        )
+
+
+def decides_the_same_on_the_same_readings(make: Maker) -> None:
+    """Neither clock nor chance nor another policy of its kind has a say: runs can be repeated."""
+    pipeline, iats_s = log_analysis(), bursty()
+    seen = [
+        observed(pipeline, iats_s=iats_s[:end], time_s=time_s, allocation=MIDDLE)
+        for end, time_s in ((6_000, 60.0), (12_000, 120.0))
+    ]
+    first, second = make(), make()
+    by_turns = [(planned(first, one, pipeline), planned(second, one, pipeline)) for one in seen]
+    alone = make()
+    for (one, other), again in zip(by_turns, [planned(alone, one, pipeline) for one in seen], strict=True):
+        _expect(one == other, f"two of them decide differently on the same readings: {one.reason!r}, {other.reason!r}")
+        _expect(one == again, f"it decides differently when it runs again: {one.reason!r}, {again.reason!r}")
+
+
+def controls_pipelines_of_all_shapes(make: Maker) -> None:
+    """It never fails, plans what operators may have, gives reasons; and all that arrived leaves in the end."""
+    for shape, this in controlled(make):
+        _expect_control(shape, this)
+
+
+CHECKS: tuple[Callable[[Maker], None], ...] = (
+    says_who_it_is,
+    keeps_what_is_in_force_on_broken_readings,
+    decides_the_same_on_the_same_readings,
+    controls_pipelines_of_all_shapes,
+)
+"""All of them."""
+
+
+def check_policy(make: Maker) -> list[str]:
+    """The names of the checks that a policy has passed, which are all. Raises NonconformityError with what it has not.
+
+    >>> from mead.config.policies import StaticOptions
+    >>> from mead.plan.static import Static
+    >>> check_policy(lambda: Static(StaticOptions(share=0.7)))[0]
+    'says_who_it_is'
+    """
+    passed, failed = [], []
+    for check in CHECKS:
+        try:
+            check(make)
+            passed.append(check.__name__)
+        except NonconformityError as error:
+            failed.append(f"{check.__name__}: {error}")
+        except Exception as error:  # noqa: BLE001 - the policy raised it
+            failed.append(f"{check.__name__}: it raises {type(error).__name__}: {error}")
+    if failed:
+        raise NonconformityError("\n".join(failed))
+    return passed
+
+
+def planned(policy: Policy[Any], observation: Observation, pipeline: Pipeline) -> Plan:
+    """What becomes of readings that the loop has looked through."""
+    knowledge = Knowledge(pipeline)
+    fault = observation.missing or implausible(observation, pipeline, after_s=0.0)
+    observation = replace(observation, missing=fault)
+    return policy.plan(observation, policy.analyze(observation, knowledge), knowledge)
+
+
+def controlled(make: Maker) -> Iterator[tuple[str, Run]]:
+    """Pipelines of every shape under its control for three decisions, under bursts, from the highest levels on."""
+    for shape, pipeline in shapes().items():
+        policy = make()
+        trace = Trace.from_iats_s(bursty(ceil(RATE_PER_S * max(SHORTEST_S, 3.1 * policy.interval_s))))
+        yield shape, run(pipeline, trace, policy, seed=1)
+
+
+def _expect_control(shape: str, this: Run) -> None:
+    _expect(bool(this.rounds), f"{shape}: it was never asked")
+    for turn in this.rounds:
+        where = f"{shape}, {turn.time_s:g} s"
+        _expect(turn.error == "", f"{where}: it failed in {turn.error}")
+        assert turn.plan is not None  # noqa: S101 - a round without error has one
+        _expect(bool(turn.plan.reason), f"{where}: it gives no reason")
+        unknown = set(turn.plan.predicted) - set(this.pipeline.paths)
+        _expect(not unknown, f"{where}: it predicts for {unknown}, which are no paths")
+        try:
+            this.pipeline.check(turn.plan.target)
+        except ValueError as error:
+            raise NonconformityError(f"{where}: its target is none: {error}") from error
+    counters = this.simulation.counters
+    _expect(counters.inside == 0, f"{shape}: {counters.inside} tuples never left")
+
+
+def _expect(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - as an assertion
+    if not holds:
+        raise NonconformityError(otherwise)

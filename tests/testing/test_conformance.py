@@ -1,0 +1,159 @@
+"""The checks that are there for everybody's policies find what they are there to find."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mead.config.named import modules_in, named
+from mead.config.policies import OwnOptions
+from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.observation import Observation
+from mead.knowledge.plan import Plan, Prediction
+from mead.plan.own import own_policy
+from mead.plan.steps import unusable
+from mead.testing.conformance import CHECKS, NonconformityError, check_policy
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+class Careful:
+    """Keeps everything, as a policy should that has nothing to say."""
+
+    name = "careful"
+    interval_s = 5.0
+
+    def analyze(self, seen: Observation, knowledge: Knowledge) -> str:
+        return unusable(seen, knowledge.pipeline)
+
+    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+        del knowledge
+        return Plan.keep(seen.allocation, analysis or "all is well")
+
+
+class Nameless(Careful):
+    name = ""
+
+
+class Hasty(Careful):
+    interval_s = 0.0
+
+
+class Silent(Careful):
+    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+        kept = super().plan(seen, analysis, knowledge)
+        return kept if analysis else Plan(kept.allocation, kept.target, "")
+
+
+class Greedy(Careful):
+    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+        if analysis:
+            return super().plan(seen, analysis, knowledge)
+        target = Allocation.of({name: Resources(7.5) for name in seen.allocation})
+        return Plan(target, target, "more is more")
+
+
+class Wishful(Careful):
+    """What it orders is fine, and what it wants is not."""
+
+    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+        kept = super().plan(seen, analysis, knowledge)
+        wish = Allocation.of({name: Resources(7.5) for name in seen.allocation})
+        return kept if analysis else Plan(kept.allocation, wish, "keep, because more cannot be had")
+
+
+class Trusting(Careful):
+    """Does not look whether there is something to look at."""
+
+    def analyze(self, seen: Observation, knowledge: Knowledge) -> str:
+        del seen, knowledge
+        return ""
+
+    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+        del seen, analysis
+        lowest = Allocation.of({o.name: o.least for o in knowledge.pipeline.operators})
+        return Plan(lowest, lowest, "to the floor, because less is cheaper")
+
+
+class Moody(Careful):
+    """Decides by how often anybody has asked anyone of its kind."""
+
+    asked = count()
+
+    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+        kept = super().plan(seen, analysis, knowledge)
+        return kept if analysis else Plan.keep(kept.allocation, f"nobody has asked {next(Moody.asked)} times")
+
+
+class Prophet(Careful):
+    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+        kept = super().plan(seen, analysis, knowledge)
+        return Plan(kept.allocation, kept.target, kept.reason, {"nowhere>nothing": Prediction(0.1)})
+
+
+def test_a_policy_that_keeps_to_the_rules_passes_every_check() -> None:
+    assert check_policy(Careful) == [check.__name__ for check in CHECKS]
+
+
+def test_the_example_passes_every_check() -> None:
+    modules_in(EXAMPLES)
+    assert check_policy(named("clear_up:ClearUp")) == [check.__name__ for check in CHECKS]
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        (Nameless, "says_who_it_is: its name is ''"),
+        (Hasty, "says_who_it_is: its interval_s is 0.0"),
+        (Silent, "it gives no reason"),
+        (Greedy, "it failed in plan: ValueError: operator parser may have a share of"),
+        (Wishful, "its target is none: operator parser may have a share of"),
+        (Trusting, "keeps_what_is_in_force_on_broken_readings: "),
+        (Moody, "two of them decide differently on the same readings"),
+        (Prophet, "it predicts for {'nowhere>nothing'}, which are no paths"),
+    ],
+)
+def test_what_a_policy_gets_wrong_is_said(policy: Callable[[], Any], said: str) -> None:
+    if policy is Hasty:
+        checks = [CHECKS[0]]  # in control, it would never let time pass
+        with pytest.raises(NonconformityError, match="its interval_s is 0"):
+            checks[0](policy)
+        return
+    with pytest.raises(NonconformityError) as caught:
+        check_policy(policy)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no_such_module:Policy", "no_such_module:Policy cannot be had: No module named 'no_such_module'"),
+        ("mead.plan.static:Nothing", "has no attribute 'Nothing'"),
+        ("broken_policy:Policy", "cannot be had: SyntaxError: "),
+        ("failing_policy:Policy", "cannot be had: ZeroDivisionError: division by zero"),
+        ("mead.plan.static:Static", "does not take these options: "),
+        ("collections:Counter", "is no policy: it has no method analyze"),
+        ("half_policy:Nameless", "is no policy: it has no name"),
+        ("half_policy:Timeless", "is no policy: its interval_s must be seconds above 0; got 'soon'"),
+    ],
+)
+def test_what_is_no_policy_is_refused_in_one_line(
+    name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_policy.py").write_text("class Policy(\n")
+    (tmp_path / "failing_policy.py").write_text("1 / 0\n")
+    (tmp_path / "half_policy.py").write_text(
+        "class Nameless:\n    interval_s = 1.0\n    def analyze(self): ...\n    def plan(self): ...\n"
+        "class Timeless(Nameless):\n    name = 'timeless'\n    interval_s = 'soon'\n"
+    )
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    with pytest.raises(ValueError, match=name) as caught:
+        own_policy(OwnOptions(name=name))
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
