@@ -238,3 +238,15 @@ def test_a_file_that_cannot_be_split_is_named(tmp_path: Path) -> None:
         split_trace(tmp_path / "t.npy")
     with pytest.raises(TraceError, match=r"none.csv: there is no such file"):
         split_trace(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("extension", [".parquet", ".csv"])
+def test_event_times_alone_are_the_arrivals(extension: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t{extension}"
+    if extension == ".csv":
+        path.write_text("event_timestamp_us\n10\n20\n")
+    else:
+        pq.write_table(pa.table({"event_timestamp_us": [10, 20]}), path)
+    back = read_trace(path)
+    assert back.timestamps_us.tolist() == [10, 20]
+    assert back.event_timestamps_us is None

@@ -16,6 +16,9 @@ EVENT_NAMES = ("event_timestamp_us", "event_timestamp_s")
 CHUNK_ROWS = 1 << 18
 """A piece of a file is read so many rows at a time: few enough for a processor's cache."""
 
+MOST_ROWS = 200_000_000
+"""Of a trace that is read at once: 3 GB of memory. A file of a few kilobytes can claim to have more."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -79,8 +82,9 @@ class Choice:
         raise TraceError(f"which column holds the {what}? {_listed(names)}; name one with --column")
 
     def events_among(self, names: Sequence[str]) -> int | None:
-        """The position of the column with the event times, if there is one."""
-        return next((names.index(name) for name in EVENT_NAMES if name in names and not self.iat), None)
+        """The position of the column with the event times, if there is one beside the arrivals."""
+        events = (names.index(name) for name in EVENT_NAMES if name in names and not self.iat)
+        return next((place for place in events if place != self.arrivals_among(names)), None)
 
     def unit_of(self, name: str, default: Unit) -> Unit:
         """The unit of the arrivals in a column of this name.
@@ -89,6 +93,14 @@ class Choice:
         ('us', 'ms')
         """
         return self.unit or unit_in_name(name, default)
+
+
+def check_rows(rows: int) -> None:
+    """Refuse what would fill the memory, before it is read."""
+    if rows > MOST_ROWS:
+        raise TraceError(
+            f"it has {rows:,} rows, and {MOST_ROWS:,} are the most that are read at once: see mead characterize"
+        )
 
 
 def unit_in_name(name: str, default: Unit) -> Unit:

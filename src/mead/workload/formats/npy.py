@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mead.models.arrays import FloatArray, IntArray
-from mead.workload.formats.columns import CHUNK_ROWS, Choice, Column, Columns, Pieces
+from mead.workload.formats.columns import CHUNK_ROWS, Choice, Column, Columns, Pieces, check_rows
 from mead.workload.trace import Trace, TraceError, Unit
 
 PIECE_ROWS = 1 << 20
@@ -34,13 +34,14 @@ class Rows:
 
 def read(path: Path, choice: Choice) -> Columns:
     """The array of a ``.npy`` file."""
-    values = _numbers(_opened(path, choice, mapped=False))
+    check_rows(_mapped(path, choice).size)
+    values = _numbers(np.load(path, allow_pickle=False))
     return Columns(Column(values, choice.unit or _unit(values)))
 
 
 def split(path: Path, choice: Choice) -> Pieces:
     """The array in pieces of rows."""
-    values = _opened(path, choice, mapped=True)
+    values = _mapped(path, choice)
     if values.ndim != 1:
         raise TraceError(f"the array must be one row of numbers; it is of shape {values.shape}")
     starts = range(0, values.size, PIECE_ROWS)
@@ -48,17 +49,19 @@ def split(path: Path, choice: Choice) -> Pieces:
     return Pieces(choice.unit or _unit(values), pieces)
 
 
-def _opened(path: Path, choice: Choice, *, mapped: bool) -> npt.NDArray[Any]:
+def _mapped(path: Path, choice: Choice) -> npt.NDArray[Any]:
+    """The array where it lies: whether the file holds what its header claims is known before anything is read."""
     if choice.column is not None:
         raise TraceError("a .npy file has no columns to choose from; leave out --column")
     try:
-        values = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError:
+        raise
+    except Exception as error:  # a header is Python code, and fails in any way that Python knows
         # NumPy takes whatever it does not know for pickled objects, and advises to load them.
         strange = any(word in str(error) for word in ("pickle", "Python objects"))
-        raise TraceError(
-            f"not a readable .npy file ({'it holds no array of numbers' if strange else error})"
-        ) from error
+        said = "it holds no array of numbers" if strange else " ".join(str(error).split())
+        raise TraceError(f"not a readable .npy file ({said})") from error
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
         kind = values.dtype if isinstance(values, np.ndarray) else "an archive of arrays"
         raise TraceError(f"the array is of type {kind}; it must hold integers (microseconds) or floats (seconds)")

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mead.models.arrays import FloatArray, IntArray
-from mead.workload.formats.columns import CHUNK_ROWS, Choice, Column, Columns, Pieces, unit_in_name
+from mead.workload.formats.columns import CHUNK_ROWS, Choice, Column, Columns, Pieces, check_rows, unit_in_name
 from mead.workload.trace import BadRowError, Trace, TraceError, Unit
 
 BUFFER_BYTES = 1 << 20
@@ -48,6 +48,7 @@ def read(path: Path, choice: Choice) -> Columns:
         dataset = pq.ParquetDataset(path)
         names = dataset.schema.names
         arrivals, events = choice.arrivals_among(names), choice.events_among(names)
+        check_rows(sum(fragment.metadata.num_rows for fragment in dataset.fragments))
         table = dataset.read(columns=[names[i] for i in (arrivals, events) if i is not None])
     column = _numbers(table.column(names[arrivals]), names[arrivals])
     return Columns(
@@ -71,8 +72,13 @@ def _readable() -> Iterator[None]:
     """Arrow's complaint as one of ours."""
     try:
         yield
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise TraceError(f"not a readable Parquet file ({str(error).splitlines()[0]})") from error
+    except TraceError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:  # Arrow has all three for a file that is broken
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        raise TraceError(f"not a readable Parquet file ({said[0]})") from error
 
 
 def _numbers(column: pa.ChunkedArray, name: str) -> Column:

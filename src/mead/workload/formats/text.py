@@ -20,13 +20,16 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from mead.models.arrays import FloatArray
-from mead.workload.formats.columns import Choice, Column, Columns, Pieces, unit_in_name
+from mead.workload.formats.columns import MOST_ROWS, Choice, Column, Columns, Pieces, unit_in_name
 from mead.workload.trace import BadRowError, Trace, TraceError
 
 HEAD_BYTES = 1 << 16
 """How much of the file is looked at to find out its layout."""
 
 BLOCK_BYTES = 1 << 23
+
+MOST_BYTES = 20 * MOST_ROWS
+"""Of a text that is read at once: as many rows of ten digits and six decimals."""
 
 BLANKS = " "
 """The separator of columns that are set apart by any number of blanks."""
@@ -70,6 +73,8 @@ class Block:
 
 def read(path: Path, choice: Choice) -> Columns:
     """The columns of a text file."""
+    if (size := path.stat().st_size) > MOST_BYTES:
+        raise TraceError(f"it has {size:,} bytes, and {MOST_BYTES:,} are the most that are read at once; cut it")
     layout = _layout(path)
     arrivals, events = choice.arrivals_among(layout.names), choice.events_among(layout.names)
     numbers = _columns(path, layout, [i for i in (arrivals, events) if i is not None])
@@ -115,7 +120,10 @@ def _layout(path: Path) -> Layout:
 
 
 def _split(line: str, separator: str) -> list[str]:
-    words = line.split() if separator == BLANKS else next(csv.reader([line.strip("\r\n")], delimiter=separator))
+    try:
+        words = line.split() if separator == BLANKS else next(csv.reader([line.strip("\r\n")], delimiter=separator))
+    except csv.Error as error:
+        raise TraceError(f"a line cannot be split into columns ({error})") from error
     return [word.strip().strip("\"'") for word in words]
 
 
