@@ -16,16 +16,19 @@ from mead.cli import (
     demo,
     doctor,
     evaluate,
+    explain,
     fit,
     generate,
     history,
     metrics,
     plan,
     preference,
+    report,
     run,
     serve,
     simulate,
     solve,
+    top,
 )
 from mead.cli.inputs import HelpsWithPolicies
 from mead.cli.terminal import OneLineErrors
@@ -47,7 +50,10 @@ app.command()(demo.demo)
 app.command(cls=HelpsWithPolicies)(run.run)
 app.command(cls=HelpsWithPolicies)(simulate.simulate)
 app.command()(history.history)
+app.command()(explain.explain)
+app.command()(report.report)
 app.command()(serve.serve)
+app.command()(top.top)
 app.add_typer(metrics.app, name="metrics")
 app.command()(doctor.doctor)
 app.command(cls=HelpsWithPolicies)(plan.plan)

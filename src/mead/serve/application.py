@@ -25,6 +25,7 @@ from mead.serve.events import Events
 from mead.serve.exposition import exposition
 from mead.serve.guard import Guard, Hosts
 from mead.serve.judged import JUDGED_S, judged
+from mead.serve.look import so_far
 from mead.serve.model_process import BusyError, ModelProcess, TooSlowError
 from mead.serve.present import present
 from mead.serve.question import Question, QuestionError
@@ -57,6 +58,7 @@ class Pages:
                 "finished": board.finished,
                 "rounds": board.totals.rounds,
                 "arrivals": int(board.arrivals.size),
+                "paths": {path: asdict(found) for path, found in so_far(board).items()},
                 "requirements": [judged(recent, r).as_json() for r in facts.pipeline.requirements],
             }
         )

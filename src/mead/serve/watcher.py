@@ -1,0 +1,147 @@
+"""A run that another process controls, looked at from outside: by its history, or by its page."""
+
+from __future__ import annotations
+
+from collections import deque
+from http.client import HTTPException
+from math import ceil
+from pathlib import Path
+from typing import Protocol, TypeVar
+from urllib.request import ProxyHandler, build_opener
+
+from pydantic import BaseModel, ValidationError
+
+from mead.knowledge.history.file import History
+from mead.knowledge.history.schema import HistoryError
+from mead.monitor.run_record import KEPT_ROUNDS
+from mead.serve.frame import Frame
+from mead.serve.judged import JUDGED_S, judged
+from mead.serve.look import RECENT, Look, SoFar, Standing
+from mead.serve.past import framed, history_file
+
+ANSWER_S = 5.0
+"""A page that does not answer for so long is not there."""
+
+MOST_BYTES = 16 * 1024 * 1024
+"""Of an answer. Thirty rounds of the largest pipeline are less."""
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+class WatchError(Exception):
+    """There is nothing to look at. The message begins with the place."""
+
+
+class Watcher(Protocol):
+    """Looks at one run, again and again."""
+
+    def look(self) -> Look:
+        """The run as it is now. Raises WatchError."""
+
+
+class HistoryWatcher:
+    """By the history that a run writes: its folder, or the file. Needs no server, and nothing of the run."""
+
+    def __init__(self, place: Path, run: int | None = None) -> None:
+        file = history_file(place)
+        try:
+            self.history = History.read(file)
+            runs = self.history.runs()
+            if not runs:
+                raise WatchError(f"{file}: there is no run in it yet")
+            found = runs[-1] if run is None else self.history.run(run)
+        except HistoryError as error:
+            raise WatchError(str(error)) from error
+        self.number, self.pipeline = found.number, found.pipeline
+        interval_s = found.options.get("interval_s")
+        judged_over = JUDGED_S / interval_s if isinstance(interval_s, int | float) and interval_s > 0 else JUDGED_S
+        kept = min(KEPT_ROUNDS, max(RECENT, ceil(judged_over) + 1))
+        self._frames: deque[Frame] = deque(maxlen=kept)
+        self._read = max(0, found.rounds - kept)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.history.__exit__(None)
+
+    def look(self) -> Look:
+        """What is written. However long the run is, only rounds that are new are read."""
+        try:
+            run = self.history.run(self.number)
+            for _, frame in framed(self.history, self.number, self.pipeline, after=self._read):
+                self._frames.append(frame)
+                self._read = frame.number
+            totals, concluded = self.history.path_totals(self.number), self.history.figures(self.number)
+        except HistoryError as error:
+            raise WatchError(str(error)) from error
+        since_s = self._frames[-1].time_s - JUDGED_S if self._frames else 0.0
+        window = [frame for frame in self._frames if frame.time_s > since_s]
+        return Look(
+            self.pipeline.name,
+            run.policy,
+            run.mode,
+            tuple(operator.name for operator in self.pipeline.operators),
+            run.finished,
+            tuple(window[-RECENT:]),
+            {
+                path: SoFar(totals[path].mean_s if path in totals else None, concluded.get(path, {}).get("p95_s"))
+                for path in self.pipeline.paths
+            },
+            tuple(Standing.of(judged(window, requirement)) for requirement in self.pipeline.requirements),
+        )
+
+
+class _Operator(BaseModel):
+    name: str
+
+
+class _Pipeline(BaseModel):
+    name: str
+    operators: tuple[_Operator, ...]
+
+
+class _Run(BaseModel):
+    """What is read of `/api/run`, which may say more."""
+
+    pipeline: _Pipeline
+    policy: str
+    mode: str
+    finished: bool
+    rounds: int
+    paths: dict[str, SoFar]
+    requirements: tuple[Standing, ...]
+
+
+class _Rounds(BaseModel):
+    rounds: tuple[Frame, ...]
+
+
+class PageWatcher:
+    """By the page of a run (`mead run --serve`), also through a tunnel."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address.rstrip("/")
+        # The page is on this machine or at the end of a tunnel: a proxy for the rest of the world would not find it.
+        self._opener = build_opener(ProxyHandler({}))
+
+    def look(self) -> Look:
+        """What the page answers."""
+        run = self._asked("/api/run", _Run)
+        after = max(0, run.rounds - RECENT)
+        frames = self._asked(f"/api/rounds?after={after}&limit={RECENT}", _Rounds).rounds
+        names = tuple(operator.name for operator in run.pipeline.operators)
+        return Look(run.pipeline.name, run.policy, run.mode, names, run.finished, frames, run.paths, run.requirements)
+
+    def _asked(self, path: str, kind: type[Answer]) -> Answer:
+        try:
+            with self._opener.open(self.address + path, timeout=ANSWER_S) as response:
+                text = response.read(MOST_BYTES + 1)
+        except (OSError, HTTPException, ValueError) as error:
+            raise WatchError(f"{self.address}: no page of a run answers there ({error})") from error
+        if len(text) > MOST_BYTES:
+            raise WatchError(f"{self.address}: this is no page of a run (its answer has no end)")
+        try:
+            return kind.model_validate_json(text)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join((path.partition("?")[0], *map(str, first["loc"])))
+            raise WatchError(f"{self.address}: this is no page of a run ({place}: {first['msg']})") from error

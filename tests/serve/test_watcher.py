@@ -1,0 +1,117 @@
+"""A run is seen alike from its own process, by its history and by its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.serve import runs
+
+from mead.knowledge.history.file import History
+from mead.serve.board import Board
+from mead.serve.look import RECENT, Look
+from mead.serve.server import serving
+from mead.serve.watcher import HistoryWatcher, PageWatcher, WatchError
+
+
+@pytest.fixture(scope="module")
+def board() -> Board:
+    shown = runs.board(runs.simulated("threshold").rounds)
+    shown.finish()
+    return shown
+
+
+@pytest.fixture(scope="module")
+def page(board: Board) -> Iterator[str]:
+    with serving(board) as address:
+        yield address
+
+
+def test_the_page_tells_all_that_its_own_process_knows(board: Board, page: str) -> None:
+    assert PageWatcher(page).look() == Look.of(board)
+
+
+def test_the_history_tells_the_same(board: Board, tmp_path: Path) -> None:
+    runs.written(tmp_path / "history.sqlite", runs.simulated("threshold"))
+    with closing(HistoryWatcher(tmp_path)) as watcher:
+        seen = watcher.look()
+    here = replace(Look.of(board), policy="threshold")
+    assert replace(seen, paths={}) == replace(here, paths={})
+    assert {path: found.mean_s for path, found in seen.paths.items()} == pytest.approx(
+        {path: found.mean_s for path, found in here.paths.items()}
+    )
+
+
+def test_means_are_those_of_the_tuples(board: Board) -> None:
+    seen, result = Look.of(board), runs.simulated("threshold")
+    for path, found in seen.paths.items():
+        readings = [this.observation.paths[path] for this in result.rounds if this.observation]
+        tuples = sum(reading.completed for reading in readings)
+        assert found.mean_s == pytest.approx(sum(reading.response_sum_s for reading in readings) / tuples)
+        last = readings[-RECENT:]
+        recent_s = sum(r.response_sum_s for r in last) / sum(r.completed for r in last)
+        assert seen.recent_s(path) == pytest.approx(recent_s)
+
+
+def test_a_history_is_followed_while_it_is_written(tmp_path: Path) -> None:
+    rounds = runs.simulated("threshold").rounds
+    with History.open(tmp_path / "history.sqlite") as history:
+        record = history.begin("log-analysis", runs.PIPELINE, policy="threshold", started=runs.STARTED)
+        with closing(HistoryWatcher(tmp_path)) as watcher:
+            assert watcher.look().last is None
+            for count, this in enumerate(rounds, start=1):
+                record(this)
+                seen = watcher.look()
+                assert [frame.number for frame in seen.frames] == list(range(max(1, count - RECENT + 1), count + 1))
+                assert not seen.finished
+
+
+def test_only_the_rounds_that_count_are_read_of_a_long_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs.written(tmp_path / "history.sqlite", runs.simulated("threshold"))
+    asked: list[int] = []
+    rounds = History.rounds
+
+    def counted(self: History, run: int, *, after: int = 0, limit: int | None = None) -> object:
+        asked.append(after)
+        return rounds(self, run, after=after, limit=limit)
+
+    monkeypatch.setattr(History, "rounds", counted)
+    monkeypatch.setattr("mead.serve.watcher.KEPT_ROUNDS", 5)
+    with closing(HistoryWatcher(tmp_path)) as watcher:
+        seen = watcher.look()
+        watcher.look()
+    total = len(runs.simulated("threshold").rounds)
+    assert asked == [total - 5, total]
+    assert [frame.number for frame in seen.frames] == list(range(total - 4, total + 1))
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("http://127.0.0.1:1/", "no page of a run answers there"),
+        ("http://127.0.0.1:99999999/", "no page of a run answers there"),
+        ("http://", "no page of a run answers there"),
+        ("http://[half", "no page of a run answers there"),
+        ("http://no.such.host.invalid/", "no page of a run answers there"),
+    ],
+)
+def test_where_there_is_no_page_it_is_said_in_one_line(address: str, said: str) -> None:
+    with pytest.raises(WatchError, match=said) as caught:
+        PageWatcher(address).look()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_page_that_does_not_serve_that_path_is_none(page: str) -> None:
+    with pytest.raises(WatchError, match="no page of a run answers there"):
+        PageWatcher(f"{page}static").look()
+
+
+def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WatchError, match="there is no such file"):
+        HistoryWatcher(tmp_path)
+    History.open(tmp_path / "history.sqlite").__exit__(None)
+    with pytest.raises(WatchError, match="there is no run in it yet"):
+        HistoryWatcher(tmp_path)
