@@ -20,12 +20,12 @@ import pyarrow as pa
 from rich.console import Console
 
 from mead.spark.log import StreamLog
+from mead.spark.number_file import put_number
 from mead.spark.rabbitmq_broker import PrivateBroker
 from mead.spark.rabbitmq_connection import RabbitError
 from mead.spark.rabbitmq_place import KEPT, Place
 from mead.spark.rabbitmq_publish import Outgoing, publish
 from mead.spark.rabbitmq_source import RabbitReader
-from mead.spark.tasks import order_tasks
 
 if TYPE_CHECKING:
     from benchmarks.common import table
@@ -110,7 +110,7 @@ def main() -> None:
     console = Console(width=120)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        order_tasks(folder / "tasks", 1)
+        put_number(folder / "tasks", 1)
         result.add_row("embedded log", *log_rates(folder / "log"))
         try:
             with PrivateBroker() as broker:

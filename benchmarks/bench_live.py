@@ -30,8 +30,9 @@ from mead.execute.detect import detect
 from mead.execute.share_probe import actuation_delay_s
 from mead.knowledge.requirement import Requirement
 from mead.spark.build import live_pipeline
-from mead.spark.engine import SparkEngine, java_cpu_s, java_pid
+from mead.spark.engine import SparkEngine
 from mead.spark.inputs import TraceInput
+from mead.spark.java_machine import java_cpu_s, java_pid
 from mead.spark.operators import OnBatches, OnStream, Work
 from mead.spark.quiet_start import quiet_start
 from mead.spark.running import WARM_UP, RunningPipeline

@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
-from statistics import median
 from threading import Thread
 from time import thread_time
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -28,22 +25,22 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from mead.clock import RunClock, Stopped
 from mead.config.policies import AdaptiveKeys, AdaptiveOptions, PolicyOptions, PredictiveOptions
 from mead.config.policy_choice import chosen_policy
-from mead.execute.detect import detect
+from mead.execute.detect import Opener, detect
 from mead.execute.limit import PERIOD_US
+from mead.execute.share_probe import actuation_delay_s
 from mead.execute.shares import ShareManager
 from mead.knowledge.history.file import History
 from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
 from mead.plan.registry import policy as policy_of
 from mead.spark.attached_engine import AttachedEngine, AttachError
-from mead.spark.engine import java_pid
+from mead.spark.attached_query import context_of, cores_of, pipeline_of
+from mead.spark.java_machine import java_pid
 from mead.spark.probe import stamped
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
     from pyspark.sql.streaming.query import StreamingQuery
 
 __all__ = ["AttachError", "Attached", "attach", "stamped"]
@@ -61,8 +58,6 @@ SHOWN_S = 60.0
 
 KEPT_ROUNDS = 3_600
 KEPT_IATS = 10_000
-GUESSED_DEMAND_S, GUESSED_OVERHEAD_S = 0.001, 0.1
-"""For a query that has done nothing yet. What it really takes is learned."""
 
 
 class Attached:
@@ -82,8 +77,8 @@ class Attached:
         self._rounds: deque[Round] = deque(maxlen=KEPT_ROUNDS)
         self._record, loop.record = loop.record, self._keep
         self._watch = Thread(target=self._watched, name=f"mead-attached-{engine.operator.name}", daemon=True)
+        atexit.register(self.detach)  # before the thread that takes it back
         self._watch.start()
-        atexit.register(self.detach)
 
     @property
     def mode(self) -> str:
@@ -130,7 +125,6 @@ class Attached:
         """Lift the limit, leave nothing behind, and leave the query running."""
         self._clock.stop()
         self._watch.join(END_S)
-        atexit.unregister(self.detach)
 
     def __enter__(self) -> Self:
         return self
@@ -168,16 +162,23 @@ class Attached:
         try:
             while not self._clock.stopped and not self.query.awaitTermination(WATCH_S):
                 if not controller.is_alive() and not self._clock.stopped:
-                    self._notes = (*self._notes, "the controller ended before its time and was started again")
-                    log.warning("%s: %s", self.engine.operator.name, self._notes[-1])
+                    self._note("the controller ended before its time and was started again")
                     controller = self._controller()
         except Exception as error:  # noqa: BLE001 - it failed, or Spark is gone: the owner is told by Spark
             log.info("%s has ended: %s", self.engine.operator.name, str(error).partition("\n")[0])
         finally:
             self._clock.stop()
             controller.join(END_S)
-            with suppress(Exception):  # Spark may be gone
+            try:
                 self._opened.close()
+            except Exception as error:  # noqa: BLE001 - in a thread nobody would hear of it
+                self._note(f"not everything could be put back as it was: {error}")
+            atexit.unregister(self.detach)  # or the handle would be kept as long as the program runs
+
+    def _note(self, what: str) -> None:
+        """For whoever asks, and for the log."""
+        self._notes = (*self._notes, what)
+        log.warning("%s: %s", self.engine.operator.name, what)
 
     def _controller(self) -> Thread:
         """Turns the loop. What is in force stays in force if it ends."""
@@ -208,12 +209,14 @@ def attach(
     cores for all workers together; without them, five levels up to all cores that the application has. ``history`` is
     a file in which every round is kept, for ``mead history``.
     """
-    context = _context(query)
+    context = context_of(query)
+    cores = cores_of(context)
     options = chosen_policy(AdaptiveOptions(), policy, []) if isinstance(policy, str) else policy
-    pipeline, wanted, notes = _pipeline(query, context, requirement, shares), Mode(mode), []
+    pipeline, wanted, notes = pipeline_of(query, cores, requirement, shares), Mode(mode), []
     name = pipeline.name
     if len(active := query._jsq.sparkSession().streams().active()) > 1:  # noqa: SLF001 - Python cannot ask a query this
         notes.append(f"{len(active)} queries of the session share their Python workers, and so CPU time and share")
+    opener: Opener | None = None
     manager: ShareManager | None = None
     if wanted is Mode.ACT:
         detection = detect()
@@ -222,15 +225,18 @@ def attach(
             notes.append(f"shares can only be advised: {detection}")
             log.warning("%s: %s", name, notes[-1])
         else:
-            manager = detection.open([name])
+            opener = detection.open
+            manager = opener([name])
     with ExitStack() as opened:
         if manager is not None:
             opened.callback(manager.close)
-            manager.weigh(_cores(context))  # as many workers may run at the same time
+            manager.weigh(cores)  # as many workers may run at the same time
         most_iats = options.most_iats if isinstance(options, PredictiveOptions | AdaptiveKeys) else 0
         engine = AttachedEngine(query, context, java_pid(context), pipeline, max(KEPT_IATS, most_iats), manager)
         opened.pop_all()
         opened.callback(engine.close)
+        # Where nothing is ordered there is nothing to measure: a quota would count from the next period on.
+        delay_s = PERIOD_US / 1e6 if opener is None else actuation_delay_s(opener)
         record: Any = lambda _: None  # noqa: E731 - as the loop has it
         if history is not None:
             record = opened.enter_context(History.open(Path(history))).begin(
@@ -247,56 +253,10 @@ def attach(
         loop = ControlLoop(
             engine,
             policy_of(options),
-            Knowledge(pipeline, actuation_delay_s=PERIOD_US / 1e6),  # a quota counts from the next period on
+            Knowledge(pipeline, delay_s),
             clock,
             mode=wanted,
             record=record,
             cpu_s=thread_time,
         )
         return Attached(query, engine, loop, clock, opened.pop_all(), notes)
-
-
-def _context(query: StreamingQuery) -> SparkContext:
-    from pyspark import SparkContext  # noqa: PLC0415 - whoever has a query has loaded it
-
-    context = SparkContext._active_spark_context  # noqa: SLF001 - a query does not say where it runs
-    if not hasattr(query, "_jsq") or context is None:
-        raise AttachError("only a query of this very process can be attached to, and none over Spark Connect")
-    if not query.isActive:
-        raise AttachError(f"the query {query.name or query.id} does not run")
-    return context
-
-
-def _cores(context: SparkContext) -> int:
-    """That the application can keep busy."""
-    return min(context.defaultParallelism, os.cpu_count() or 1)
-
-
-def _pipeline(
-    query: StreamingQuery, context: SparkContext, requirement: str | Requirement, shares: Sequence[float] | None
-) -> Pipeline:
-    """One operator, with what its micro-batches have shown so far."""
-    name = query.name or f"query-{query.id[:8]}"
-    if isinstance(requirement, str):
-        requirement = Requirement.parsed(requirement, name)
-    cores = _cores(context)
-    levels = tuple(round(share * cores, 2) for share in DEFAULT_SHARES) if shares is None else tuple(shares)
-    seen = [progress for progress in query.recentProgress if progress.numInputRows > 0]
-    took_s = [progress.durationMs["triggerExecution"] / 1e3 for progress in seen]
-    per_row_s = [max(s, 1e-3) * cores / p.numInputRows for s, p in zip(took_s, seen, strict=True)]
-    operator = Operator(
-        name,
-        demand_s=median(per_row_s) / 2 if seen else GUESSED_DEMAND_S,
-        shares=levels,
-        batches=Batches(min(took_s) / 2 if seen else GUESSED_OVERHEAD_S, _trigger_s(query)),
-    )
-    return Pipeline(name, [operator], (), [replace(requirement, path=name)])
-
-
-def _trigger_s(query: StreamingQuery) -> float | None:
-    """How often it starts a micro-batch; None for one after the other."""
-    wrapped = query._jsq  # noqa: SLF001 - Python does not tell
-    with suppress(Exception):  # another trigger, or another Spark
-        interval_ms = int(wrapped.streamingQuery().trigger().intervalMs())
-        return interval_ms / 1e3 or None
-    return None

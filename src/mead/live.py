@@ -1,15 +1,15 @@
 """One run on Spark: queries, controller and monitor started together, watched, and ended together.
 
 The controller runs in a thread of its own. This thread looks after it and after the queries: what ends before its time
-is started again, and what is in force stays in force meanwhile.
+is started again, and what is in force stays in force meanwhile. However a run ends, its result is not lost.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -17,19 +17,22 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from mead.clock import RunClock, Stopped
+from mead.execute.engine import Engine
 from mead.execute.negotiator import NegotiatedEngine
 from mead.execute.shares import CpuUsage, ShareManager
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.round import Round
-from mead.loop import ControlLoop, Engine, Mode
+from mead.loop import ControlLoop, Mode
 from mead.monitor.run_record import RunRecord
 from mead.monitor.sketch import ResponseSketch
 from mead.plan.drs import DRS
 from mead.plan.policy import Policy
+from mead.spark.end_requests import EndRequests
 from mead.spark.engine import EngineCpu, SparkEngine
 from mead.spark.inputs import Input
+from mead.spark.java_machine import spark_loss
 from mead.spark.negotiator import ExecutorNegotiator
 from mead.spark.operators import Work
 from mead.spark.running import RunningPipeline
@@ -85,13 +88,26 @@ class LiveResult:
     restarts: Sequence[str]
     drained: bool
     """Whether everything that had arrived went through before the end."""
+    complaints: Mapping[str, int] = field(default_factory=dict)
+    """What workers had to say, and how often."""
     interrupted: bool = False
-    """Whether somebody ended it before its time."""
+    """Whether somebody has asked for an end."""
+    loss: str = ""
+    """Why Spark was there no more at the end; empty if it was."""
 
     @property
     def mean_cores(self) -> float:
         """Per operator: the MEAD paper's CPU percentage, divided by 100."""
         return sum(self.cores.values()) / len(self.cores)
+
+
+class SparkLostError(RuntimeError):
+    """Spark has gone in the middle of a run."""
+
+    def __init__(self, reason: str, result: LiveResult | None = None) -> None:
+        super().__init__(reason)
+        self.result = result
+        """What was seen until then; None if the run had not begun."""
 
 
 def run_live(
@@ -106,20 +122,77 @@ def run_live(
     duration_s: float = inf,
     mode: Mode = Mode.ACT,
     kept_iats: int,
+    requests: EndRequests | None = None,
     on_round: Callable[[Round, SparkEngine], None] = lambda *_: None,
     on_wait: Callable[[str], None] = lambda _: None,
     on_restart: Callable[[str], None] = lambda _: None,
 ) -> LiveResult:
-    """Run a pipeline under a policy until the time is over, or somebody interrupts it.
+    """Run a pipeline under a policy until the time is over, or somebody asks for an end by Ctrl-C or SIGTERM.
+
+    The first request ends the run, and what has arrived goes through; another one ends that, too. Whoever has
+    ``requests`` of his own gets them back held, so that nothing interrupts what he does with the result. Raises
+    KeyboardInterrupt if an end is asked for before the run has begun, and SparkLostError, with the result, if Spark is
+    lost: nobody takes half a run for a whole one by mistake.
 
     ``on_round`` is called in this thread, so that what it takes does not slow the controller down. ``on_restart`` hears
     what has failed, and why, while the run goes on.
     """
     running = RunningPipeline(spark, knowledge.pipeline, source, work, folder, shares, on_restart=on_restart)
-    try:
-        on_wait("starting the queries")
-        running.start()
-        running.begin(WARM_UP_LIMIT_S, on_wait)
+    with requests or EndRequests() as asked:
+        asked.hold()
+
+        def wait(doing: str) -> None:
+            asked.check()
+            on_wait(doing)
+
+        try:
+            running.start(wait)
+            running.begin(WARM_UP_LIMIT_S, wait)
+            asked.check()
+            run = _Run.begun(running, knowledge, policy, mode, kept_iats, duration_s, asked, on_round)
+            result = run.result(on_wait)
+        except Exception as error:
+            if loss := spark_loss(spark.sparkContext):
+                raise SparkLostError(f"{loss} before the run began") from error
+            raise
+        finally:
+            running.stop()
+        result = replace(result, interrupted=asked.count > 0)
+        if result.loss:
+            raise SparkLostError(result.loss, result)
+        return result
+
+
+@dataclass
+class _Run:
+    """From the moment at which arrivals take their course."""
+
+    running: RunningPipeline
+    engine: SparkEngine
+    loop: ControlLoop
+    clock: RunClock
+    record: RunRecord
+    made: SimpleQueue[Round]
+    """Rounds that the controller has put down, and nobody has looked at yet."""
+    duration_s: float
+    requests: EndRequests
+    on_round: Callable[[Round, SparkEngine], None]
+    controller: Thread | None = None
+    loss: str = ""
+
+    @classmethod
+    def begun(
+        cls,
+        running: RunningPipeline,
+        knowledge: Knowledge,
+        policy: Policy[Any],
+        mode: Mode,
+        kept_iats: int,
+        duration_s: float,
+        requests: EndRequests,
+        on_round: Callable[[Round, SparkEngine], None],
+    ) -> _Run:
+        """Its clock begins now."""
         engine, clock = SparkEngine(running, kept_iats), RunClock()
         made: SimpleQueue[Round] = SimpleQueue()
         engine_of_loop: Engine = engine
@@ -127,28 +200,32 @@ def run_live(
             # It places processors: to have fewer than it asked for is something that it can deal with.
             engine_of_loop = NegotiatedEngine(engine, ExecutorNegotiator(engine.executors), engine.allocation)
         loop = ControlLoop(engine_of_loop, policy, knowledge, clock, mode=mode, record=made.put, cpu_s=time.thread_time)
-        record = RunRecord(loop.allocation)
-        source_state = engine.states[knowledge.pipeline.order[0]]
-        watch = _Watch(loop, clock, running, duration_s, _take(made, record, lambda this: on_round(this, engine)))
-        interrupted = False
-        try:
-            watch.until_the_end()
-        except KeyboardInterrupt:
-            interrupted = True
+        return cls(running, engine, loop, clock, RunRecord(loop.allocation), made, duration_s, requests, on_round)
+
+    def result(self, on_wait: Callable[[str], None]) -> LiveResult:
+        """Until the time is over, or somebody asks for an end, or Spark is lost; then what has arrived goes through."""
+        with self._while_spark_is_there():
+            self._watch()
+        asked = self.requests.count
+        if asked:
             on_wait("interrupted: ending in good order")
-        ended_s = min(clock.now_s(), duration_s)
+        ended_s = min(self.clock.now_s(), self.duration_s)
+        engine, record, drained = self.engine, self.record, False
         cpu, used = engine.cpu, {name: engine.used(name) for name in engine.states}  # a last round may take its time
-        watch.end()
-        engine.observe(clock.now_s())  # what has come since the last round counts too
-        tuples = source_state.arrived - source_state.before
-        on_wait("letting what has arrived go through")
-        drained = running.drain(DRAIN_LIMIT_S)
-        engine.observe(clock.now_s())
-        engine.close()
+        self._end_control()
+        with self._while_spark_is_there():
+            engine.observe(self.clock.now_s())  # what has come since the last round counts too
+        source = engine.states[self.running.pipeline.order[0]]
+        tuples = source.arrived - source.before
+        with self._while_spark_is_there():
+            on_wait("letting what has arrived go through")
+            drained = self.running.drain(DRAIN_LIMIT_S, given_up=lambda: self.requests.count > asked)
+            engine.observe(self.clock.now_s())
+            engine.close()
         return LiveResult(
-            pipeline=knowledge.pipeline,
-            policy=policy.name,
-            mode=mode,
+            pipeline=self.running.pipeline,
+            policy=self.loop.policy.name,
+            mode=self.loop.mode,
             duration_s=ended_s,
             rounds=tuple(record.last),
             total_rounds=record.rounds,
@@ -162,67 +239,57 @@ def run_live(
             cpu=cpu,
             loop_s=record.loop_s,
             used=used,
-            demands_s={name: one.demand_s for name, one in loop.demands.items()},
-            overheads_s={name: one.overhead_s for name, one in loop.overheads.items()},
-            first=source_state.before,
+            demands_s={name: one.demand_s for name, one in self.loop.demands.items()},
+            overheads_s={name: one.overhead_s for name, one in self.loop.overheads.items()},
+            first=source.before,
             tuples=tuples,
-            restarts=tuple(running.restarts),
+            restarts=tuple(self.running.restarts),
             drained=drained,
-            interrupted=interrupted,
+            complaints=dict(self.running.complaints.counts),
+            loss=self.loss,
         )
-    finally:
-        running.stop()
 
-
-@dataclass
-class _Watch:
-    """Keeps controller and queries alive until the time is over."""
-
-    loop: ControlLoop
-    clock: RunClock
-    running: RunningPipeline
-    duration_s: float
-    take: Callable[[], None]
-    controller: Thread | None = None
-
-    def until_the_end(self) -> None:
-        """Look after both."""
-        self._start()
-        while self.clock.now_s() < self.duration_s:
+    def _watch(self) -> None:
+        """Keep controller and queries alive."""
+        self._start_control()
+        while self.clock.now_s() < self.duration_s and not self.requests.count:
             time.sleep(WATCH_S)
-            self.take()
+            self._take()
             self.running.revive()
             early = self.clock.now_s() < self.duration_s - self.loop.policy.interval_s
             if early and self.controller is not None and not self.controller.is_alive():
                 self.running.restarted("the controller ended before its time and is started again")
-                self._start()
+                self._start_control()
 
-    def end(self) -> None:
+    @contextmanager
+    def _while_spark_is_there(self) -> Iterator[None]:
+        """What fails because Spark is gone is no fault of its own: the run has ended, and its result counts."""
+        try:
+            yield
+        except Exception:
+            self.loss = spark_loss(self.running.spark.sparkContext)
+            if not self.loss:
+                raise
+
+    def _take(self) -> None:
+        """What the controller has put down."""
+        with suppress(Empty):
+            while True:
+                this = self.made.get_nowait()
+                self.record.add(this)
+                self.on_round(this, self.engine)
+
+    def _start_control(self) -> None:
+        def control() -> None:
+            with suppress(Stopped):
+                self.loop.run(self.duration_s)
+
+        self.controller = Thread(target=control, name="mead-controller", daemon=True)
+        self.controller.start()
+
+    def _end_control(self) -> None:
         """Nothing is ordered any more when this returns."""
         self.clock.stop()
         if self.controller is not None:
             self.controller.join(LAST_ROUND_S)
-        self.take()
-
-    def _start(self) -> None:
-        self.controller = Thread(target=self._control, name="mead-controller", daemon=True)
-        self.controller.start()
-
-    def _control(self) -> None:
-        with suppress(Stopped):
-            self.loop.run(self.duration_s)
-
-
-def _take(made: SimpleQueue[Round], record: RunRecord, show: Callable[[Round], None]) -> Callable[[], None]:
-    """Fetch the rounds that the controller has put down."""
-
-    def take() -> None:
-        while True:
-            try:
-                this = made.get_nowait()
-            except Empty:
-                return
-            record.add(this)
-            show(this)
-
-    return take
+        self._take()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 import re
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +20,9 @@ import mead
 from mead.clock import Stopped
 from mead.config.policies import StaticOptions
 from mead.execute.control_file import read_counters, read_processes
-from mead.execute.detect import detect
+from mead.execute.detect import Opener, detect
 from mead.execute.guests import held_elsewhere
-from mead.execute.share_probe import TOLERANCE
+from mead.execute.share_probe import TOLERANCE, actuation_delay_s
 from mead.knowledge.history.file import History
 from mead.knowledge.round import Round
 from mead.spark.attached_engine import came_since_us
@@ -103,10 +106,19 @@ def readings(attached: mead.Attached) -> list[Any]:
 
 
 @needs_groups
-def test_acting_throttles_the_workers_and_detaching_leaves_nothing(slow: StreamingQuery) -> None:
-    homes = {}
+def test_acting_throttles_the_workers_and_detaching_leaves_nothing(
+    slow: StreamingQuery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    homes, delays_s = {}, list[float]()
+
+    def measured_delay_s(opener: Opener) -> float:
+        delays_s.append(actuation_delay_s(opener))
+        return delays_s[-1]
+
+    monkeypatch.setattr("mead.attached.actuation_delay_s", measured_delay_s)
     low = StaticOptions(share=0.2)
     with mead.attach(slow, "p95 <= 2 s", mode="act", policy=low, shares=(0.2, 2.0)) as attached:
+        assert [attached.loop.knowledge.actuation_delay_s] == delays_s
         (folder, *_) = attached.engine.guests.folders
         homes = attached.engine.guests._homes
         wait(lambda: 0.2 in [this.in_force["slow"].share for this in attached.decisions if this.in_force])
@@ -173,6 +185,38 @@ def test_a_query_without_python_is_observed_and_its_plan_not_applied(spark: Spar
     assert "detached" in attached.status()
     with pytest.raises(mead.AttachError, match="does not run"):
         mead.attach(query, "mean <= 5 s")
+
+
+def test_a_program_that_attaches_again_and_again_keeps_no_handle_whose_query_has_ended(spark: SparkSession) -> None:
+    query = started(rate(spark), "short")
+    handle = weakref.ref(mead.attach(query, "mean <= 5 s"))
+    query.stop()
+
+    def forgotten() -> bool:
+        gc.collect()
+        return handle() is None
+
+    wait(forgotten)
+
+
+@needs_groups
+def test_what_cannot_be_put_back_is_told(
+    slow: StreamingQuery, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    attached = mead.attach(slow, "mean <= 100 s", mode="act", policy=StaticOptions(share=2.0), shares=(0.2, 2.0))
+    shares = attached.engine.shares
+    assert shares is not None
+    close = shares.close
+
+    def refused() -> None:
+        close()
+        raise OSError(errno.EBUSY, "Device or resource busy", "/groups/mead-1")
+
+    monkeypatch.setattr(shares, "close", refused)
+    attached.detach()
+    told = "not everything could be put back as it was: [Errno 16] Device or resource busy: '/groups/mead-1'"
+    assert told in attached.notes
+    assert told in caplog.text
 
 
 def test_a_controller_that_dies_is_started_again(slow: StreamingQuery, caplog: pytest.LogCaptureFixture) -> None:

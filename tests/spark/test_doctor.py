@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
 import sys
 from collections.abc import Iterator
@@ -12,7 +14,17 @@ from threading import Thread
 import pytest
 
 from mead.spark import doctor
-from mead.spark.doctor import Check, broker_check, disk_check, java_check, memory_check, python_check, spark_check
+from mead.spark.doctor import (
+    Check,
+    broker_check,
+    checks,
+    cores_check,
+    disk_check,
+    java_check,
+    memory_check,
+    python_check,
+    spark_check,
+)
 from mead.spark.trial import TrialError, try_spark
 
 NO_JAVA = {"PATH": ""}
@@ -55,6 +67,38 @@ def test_memory_is_what_could_be_had_now(tmp_path: Path, free_kb: int, status: s
     meminfo = tmp_path / "meminfo"
     meminfo.write_text(f"MemTotal:       8000000 kB\nMemFree:          10 kB\nMemAvailable:    {free_kb} kB\n")
     assert memory_check(meminfo).status == status
+
+
+@pytest.fixture
+def macos(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """As much of a machine without Linux as can be had here: nothing is told of it, and only Homebrew installs."""
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(shutil, "which", lambda program, **_: "/opt/homebrew/bin/brew" if program == "brew" else None)
+    return tmp_path / "no-such-folder"
+
+
+def test_where_the_system_tells_nothing_of_itself_all_checks_are_done(macos: Path, tmp_path: Path) -> None:
+    found = {check.name: check for check in checks(NO_JAVA, tmp_path, macos)}
+    assert list(found) == ["Python", "Java", "Spark", "CPU shares", "cores", "memory", "disk", "RabbitMQ"]
+    assert found["Java"].remedy == "brew install openjdk@17"
+    assert found["CPU shares"].status == "optional"
+    assert found["CPU shares"].remedy == "run on Linux, with /sys/fs/cgroup mounted"
+    assert found["cores"].found.startswith(f"{os.cpu_count()}")
+    assert found["memory"].found.endswith(" GB; how much of it is free is not known here")
+    if found["RabbitMQ"].status != "ok":
+        assert found["RabbitMQ"].remedy == "brew install rabbitmq && rabbitmq-server -detached"
+
+
+def test_too_little_memory_is_too_little_however_much_of_it_is_free(
+    macos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "NEEDED_MEMORY_GB", 1e6)
+    assert memory_check(macos).status == "missing"
+
+
+def test_cores_are_those_that_this_process_may_use() -> None:
+    if hasattr(os, "sched_getaffinity"):
+        assert cores_check().found.startswith(f"{len(os.sched_getaffinity(0))}")
 
 
 def test_disk_is_that_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,27 +6,25 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mead.execute.shares import CpuUsage
+from mead.execute.dry_run import DryRunShares
+from mead.execute.shares import CpuUsage, ShareManager
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.models.network.graph import Edge
 from mead.spark import engine as engine_module
-from mead.spark.engine import SparkEngine, java_cpu_s
+from mead.spark.engine import SparkEngine
 from mead.spark.probe import Stamps
 from mead.spark.progress import Done, Progress
-from mead.spark.python_workers import PROCESSES
 from mead.spark.wiring import Wiring
 
-CHAIN = Pipeline(
-    "chain", [Operator(name, 0.001, max_replicas=4) for name in ("parser", "matcher")], [Edge("parser", "matcher")]
-)
+NAMES = ("parser", "matcher")
+CHAIN = Pipeline("chain", [Operator(name, 0.001, max_replicas=4) for name in NAMES], [Edge(*NAMES)])
 
 
 @dataclass
@@ -52,6 +50,7 @@ class Running:
     stuck: str = ""
     """The operator that takes no order."""
     spark: Any = None
+    shares: ShareManager = field(default_factory=lambda: DryRunShares(NAMES))
 
     @property
     def queries(self) -> Mapping[str, Any]:
@@ -61,16 +60,6 @@ class Running:
     def wiring(self) -> Wiring:
         return Wiring(self.pipeline)
 
-    @property
-    def shares(self) -> Running:
-        return self
-
-    def set_share(self, operator: str, share: float) -> None:
-        """Every one is taken."""
-
-    def usage(self, operator: str) -> CpuUsage | None:
-        """Nothing is measured."""
-
     def order_tasks(self, query: str, tasks: int) -> None:
         if query == self.stuck:
             raise OSError("no space left on device")
@@ -78,6 +67,25 @@ class Running:
 
     def stamps(self, progress: Progress) -> Stamps:
         return Stamps.of(progress.started_us - np.arange(progress.rows))
+
+
+class Groups(DryRunShares):
+    """Groups of which it is known who is in them, and what was used there."""
+
+    def __init__(self) -> None:
+        super().__init__(NAMES)
+        self.members: dict[str, tuple[int, ...]] = dict.fromkeys(NAMES, (4711,))
+        self.cpu_s = 0.0
+
+    def group(self, operator: str) -> str:
+        return f"/groups/{operator}"
+
+    def processes(self, operator: str) -> tuple[int, ...]:
+        return self.members[operator]
+
+    def usage(self, operator: str) -> CpuUsage:  # type: ignore[override]
+        del operator
+        return CpuUsage(self.cpu_s, 0, 0, 0.0)
 
 
 @dataclass
@@ -101,7 +109,7 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> Messages:
     """What queries say. Beside them nothing of Spark is there."""
     said = Messages()
     monkeypatch.setattr(engine_module, "ProgressQueue", lambda _: said)
-    monkeypatch.setattr(engine_module, "Executors", lambda _: SimpleNamespace(follow=lambda _: None))
+    monkeypatch.setattr(engine_module, "Executors", lambda _: SimpleNamespace(follow=lambda _: None, supported=False))
     monkeypatch.setattr(engine_module, "java_pid", lambda _: os.getpid())
     return said
 
@@ -152,14 +160,39 @@ def test_what_an_order_that_failed_half_way_has_changed_is_changed_back() -> Non
     assert running.ordered == {"parser": 4, "matcher": 4}
 
 
-def test_cpu_time_of_a_process_is_not_measured_where_the_system_does_not_show_it(tmp_path: Path) -> None:
-    assert java_cpu_s(os.getpid(), tmp_path) is None
+@pytest.mark.usefixtures("messages")
+def test_cpu_time_of_java_is_not_measured_where_the_system_does_not_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "java_cpu_s", lambda _: None)
+    assert engine_of(Running()).cpu.java_s is None
 
 
-def test_cpu_time_of_a_process_is_what_it_says_itself() -> None:
-    if not PROCESSES.is_dir():
-        pytest.skip("no processes are shown as files here")
-    before, read = os.times(), java_cpu_s(os.getpid())
-    after = os.times()
-    assert read is not None
-    assert before.user + before.system - 0.05 <= read <= after.user + after.system + 0.05
+def test_workers_that_are_not_in_their_group_are_named_and_what_it_has_used_is_not_theirs(messages: Messages) -> None:
+    groups = Groups()
+    engine = engine_of(Running(shares=groups))
+    groups.cpu_s, messages.waiting = 0.1, [micro_batch("matcher", 0, 10, 10)]
+    seen = engine.observe(1.0)
+    assert seen.missing == ""
+    assert seen.operators["matcher"].busy_s == pytest.approx(0.1)
+    groups.members["matcher"], messages.waiting = (), [micro_batch("matcher", 1, 10, 20)]
+    seen = engine.observe(2.0)
+    assert seen.missing == "no worker of matcher is in its control group, so that its share holds nobody"
+    assert seen.operators["matcher"].busy_s == 0.4, "time at work stands for CPU time"
+    seen = engine.observe(3.0)
+    assert seen.missing == "", "who does nothing needs no workers"
+    groups.members["matcher"], groups.cpu_s, messages.waiting = (4712,), 0.3, [micro_batch("matcher", 2, 10, 30)]
+    seen = engine.observe(4.0)
+    assert seen.missing == ""
+    assert seen.operators["matcher"].busy_s == pytest.approx(0.2)
+
+
+def test_on_a_cluster_nobody_is_expected_in_a_group_of_this_machine(
+    messages: Messages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = SimpleNamespace(follow=lambda _: None, supported=True)
+    monkeypatch.setattr(engine_module, "Executors", lambda _: cluster)
+    groups = Groups()
+    groups.members = dict.fromkeys(NAMES, ())
+    engine = engine_of(Running(shares=groups))
+    messages.waiting = [micro_batch("parser", 0, 10, 10)]
+    seen = engine.observe(1.0)
+    assert (seen.missing, seen.operators["parser"].busy_s) == ("", 0.4)

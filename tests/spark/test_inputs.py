@@ -12,11 +12,13 @@ import pytest
 from tests.spark.log_writer import commit
 
 from mead.spark import log as log_module
-from mead.spark.inputs import ForeignInput, Input, LogInput, TraceInput, check_stamped, offset_sum
+from mead.spark.broker_inputs import ForeignInput, offset_sum
+from mead.spark.inputs import Input, TraceInput, check_stamped
 from mead.spark.log import StreamLog
+from mead.spark.log_inputs import LogInput
+from mead.spark.number_file import put_number
 from mead.spark.operators import OperatorError
 from mead.spark.progress import Done
-from mead.spark.tasks import order_tasks
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -51,7 +53,7 @@ def test_of_a_trace_has_arrived_what_is_due(trace: Path) -> None:
 
 @pytest.mark.usefixtures("spark")  # which alone understands the names of types
 def test_a_trace_is_read_by_the_same_options_in_a_worker_and_by_spark(trace: Path, tmp_path: Path) -> None:
-    order_tasks(tmp_path / "tasks", 2)
+    put_number(tmp_path / "tasks", 2)
     source = TraceInput(trace, payload="mead.workload.log_lines:log_lines", payload_schema="line string")
     reader, columns = opened(source, tmp_path / "tasks")
     assert columns == "id bigint, arrival_us bigint, line string"
@@ -99,7 +101,7 @@ def test_a_query_that_starts_again_while_rows_are_counted_does_not_disturb_the_c
 
 @pytest.mark.usefixtures("spark")
 def test_rows_of_a_log_are_kept_for_an_operator_whose_query_has_not_started(tmp_path: Path) -> None:
-    order_tasks(tmp_path / "tasks", 1)
+    put_number(tmp_path / "tasks", 1)
     log = StreamLog(tmp_path / "log")
     log.register("counter")
     source = LogInput(tmp_path / "log", "matcher", "number bigint")

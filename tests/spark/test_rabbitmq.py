@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic, sleep
@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from tests.spark.rabbitmq import why_no_broker
 
-from mead.spark.inputs import RabbitMQInput
+from mead.spark.broker_inputs import RabbitMQInput
 from mead.spark.log import StreamLog
 from mead.spark.log_sink import into_log
+from mead.spark.number_file import put_number
 from mead.spark.progress import Done
 from mead.spark.rabbitmq_broker import PrivateBroker
 from mead.spark.rabbitmq_connection import Connection, RabbitError
 from mead.spark.rabbitmq_place import KEPT, Place
-from mead.spark.rabbitmq_publish import Outgoing, publish
+from mead.spark.rabbitmq_publish import Outbox, Outgoing, publish
+from mead.spark.rabbitmq_sink import RabbitWriter
 from mead.spark.rabbitmq_source import RabbitDataSource, RabbitReader, arrival_us
 from mead.spark.rabbitmq_stream import Retention
-from mead.spark.tasks import order_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,16 +34,6 @@ MESSAGES = 20_000
 FEW = 500
 PATIENCE_S = 60.0
 FIRST_STAMP_US = 1_700_000_000_000_000
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[PrivateBroker]:
-    if reason := why_no_broker():
-        pytest.skip(reason)
-    with PrivateBroker() as running:
-        yield running
-    with pytest.raises(RabbitError, match="no connection"):
-        Connection(running.url)
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +50,7 @@ def sources(spark: SparkSession) -> SparkSession:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    order_tasks(tmp_path / "tasks", 2)
+    put_number(tmp_path / "tasks", 2)
     return tmp_path
 
 
@@ -128,7 +118,7 @@ def column(log: StreamLog, name: str) -> list[Any]:
 
 @pytest.mark.parametrize("tasks", [1, 5])
 def test_every_message_reaches_the_log_once(sources: SparkSession, full: Place, folder: Path, tasks: int) -> None:
-    order_tasks(folder / "tasks", tasks)
+    put_number(folder / "tasks", tasks)
     log = StreamLog(folder / "log")
     query = logged(streamed(sources, full, folder, value="string"), folder)
     try:
@@ -145,7 +135,7 @@ def test_a_range_of_offsets_has_the_same_rows_however_often_it_is_read(full: Pla
     source = reader(full, folder)
     start, end = {"offset": 1234}, {"offset": 9876}
     once = read(source, start, end)
-    order_tasks(folder / "tasks", 7)
+    put_number(folder / "tasks", 7)
     again = read(source, start, end)
     assert once.num_rows == again.num_rows == 9876 - 1234
     assert once.equals(again)
@@ -259,7 +249,7 @@ def test_what_a_repeated_batch_publishes_twice_is_known_by_its_key(
     last = max((folder / "copy.checkpoint/commits").glob("[0-9]*"), key=lambda path: int(path.name))
     for file in (last, last.with_name(f".{last.name}.crc")):  # as if the application had ended just before
         file.unlink(missing_ok=True)
-    order_tasks(folder / "tasks", 3)
+    put_number(folder / "tasks", 3)
     run()
     twice = all_of(place, folder)
     assert twice.num_rows > once.num_rows, "the batch was published again"
@@ -402,8 +392,6 @@ def test_options_that_are_missing_or_wrong_are_named(options: dict[str, str], me
 def test_rows_that_cannot_be_written_are_refused_at_once(column_name: str, key: str | None, message: str) -> None:
     from pyspark.sql.types import StringType, StructType
 
-    from mead.spark.rabbitmq_sink import RabbitWriter
-
     with pytest.raises(RabbitError, match=message):
         RabbitWriter(Place("amqp://127.0.0.1/", "s"), StructType().add(column_name, StringType()), key)
 
@@ -414,9 +402,50 @@ def test_rows_that_cannot_be_written_are_refused_at_once(column_name: str, key: 
         ({"arrival_us": 5_000_001}, 7, 5_000_001),
         ({}, 7, 7_000_000),
         ({}, None, 9_000_000),
+        ({"arrival_us": "5000001"}, None, 5_000_001),
+        ({"arrival_us": "soon"}, 7, None),
+        ({"arrival_us": [5]}, 7, None),
+        ({"arrival_us": -1}, 7, None),
+        ({"arrival_us": 2**63}, 7, None),
+        ({"arrival_us": float("inf")}, 7, None),
+        ({}, 2**62, None),
     ],
 )
-def test_a_message_arrived_when_its_publisher_says_so(
-    headers: Iterable[str], timestamp: int | None, expected: int
+def test_a_message_arrived_when_its_publisher_says_so_if_that_is_a_time(
+    headers: dict[str, Any], timestamp: int | None, expected: int | None
 ) -> None:
     assert arrival_us(SimpleNamespace(headers=headers, timestamp=timestamp), 9_000_000) == expected
+
+
+def confirmed(tag: int, *, multiple: bool) -> Any:
+    """What pika hands on when the broker has stored messages."""
+    return SimpleNamespace(method=SimpleNamespace(NAME="Basic.Ack", delivery_tag=tag, multiple=multiple))
+
+
+def test_confirmations_may_come_in_any_form_and_more_than_once() -> None:
+    outbox = Outbox(Place("amqp://127.0.0.1/", "s"), reached=True)
+    outbox._sent = {tag: Outgoing(b"") for tag in range(1, 9)}
+    for tag, multiple, left in [
+        (2, False, [1, 3, 4, 5, 6, 7, 8]),
+        (4, True, [5, 6, 7, 8]),
+        (4, True, [5, 6, 7, 8]),
+        (8, True, []),
+        (8, True, []),
+        (3, False, []),
+    ]:
+        outbox._on_confirm(confirmed(tag, multiple=multiple))
+        assert list(outbox._sent) == left
+
+
+def test_rows_without_a_key_do_not_pass_for_one_another() -> None:
+    from pyspark.sql.types import LongType, StringType, StructType
+
+    schema = StructType().add("id", LongType()).add("value", StringType())
+    writer = RabbitWriter(Place("amqp://127.0.0.1/", "s"), schema, "id")
+    batch = pa.record_batch({"id": pa.array([7, None, None]), "value": ["a", "b", None]})
+    sent = list(writer._messages([batch, batch], "query", "3:1"))
+    assert [message.key for message in sent] == [
+        *("query:7", "query:3:1:1", "query:3:1:2"),
+        *("query:7", "query:3:1:4", "query:3:1:5"),
+    ]
+    assert [message.body for message in sent[:3]] == [b"a", b"b", b""]

@@ -1,19 +1,47 @@
-"""The end of a RabbitMQ stream, asked for by the controller, who has other things to do."""
+"""A RabbitMQ stream as the input of a pipeline; and its end, asked for by a controller who has other things to do."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
+from time import monotonic, sleep, time_ns
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from tests.spark import log_pipeline as logs
 
-from mead.spark.inputs import ASKED_AGAIN_S, RabbitMQInput
+from mead.config.pipeline_file import read_pipeline
+from mead.execute.dry_run import DryRunShares
+from mead.spark.broker_inputs import ASKED_AGAIN_S, RabbitMQInput
+from mead.spark.build import live_pipeline, source_of
+from mead.spark.engine import SparkEngine
+from mead.spark.operators import OnBatches
 from mead.spark.progress import Done
+from mead.spark.rabbitmq_broker import PrivateBroker
+from mead.spark.rabbitmq_place import KEPT, Place
+from mead.spark.rabbitmq_publish import Outgoing, publish
+from mead.spark.running import RunningPipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytest.importorskip("pika")
 
 LAST = Done(3, {"offset": 7})
+PATIENCE_S = 120.0
+OLD, AT_A_TIME, MORE, EVERY = 30, 10, 400, 8
+"""Lines that were there before, that come until the first is seen, and that come then; of these, one in so many has a
+header that is no time."""
+
+PIPELINE = """
+name: shouting
+operators: [{name: shouter, demand_s: 0.0001, batch: {overhead_s: 0.05, trigger_s: 0.1}, function: "math:sqrt"}]
+source: {rabbitmq: {url: "%s", stream: lines, start: latest}}
+"""
 
 
 class Deaf:
@@ -64,3 +92,67 @@ def test_a_broker_that_does_not_answer_is_left_alone_for_a_while(deaf: Deaf) -> 
 
 def test_an_address_that_is_wrong_stops_no_controller() -> None:
     assert RabbitMQInput({"url": "http://nowhere/", "stream": "lines"}).arrived(LAST) is None
+
+
+def lines(first: int, end: int, untimely: Callable[[int], bool] = lambda _: False) -> Iterator[Outgoing]:
+    """Numbered, and stamped with the present time, or with nonsense."""
+    for n in range(first, end):
+        stamp: Any = "soon" if untimely(n) else time_ns() // 1000
+        yield Outgoing(b"line %d" % n, f"key {n}", stamp)
+
+
+def wait(running: RunningPipeline, until: Callable[[], bool]) -> None:
+    limit_s = monotonic() + PATIENCE_S
+    while not until():
+        assert running.revive() == "", running.restarts
+        assert monotonic() < limit_s, "nothing comes of it"
+        sleep(0.05)
+
+
+def test_a_pipeline_reads_in_place_what_comes_next_and_no_header_stops_it(
+    spark: SparkSession, broker: PrivateBroker, tmp_path: Path
+) -> None:
+    def shout(batch: pa.RecordBatch) -> pa.RecordBatch:  # here: workers cannot import tests
+        return batch.set_column(2, "value", pc.utf8_upper(batch["value"]))
+
+    place, folder, told = Place(broker.url, "lines", create=True), tmp_path / "run", list[str]()
+    publish(place, lines(0, OLD))
+    (tmp_path / "pipeline.yaml").write_text(PIPELINE % broker.url)
+    file = read_pipeline(tmp_path / "pipeline.yaml")
+    source = source_of(file, tmp_path, folder, None, tmp_path / "warm-up")
+    work = {"shouter": OnBatches(shout, "id bigint, arrival_us bigint, value string, key string")}
+    pipeline, shares = live_pipeline(file.pipeline), DryRunShares(["shouter"])
+    running = RunningPipeline(spark, pipeline, source, work, folder, shares, on_restart=told.append)
+    log, published, began_us = logs.stream(folder, "shouter"), OLD, time_ns() // 1000
+    log.register("test")  # nothing is removed that somebody has read
+    try:
+        running.start()
+        running.begin(PATIENCE_S)
+        engine = SparkEngine(running, kept_iats=MORE)
+        while log.end == 0:  # where it begins is known to Spark alone
+            publish(place, lines(published, published := published + AT_A_TIME))
+            assert running.revive() == "", running.restarts
+            sleep(0.2)
+        publish(place, lines(published, published + MORE, lambda n: n % EVERY == 0))
+        untimely, published = len(range(-(-published // EVERY) * EVERY, published + MORE, EVERY)), published + MORE
+        wait(running, lambda: source.completed(running.queries["shouter"].last or LAST) == published)
+        assert source.arrived(running.queries["shouter"].last) == published
+        assert running.drain(PATIENCE_S), running.restarts
+        observation = engine.observe(monotonic())
+        engine.close()
+    finally:
+        running.stop()
+        KEPT.drop()
+    rows = pa.Table.from_batches([rows for pieces in log.pieces(0, log.end, 1) for rows in log.read(pieces)])
+    numbers = [int(value.removeprefix("LINE ")) for value in rows["value"].to_pylist()]
+    first = min(numbers)
+    assert first >= OLD, "what was there before is not read"
+    assert sorted(numbers) == list(range(first, published)), "and what has come since is, once"
+    assert rows["key"].to_pylist() == [f"key {n}" for n in numbers]
+    assert all(began_us <= stamp <= time_ns() // 1000 for stamp in rows["arrival_us"].to_pylist())
+    state = engine.states["shouter"]
+    assert (state.before, state.arrived, state.completed) == (first, published, published)
+    assert observation.operators["shouter"].backlog == 0
+    (complaint,) = told
+    assert complaint == "messages of stream lines have a header arrival_us that is no time and is not used"
+    assert running.complaints.counts == {complaint: untimely}

@@ -13,7 +13,8 @@ import pytest
 from mead.execute.dry_run import DryRunShares
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.models.network.graph import Edge
-from mead.spark.inputs import ForeignInput, Input, TraceInput
+from mead.spark.broker_inputs import ForeignInput
+from mead.spark.inputs import Input, TraceInput
 from mead.spark.operators import OnBatches, OnStream, OperatorError, Work
 from mead.spark.running import RunningPipeline
 
@@ -119,6 +120,25 @@ def test_a_source_without_stamps_is_refused_at_the_start(spark: SparkSession, tm
             OperatorError, match=r"operator a: its rows need a column arrival_us .* not among timestamp"
         ):
             running.start()
+
+
+def two_sources(spark: SparkSession, folder: Path) -> DataFrame:
+    return rows(spark, folder).union(rows(spark, folder))
+
+
+@pytest.mark.parametrize("where", ["source", "transformation"])
+def test_several_sources_of_spark_in_one_stream_are_refused_at_the_start(
+    spark: SparkSession, tmp_path: Path, where: str
+) -> None:
+    pipeline, joined = Pipeline("one", [Operator("a", 0.001)]), where == "source"
+    source = ForeignInput(two_sources if joined else rows)
+    work = OnStream(lambda df: df if joined else df.union(rows(spark, tmp_path)))
+    with closing(DryRunShares(["a"])) as shares:
+        running = RunningPipeline(spark, pipeline, source, {"a": work}, tmp_path, shares)
+        with pytest.raises(OperatorError, match="operator a: it reads 2 sources of Spark in one stream") as refused:
+            running.start()
+    assert "\n" not in str(refused.value)
+    assert running.queries == {}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mead.spark.complaints import Complaints
 from mead.spark.worker_daemon import CGROUP_VARIABLE, _without_noise, join_cgroup
 from mead.spark.workers import OPERATOR_VARIABLE, own_workers
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 CPU_CONTROLLER = Path("/sys/fs/cgroup/cpu")
 
 
-def workers_of(spark: SparkSession, operator: str, folder: Path, cgroup: str = "") -> list[Row]:
+def workers_of(spark: SparkSession, operator: str, folder: Path, cgroup: str = "", complaints: str = "") -> list[Row]:
     """Who ran the Python function of a streaming query: one row per task."""
 
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -42,7 +43,7 @@ def workers_of(spark: SparkSession, operator: str, folder: Path, cgroup: str = "
 
     spark.range(0, 100, 1, 2).write.parquet(str(folder / "in"))
     schema = "pid long, daemon long, operator string, cgroup string, groups string"
-    with own_workers(spark, operator, cgroup):
+    with own_workers(spark, operator, cgroup, complaints):
         query = (
             spark.readStream.schema("id long")
             .parquet(str(folder / "in"))
@@ -86,6 +87,18 @@ def test_workers_are_born_in_their_operators_cgroup(spark: SparkSession, tmp_pat
             assert row.cgroup == str(group)
             assert f"/{group.name}\n" in row.groups
             assert str(row.daemon) in (group / "cgroup.procs").read_text().split()
+
+
+def test_workers_that_cannot_join_their_cgroup_work_all_the_same_and_say_why(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    complaints = Complaints(tmp_path / "complaints")
+    complaints.open()
+    gone = tmp_path / "gone"
+    assert workers_of(spark, "unlimited", tmp_path / "query", str(gone), str(complaints.folder))
+    assert complaints.new() == [
+        f"Python workers run without their CPU limit: cannot join {gone}: No such file or directory"
+    ]
 
 
 def test_source_belongs_to_the_operator_that_registered_it(spark: SparkSession) -> None:

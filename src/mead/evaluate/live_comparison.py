@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ from mead.evaluate.live_rows import LiveRow
 from mead.evaluate.twin import twin
 from mead.evaluate.workloads import PATH, Workload
 from mead.execute.detect import Opener
+from mead.execute.lent import lent
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Batches, Pipeline
 from mead.knowledge.requirement import Requirement
@@ -150,7 +150,7 @@ class LiveComparison:
         source = TraceInput(
             folder / ARRIVALS, 1.0, folder / WARM_UP, "mead.workload.log_lines:log_lines", "line string"
         )
-        with closing(self.manager([operator.name for operator in pipeline.operators])) as shares:
+        with lent(self.manager([operator.name for operator in pipeline.operators])) as shares:
             result = run_live(
                 self.spark,
                 Knowledge(pipeline, self.actuation_delay_s),

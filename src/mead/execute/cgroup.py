@@ -76,8 +76,20 @@ class CgroupShares(ABC):
         """Process ids of the workers that have joined."""
         return read_processes(self._groups[0][operator])
 
+    @abstractmethod
+    def _lift_quota(self, folder: Path) -> None:
+        """Have the kernel keep to none."""
+
     def close(self) -> None:
-        """Remove the groups; processes that still live are put back where no limit of ours holds."""
-        with ExitStack() as removals:  # even if one fails, the other is tried
+        """Lift the limits, and remove the groups; processes that still live are put back to where the groups are.
+
+        Version 2 of the kernel's interface may not let them. A group in which a process lives on cannot be removed, but
+        it limits nobody.
+        """
+        with ExitStack() as removals:  # even if one fails, the others are tried
             for group in self._groups:
                 removals.callback(group.remove)
+            for operator in self._in_force:
+                if (folder := self._groups[0][operator]).exists():
+                    removals.callback(self._lift_quota, folder)
+            self._in_force = {}

@@ -55,3 +55,6 @@ class CgroupV1Shares(CgroupShares):
         if before is None or limit.period_us != before.period_us:
             write(folder / "cpu.cfs_period_us", str(limit.period_us))
         write(folder / "cpu.cfs_quota_us", str(limit.quota_us))
+
+    def _lift_quota(self, folder: Path) -> None:
+        write(folder / "cpu.cfs_quota_us", "-1")

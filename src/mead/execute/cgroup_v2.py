@@ -39,3 +39,6 @@ class CgroupV2Shares(CgroupShares):
         """Quota and period are one value here."""
         del before
         write(folder / "cpu.max", f"{limit.quota_us} {limit.period_us}")
+
+    def _lift_quota(self, folder: Path) -> None:
+        write(folder / "cpu.max", "max")

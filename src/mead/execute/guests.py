@@ -10,8 +10,7 @@ from pathlib import Path
 from mead.execute.control_file import read_processes
 from mead.execute.join import join_group
 from mead.execute.names import owner_of
-
-PROCESSES = Path("/proc")
+from mead.execute.processes import PROCESSES
 
 
 class Guests:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from mead.execute.processes import process
+
 _APPLICATION = re.compile(r"mead-([1-9]\d{0,9})-(\d{1,20})-(\d{1,20})-\d{1,10}", re.ASCII)
 _OPERATOR = "op-"
 _MOST_CHARACTERS = 200
@@ -69,14 +71,9 @@ def is_operator_folder(folder: str) -> bool:
 
 
 def _started_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since the machine did; None if it has ended."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    # Behind the program's name, which may contain anything: the state is field 3, the start field 22.
-    fields = stat[stat.rindex(")") + 2 :].split()
-    return None if fields[0] in "ZX" else int(fields[19])
+    """When a process started; None if it has ended."""
+    found = process(pid)
+    return None if found is None or found.ended else found.started_ticks
 
 
 def _namespace() -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from time import time_ns
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,8 @@ from mead.knowledge.pipeline import Pipeline
 from mead.monitor.arrivals import Arrivals
 from mead.monitor.responses import monitors
 from mead.spark.batch_times import add_stamps, responses, stamp_fault
-from mead.spark.inputs import offset_sum
+from mead.spark.broker_inputs import offset_sum
+from mead.spark.java_machine import NO_ANSWER
 from mead.spark.probe import OBSERVATION, Stamps
 from mead.spark.progress import Progress, ProgressQueue
 from mead.spark.python_workers import PythonWorkers
@@ -128,12 +130,13 @@ class AttachedEngine:
 
     def close(self) -> None:
         """Listen no more; workers are where they were before, and without limits."""
+        with suppress(*NO_ANSWER):  # Java has ended, and nobody says anything any more
+            self.progress.close()
         try:
             self.guests.take_home()
         finally:
             if self.shares is not None:
                 self.shares.close()
-        self.progress.close()
 
     def _find(self) -> tuple[int, ...]:
         """Daemons start when they are needed, and workers come and go. Those of somebody else's groups are left."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from mead.execute.detect import detect
+from mead.execute.processes import PROCESSES
 from mead.execute.share_probe import SHARE, probe_share
 from mead.spark.java import NEEDED_VERSION, find_java
 from mead.spark.trial import TrialError, try_spark
@@ -27,7 +28,6 @@ NEEDED_DISK_GB = 1.0
 
 GOOD_CORES = 2
 GB = 1e9
-MEMORY = Path("/proc/meminfo")
 
 BROKER_PORT = 5672
 BROKER_ANSWER_S = 1.0
@@ -50,15 +50,20 @@ class Check:
     """What to type or to do, if it is not there."""
 
 
-def checks(environment: Mapping[str, str] = os.environ, folder: Path = Path()) -> Iterator[Check]:
-    """All of them, each as soon as it is known. Streams would be kept in ``folder``."""
+def checks(
+    environment: Mapping[str, str] = os.environ, folder: Path = Path(), system: Path = PROCESSES
+) -> Iterator[Check]:
+    """All of them, each as soon as it is known. Streams would be kept in ``folder``.
+
+    ``system`` is where Linux tells of itself. Other systems, such as macOS, do not.
+    """
     yield python_check()
     java = java_check(environment)
     yield java
     yield spark_check(environment, java)
-    yield shares_check()
+    yield shares_check(system / "self" / "mountinfo")
     yield cores_check()
-    yield memory_check()
+    yield memory_check(system / "meminfo")
     yield disk_check(folder)
     yield broker_check()
 
@@ -68,13 +73,17 @@ def python_check(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
     found = f"{'.'.join(map(str, version))} ({sys.executable})"
     if version >= NEEDED_PYTHON:
         return Check("Python", "ok", found)
-    return Check("Python", "missing", found, _install("python3.11 python3.11-venv", "python3.11"))
+    return Check("Python", "missing", found, _install("python3.11 python3.11-venv", "python3.11", "python@3.11"))
 
 
 def java_check(environment: Mapping[str, str]) -> Check:
     """Spark runs on it."""
     java = find_java(environment)
-    install = _install(f"openjdk-{NEEDED_VERSION}-jre-headless", f"java-{NEEDED_VERSION}-openjdk-headless")
+    install = _install(
+        f"openjdk-{NEEDED_VERSION}-jre-headless",
+        f"java-{NEEDED_VERSION}-openjdk-headless",
+        f"openjdk@{NEEDED_VERSION}",
+    )
     if java is None:
         return Check("Java", "missing", "there is no java on the path, and JAVA_HOME is not set", install)
     if java.new_enough:
@@ -101,9 +110,9 @@ def spark_check(environment: Mapping[str, str], java: Check) -> Check:
     )
 
 
-def shares_check() -> Check:
+def shares_check(mountinfo: Path) -> Check:
     """Control groups, and whether they hold a process to its share. Without them MEAD advises, and sets nothing."""
-    found = detect()
+    found = detect(mountinfo)
     if found.kind == "none":
         return Check("CPU shares", "optional", f"{found.reason}: shares can be advised, not set", found.remedy)
     probe = probe_share(found.open)
@@ -116,21 +125,31 @@ def shares_check() -> Check:
 
 
 def cores_check() -> Check:
-    """Those that this process may use."""
-    cores = len(os.sched_getaffinity(0))
+    """Those that this process may use; all, where the system does not tell them apart."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if cores >= GOOD_CORES:
         return Check("cores", "ok", f"{cores} ({platform.machine()})")
     return Check("cores", "optional", f"{cores}: operators and Spark share it", f"{GOOD_CORES} or more serve better")
 
 
-def memory_check(meminfo: Path = MEMORY) -> Check:
-    """What could be had now without swapping."""
+def memory_check(meminfo: Path) -> Check:
+    """What could be had now without swapping; all there is, where the system does not tell."""
+    if not meminfo.exists():
+        return _whole_memory_check()
     lines = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
     free_gb, all_gb = (int(lines[name].split()[0]) * 1024 / GB for name in ("MemAvailable", "MemTotal"))
     found = f"{free_gb:.1f} GB free of {all_gb:.1f} GB"
     if free_gb >= NEEDED_MEMORY_GB:
         return Check("memory", "ok", found)
     return Check("memory", "missing", found, f"end something: {NEEDED_MEMORY_GB:.0f} GB are needed")
+
+
+def _whole_memory_check() -> Check:
+    all_gb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GB
+    found = f"{all_gb:.1f} GB; how much of it is free is not known here"
+    if all_gb >= NEEDED_MEMORY_GB:
+        return Check("memory", "ok", found)
+    return Check("memory", "missing", found, f"a machine with {NEEDED_MEMORY_GB:.0f} GB or more is needed")
 
 
 def disk_check(folder: Path) -> Check:
@@ -155,15 +174,22 @@ def broker_check(host: str = "localhost", port: int = BROKER_PORT) -> Check:
         why = "something else answers"
     if answer == b"\x01":  # the server's first method: whom it is, and how to log in
         return Check("RabbitMQ", "ok", f"answers at {host}:{port}")
-    remedy = f"{_install('rabbitmq-server', 'rabbitmq-server')} && {_as_root()}rabbitmq-server -detached"
+    installed = _install("rabbitmq-server", "rabbitmq-server", "rabbitmq")
+    remedy = f"{installed} && {'' if _has_brew() else _as_root()}rabbitmq-server -detached"
     return Check("RabbitMQ", "optional", f"not at {host}:{port} ({why}); only streams through RabbitMQ need it", remedy)
 
 
-def _install(debian: str, fedora: str) -> str:
+def _install(debian: str, fedora: str, macos: str) -> str:
     """The command of this machine's package manager."""
+    if _has_brew():
+        return f"brew install {macos}"
     if shutil.which("apt-get") is None and shutil.which("dnf") is not None:
         return f"{_as_root()}dnf install -y {fedora}"
     return f"{_as_root()}apt-get install -y {debian}"
+
+
+def _has_brew() -> bool:
+    return shutil.which("apt-get") is None and shutil.which("brew") is not None
 
 
 def _as_root() -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from time import process_time, time_ns
-from typing import TYPE_CHECKING, Any
 
 from mead.execute.shares import CpuUsage
 from mead.knowledge.allocation import Allocation
@@ -15,13 +14,10 @@ from mead.monitor.arrivals import Arrivals
 from mead.monitor.responses import monitors
 from mead.spark.batch_times import add_stamps, responses, stamp_fault
 from mead.spark.executors import Executors
+from mead.spark.java_machine import java_cpu_s, java_pid
 from mead.spark.probe import Stamps
 from mead.spark.progress import Done, Progress, ProgressQueue
-from mead.spark.python_workers import PROCESSES, TICKS_PER_S
 from mead.spark.running import RunningPipeline
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
 
 SILENT_S = 30.0
 """An operator with tuples waiting that completes none for so long does not report, or does not work."""
@@ -99,17 +95,18 @@ class SparkEngine:
         """Everything since the last call."""
         interval_s, self.observed_s = time_s - self.observed_s, time_s
         fault = self._read(time_s)
+        readings = {name: self._reading(name, state) for name, state in self.states.items()}
         if self._tasks is not None:
             self.executors.follow(self._tasks)  # those that are wanted no more go in the end
         return Observation(
             time_s=time_s,
             interval_s=interval_s,
             allocation=self.allocation,
-            operators={name: self._reading(name, state) for name, state in self.states.items()},
+            operators=readings,
             paths={path: monitor.reading() for path, monitor in self.paths.items()},
             iats_s=self.arrivals.iats_s,
             counts=self.arrivals.counts,
-            missing=fault or self._silent(time_s),
+            missing=fault or self._unlimited(readings) or self._silent(time_s),
         )
 
     @property
@@ -176,7 +173,7 @@ class SparkEngine:
         batches = [progress.took_s for progress, rows in state.new if rows]
         usage = self.running.shares.usage(name)
         # Where nothing is measured, time at work stands for CPU time. An estimator tells overhead from demand.
-        new = None if usage is None else usage.since(state.usage)
+        new = None if usage is None or self._outside(name) else usage.since(state.usage)
         reading = OperatorReading(
             arrived - state.arrived,
             completed,
@@ -186,13 +183,24 @@ class SparkEngine:
             sum(batches),
             0.0 if new is None else new.throttled_s,
         )
-        state.arrived, state.usage, state.new = arrived, usage or NO_USAGE, []
+        state.arrived, state.usage, state.new = arrived, usage or state.usage, []
         if self.running.wiring.is_first(name) and reading.backlog == 0:
             self.arrivals.known_until(time_ns() // 1000)  # an idle source has no micro-batches that could tell
         return reading
 
     def _usage(self, operator: str) -> CpuUsage:
         return self.running.shares.usage(operator) or NO_USAGE
+
+    def _outside(self, operator: str) -> bool:
+        """Whether its workers, if it has any, are not in its control group: their daemon could not join it."""
+        return bool(self.running.shares.group(operator)) and not self.running.shares.processes(operator)
+
+    def _unlimited(self, readings: Mapping[str, OperatorReading]) -> str:
+        """An operator that works, and that no share holds. On a cluster nothing else can be expected."""
+        for name, reading in readings.items():
+            if reading.completed and not self.executors.supported and self._outside(name):
+                return f"no worker of {name} is in its control group, so that its share holds nobody"
+        return ""
 
     def _silent(self, time_s: float) -> str:
         for name, state in self.states.items():
@@ -205,21 +213,3 @@ class SparkEngine:
 
     def _cpu_now(self) -> EngineCpu:
         return EngineCpu(java_cpu_s(self._java), process_time())
-
-
-def java_pid(context: SparkContext) -> int:
-    """The process in which Spark's driver runs, and in local mode its tasks too."""
-    jvm: Any = context._jvm  # noqa: SLF001 - Java alone knows
-    return int(jvm.java.lang.ProcessHandle.current().pid())
-
-
-def java_cpu_s(pid: int, processes: Path = PROCESSES) -> float | None:
-    """CPU seconds of that process so far, without the Python workers, which are processes of their own.
-
-    None where the system shows no processes as files, as macOS.
-    """
-    try:
-        ticks = (processes / str(pid) / "stat").read_text().rpartition(")")[2].split()[11:13]
-    except OSError:
-        return None
-    return sum(map(int, ticks)) / TICKS_PER_S

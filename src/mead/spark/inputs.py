@@ -1,36 +1,27 @@
 """Where an operator's rows come from: how the stream is opened, and how many rows have come and are done.
 
-Every input stamps its rows: ``arrival_us`` says when they arrived at the source of the pipeline.
+Every input stamps its rows: ``arrival_us`` says when they arrived at the source of the pipeline. Traces are here, what
+other operators write in `log_inputs`, and what comes from elsewhere in `broker_inputs`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from math import inf
+from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic, time_ns
+from time import time_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader
 
-from mead.spark.addresses import TO
-from mead.spark.log import StreamLog
-from mead.spark.log_source import JoinedDataSource, LogDataSource
-from mead.spark.operators import OperatorError, columns_of, ddl, struct
+from mead.spark.operators import OperatorError, struct
 from mead.spark.probe import STAMP
 from mead.spark.progress import Done
 from mead.spark.trace_source import TraceDataSource, times_us
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from mead.spark.rabbitmq_source import Tail
-
-ASKED_S, ASKED_AGAIN_S = 0.5, 5.0
-"""So long the controller waits for an answer of a broker, and so long it then does not ask again."""
 
 
 class Input(Protocol):
@@ -75,11 +66,11 @@ class TraceInput(Input):
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it."""
-        return _opened(spark, operator, TraceDataSource, self._options(tasks))
+        return opened(spark, operator, TraceDataSource, self._options(tasks))
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
         """Reads it inside a worker."""
-        return _reader(TraceDataSource, self._options(tasks))
+        return reader_of(TraceDataSource, self._options(tasks))
 
     def _options(self, tasks: Path) -> dict[str, str]:
         given = {
@@ -106,193 +97,6 @@ class TraceInput(Input):
         return max(due, self.completed(last))
 
 
-@dataclass(frozen=True)
-class LogInput(Input):
-    """The embedded log that another operator writes."""
-
-    folder: Path
-    consumer: str
-    schema: str
-    _log: StreamLog = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_log", StreamLog(self.folder))
-
-    def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
-        """Open it. Rows are kept for this consumer from now on, even before its query starts."""
-        return _opened(spark, operator, LogDataSource, self._options(tasks))
-
-    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """Reads it inside a worker. Rows are kept as above."""
-        return _reader(LogDataSource, self._options(tasks))
-
-    def _options(self, tasks: Path) -> dict[str, str]:
-        self.register()
-        columns = ddl(self.columns)
-        return {"path": str(self.folder), "schema": columns, "consumer": self.consumer, "tasks": str(tasks)}
-
-    def register(self) -> None:
-        """Keep rows for this consumer from now on.
-
-        What has been read of the index is left alone: a query is started again while the controller counts elsewhere.
-        """
-        StreamLog(self.folder).register(self.consumer)
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """And their types, without the column by which rows are addressed."""
-        return {name: kind for name, kind in columns_of(self.schema).items() if name != TO}
-
-    def completed(self, done: Done) -> int:
-        """By offset, without rows that are for others."""
-        return self._log.own(self.consumer, int(done.end_offset["rows"]))
-
-    def arrived(self, last: Done | None) -> int:
-        """All that has been committed, without rows that are for others."""
-        del last
-        return self._log.own(self.consumer, self._log.end)
-
-
-@dataclass(frozen=True)
-class JoinedInput(Input):
-    """The embedded logs of several operators, that of the reader itself perhaps among them."""
-
-    logs: Mapping[str, LogInput]
-    """By the name of the operator that writes it."""
-
-    def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
-        """Open it. Rows are kept as of one log."""
-        return _opened(spark, operator, JoinedDataSource, self._options(operator, tasks))
-
-    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """Reads them inside a worker. Rows are kept as above."""
-        return _reader(JoinedDataSource, self._options(next(iter(self.logs.values())).consumer, tasks))
-
-    def _options(self, consumer: str, tasks: Path) -> dict[str, str]:
-        columns: dict[str, str] = {}
-        for name, log in self.logs.items():
-            log.register()
-            for column, kind in log.columns.items():
-                if columns.setdefault(column, kind) != kind:
-                    raise OperatorError(
-                        f"operator {consumer}: it reads from {' and '.join(self.logs)}, and column {column} is {kind} "
-                        f"in what {name} writes, and {columns[column]} in the others"
-                    )
-        folders = json.dumps({name: str(log.folder) for name, log in self.logs.items()})
-        return {"logs": folders, "schema": ddl(columns), "consumer": consumer, "tasks": str(tasks)}
-
-    def completed(self, done: Done) -> int:
-        """Of all logs."""
-        return sum(log.completed(replace(done, end_offset=done.end_offset[name])) for name, log in self.logs.items())
-
-    def arrived(self, last: Done | None) -> int | None:
-        """In all logs."""
-        return sum(log.arrived(last) for log in self.logs.values())
-
-
-@dataclass
-class RabbitMQInput(Input):
-    """A RabbitMQ stream."""
-
-    options: Mapping[str, str]
-    """As of the data source."""
-    now_s: Callable[[], float] = field(default=monotonic, repr=False)
-    _tail: Tail | None = field(default=None, repr=False)
-    """What asks for the end of the stream, on a connection of its own, once somebody wants to know."""
-    _silent_until_s: float = field(default=-inf, repr=False)
-
-    def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
-        """Open it."""
-        from mead.spark.rabbitmq_source import RabbitDataSource  # noqa: PLC0415 - pika is an extra
-
-        return _opened(spark, operator, RabbitDataSource, {**self.options, "tasks": str(tasks)})
-
-    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """Reads it inside a worker."""
-        from mead.spark.rabbitmq_source import RabbitDataSource  # noqa: PLC0415 - as above
-
-        return _reader(RabbitDataSource, {**self.options, "tasks": str(tasks)})
-
-    def completed(self, done: Done) -> int:
-        """By offset, which is the broker's."""
-        return offset_sum(done.end_offset)
-
-    def arrived(self, last: Done | None) -> int | None:
-        """What the broker says; None while it does not answer.
-
-        The controller asks, and has other things to do: a broker that has not answered is left alone for a while.
-        """
-        if last is None or self.now_s() < self._silent_until_s:
-            return None
-        from mead.spark.rabbitmq_connection import RabbitError  # noqa: PLC0415 - as above
-        from mead.spark.rabbitmq_place import Place  # noqa: PLC0415
-        from mead.spark.rabbitmq_source import Tail  # noqa: PLC0415
-
-        try:
-            if self._tail is None:
-                self._tail = Tail(replace(Place.of(self.options), answer_s=ASKED_S, reconnect_s=0.0))
-            return self._tail.end(self.completed(last))
-        except RabbitError:
-            self.close()
-            self._silent_until_s = self.now_s() + ASKED_AGAIN_S
-            return None
-
-    def close(self) -> None:
-        """End the connection."""
-        if self._tail is not None:
-            self._tail.close()
-        self._tail = None
-
-
-@dataclass
-class ForeignInput(Input):
-    """Any streaming DataFrame: files, sockets, rates, Kafka. How much waits is known where the source tells (Kafka).
-
-    It is read by as many tasks as Spark makes of it: such a stream cannot be told the number.
-    """
-
-    open: Callable[[SparkSession, Path], DataFrame]
-    """Makes the stream; its rows have ``arrival_us``."""
-    _completed: int = 0
-    _last: int = -1
-    """The last micro-batch that was added."""
-
-    def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
-        """Open it."""
-        del operator
-        return self.open(spark, tasks)
-
-    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """Only Spark can."""
-        del tasks
-        return None
-
-    def completed(self, done: Done) -> int:
-        """Added up, each micro-batch once, for its offsets need not be numbers of rows.
-
-        What was done before anybody looked is not among them.
-        """
-        if done.batch > self._last:
-            self._completed, self._last = self._completed + done.rows, done.batch
-        return self._completed
-
-    def arrived(self, last: Done | None) -> int | None:
-        """What is done and what the source says is still there: Kafka does, by topic and partition."""
-        if last is None or not last.latest_offset or not all(isinstance(o, dict) for o in last.latest_offset.values()):
-            return None
-        waiting = offset_sum(last.latest_offset) - offset_sum(last.end_offset)
-        return self._completed + max(waiting, 0)
-
-
-def offset_sum(offset: Mapping[str, Any]) -> int:
-    """Of Kafka's offsets, which are numbers by partition by topic.
-
-    >>> offset_sum({"topic": {"0": 5, "1": 7}})
-    12
-    """
-    return sum(offset_sum(value) if isinstance(value, dict) else int(value) for value in offset.values())
-
-
 def check_stamped(types: Mapping[str, str], operator: str) -> None:
     """Refuse rows without stamps: their response times could not be known. ``types`` are by column."""
     if types.get(STAMP) != "bigint":
@@ -302,14 +106,31 @@ def check_stamped(types: Mapping[str, str], operator: str) -> None:
         )
 
 
-def _opened(spark: SparkSession, operator: str, source: type[DataSource], options: Mapping[str, str]) -> DataFrame:
+def check_one_source(stream: DataFrame, operator: str) -> None:
+    """Refuse a union or a join of streams that Spark reads itself.
+
+    A checkpoint has an offset for each, which count what they like: nobody could say how much has come and is done.
+    """
+    plan: Any = stream._jdf.queryExecution().analyzed()  # noqa: SLF001 - Python does not tell what a stream is made of
+    leaves = plan.collectLeaves().distinct()
+    sources = sum(bool(leaves.apply(place).isStreaming()) for place in range(leaves.size()))
+    if sources > 1:
+        raise OperatorError(
+            f"operator {operator}: it reads {sources} sources of Spark in one stream, and may read one: "
+            "bring them together before, in one topic or folder"
+        )
+
+
+def opened(spark: SparkSession, operator: str, source: type[DataSource], options: Mapping[str, str]) -> DataFrame:
+    """The stream of a Python data source, in the operator's own workers."""
     return spark.readStream.format(registered(spark, operator, source)).options(**dict(options)).load()
 
 
-def _reader(source: type[DataSource], options: Mapping[str, str]) -> tuple[DataSourceStreamReader, str]:
-    opened = source(dict(options))
-    columns = str(opened.schema())
-    return opened.streamReader(struct(columns)), columns
+def reader_of(source: type[DataSource], options: Mapping[str, str]) -> tuple[DataSourceStreamReader, str]:
+    """What reads a Python data source inside a worker, and the columns that it reads."""
+    made = source(dict(options))
+    columns = str(made.schema())
+    return made.streamReader(struct(columns)), columns
 
 
 def registered(spark: SparkSession, operator: str, source: type[DataSource]) -> str:

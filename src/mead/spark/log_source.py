@@ -15,7 +15,8 @@ from pyspark.sql.types import StructType
 
 from mead.spark.addresses import own_rows
 from mead.spark.log import Extent, StreamLog
-from mead.spark.tasks import ordered_tasks, spans
+from mead.spark.number_file import number_in
+from mead.spark.tasks import spans
 
 FORMAT, JOINED_FORMAT = "mead-log", "mead-logs"
 
@@ -71,7 +72,7 @@ class LogReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """One for each task."""
-        tasks = ordered_tasks(self.tasks)
+        tasks = number_in(self.tasks)
         return [Slice(pieces) for pieces in self.log.pieces(start["rows"], end["rows"], tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -147,7 +148,7 @@ class JoinedReader(DataSourceStreamReader):
             first, last = start[name]["rows"], end[name]["rows"]
             ranges.append((name, first, total, total := total + last - first))
         parts = []
-        for from_row, to_row in spans(0, total, ordered_tasks(self.tasks)):
+        for from_row, to_row in spans(0, total, number_in(self.tasks)):
             pieces = {}
             for name, first, begins, ends in ranges:
                 a, b = max(from_row, begins), min(to_row, ends)

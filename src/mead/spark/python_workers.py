@@ -6,30 +6,16 @@ Where executors run on other machines, there is nothing to be found.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from mead.execute.processes import PROCESSES, TICKS_PER_S, Process, all_processes
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-
-PROCESSES = Path("/proc")
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-
-
-class Process(NamedTuple):
-    """One of this machine."""
-
-    pid: int
-    parent: int
-    ticks: int
-    """CPU time of its own, and of its children that have ended."""
-    started: int
-    """Tells it from others that had its number before."""
 
 
 @dataclass
@@ -56,13 +42,14 @@ class PythonWorkers:
     def find(self) -> tuple[int, ...]:
         """Those that run now, each before those that it has forked."""
         children: defaultdict[int, list[Process]] = defaultdict(list)
-        for process in _processes():
+        for process in all_processes():
             children[process.parent].append(process)
         found: list[int] = []
         for daemon in self._daemons(self.java, children):
             family = [daemon, *_below(daemon.pid, children)]
             found += [process.pid for process in family]
-            key, ticks = (daemon.pid, daemon.started), sum(process.ticks for process in family)
+            ticks = sum(process.ticks + process.children_ticks for process in family)
+            key = (daemon.pid, daemon.started_ticks)
             self._ticks[key] = max(self._ticks.get(key, 0), ticks)
         return tuple(found)
 
@@ -92,15 +79,3 @@ def _below(pid: int, children: Mapping[int, Sequence[Process]]) -> Iterator[Proc
     for child in children.get(pid, ()):
         yield child
         yield from _below(child.pid, children)
-
-
-def _processes() -> Iterator[Process]:
-    """All that this machine shows; none where it has no such folder."""
-    for name in os.listdir(PROCESSES) if PROCESSES.is_dir() else []:  # noqa: PTH208 - names are enough
-        if name.isdigit():
-            try:
-                stat = (PROCESSES / name / "stat").read_bytes()
-            except OSError:  # it has ended
-                continue
-            fields = stat[stat.rindex(b")") + 2 :].split()  # behind the program's name, which may contain anything
-            yield Process(int(name), int(fields[1]), sum(map(int, fields[11:15])), int(fields[19]))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mead.spark.checkpoint import begun, last_done
+from mead.spark.java_machine import NO_ANSWER
 from mead.spark.progress import Done
 
 if TYPE_CHECKING:
@@ -94,9 +95,10 @@ class Query:
 
     def stop(self, until_s: float) -> None:
         """For good: between micro-batches if it gets there in time, or else where it is."""
-        self.end_after_this_batch()
-        while self.at_work and time.monotonic() < until_s:
-            time.sleep(0.01)
+        with suppress(*NO_ANSWER):  # Java has ended, and the query with it
+            self.end_after_this_batch()
+            while self.at_work and time.monotonic() < until_s:
+                time.sleep(0.01)
         self.ended = True
         with suppress(Exception):  # it has failed in the meantime, or does not end in time
             self.running.stop()

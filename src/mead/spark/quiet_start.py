@@ -1,12 +1,17 @@
-"""A start of Spark without the page of remarks that Java and Hadoop print on standard error."""
+"""A start of Spark, and an end of Java, without what both print on standard error."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 KEPT_BYTES = 64 * 1024
 """Of what is printed, from its beginning: what goes wrong first is told first."""
@@ -73,3 +78,14 @@ def _standard_error(into: int) -> Iterator[None]:
         sys.stderr.flush()
         os.dup2(ours, 2)
         os.close(ours)
+
+
+def quiet_loss(spark: SparkSession) -> None:
+    """If Java ends before Spark was stopped, let nobody print tracebacks: whoever notices says it in one line.
+
+    PySpark's own server of accumulators would, since its connection is cut off, and so would the bridge to Java, for
+    whatever was just being asked.
+    """
+    server: Any = spark.sparkContext._accumulatorServer  # noqa: SLF001 - its way to complain is this method
+    server.handle_error = lambda *_: None
+    logging.getLogger().addFilter(lambda record: record.msg != "Exception while sending command.")

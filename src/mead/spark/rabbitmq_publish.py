@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 from time import monotonic, sleep
 from typing import Any
 
@@ -115,9 +116,10 @@ class Outbox:
         if confirmed.NAME != "Basic.Ack":
             self._refused = f"the broker could not store messages in {self.place.stream}: see its log"
             return
-        for tag in range(next(iter(self._sent)), confirmed.delivery_tag) if confirmed.multiple else ():
+        last = confirmed.delivery_tag
+        tags = list(takewhile(lambda tag: tag <= last, self._sent)) if confirmed.multiple else [last]
+        for tag in tags:  # they grow, so that the first ones of many are told apart without looking at the rest
             self._sent.pop(tag, None)
-        self._sent.pop(confirmed.delivery_tag, None)
 
     def _on_return(self, *_: object) -> None:
         self._refused = f"the stream {self.place.stream} has been deleted"

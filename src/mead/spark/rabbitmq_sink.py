@@ -17,9 +17,9 @@ from mead.spark.rabbitmq_publish import Outgoing, publish
 class RabbitWriter(DataSourceStreamArrowWriter):
     """Tasks publish. A batch that is tried again publishes again, under the same keys.
 
-    A key is the id of the query and the column ``key``. Without that column it is the id of the query, the
-    number of the batch, the number of the task and the number of the row in it: the same again only if the batch has
-    as many tasks as at the first try.
+    A key is the id of the query and the column ``key``. Without that column, or where it is null, it is the id of the
+    query, the number of the batch, the number of the task and the number of the row in it: the same again only if the
+    batch has as many tasks as at the first try.
     """
 
     def __init__(self, place: Place, schema: StructType, key: str | None) -> None:
@@ -51,7 +51,9 @@ class RabbitWriter(DataSourceStreamArrowWriter):
         number = 0
         for batch in batches:
             rows = range(number, number := number + batch.num_rows)
-            keys = batch[self.key].to_pylist() if self.key else [f"{task}:{row}" for row in rows]
+            named = batch[self.key].to_pylist() if self.key else [None] * len(rows)
+            # A row without a key of its own must not pass for another one.
+            keys = [f"{task}:{row}" if key is None else key for key, row in zip(named, rows, strict=True)]
             stamps = batch["arrival_us"].to_pylist() if "arrival_us" in batch.schema.names else [None] * len(rows)
             for value, key, stamp in zip(batch["value"].to_pylist(), keys, stamps, strict=True):
                 body = value.encode() if isinstance(value, str) else value

@@ -12,17 +12,22 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from mead.spark.complaints import COMPLAINTS, complain
+from mead.spark.number_file import number_in
 from mead.spark.rabbitmq_connection import UnreachableError
 from mead.spark.rabbitmq_place import ARRIVAL_HEADER, FORMAT, KEPT, RETRY_S, Place, one_of
 from mead.spark.rabbitmq_sink import RabbitWriter
 from mead.spark.rabbitmq_stream import EMPTY_S, Consumer, DataLossError, Message, Stream
-from mead.spark.tasks import ordered_tasks, spans
+from mead.spark.tasks import spans
 from mead.spark.trace_source import STAMPED
 
 RECOVERY_S = 10.0
 """A stream that is known to have messages and has sent none by then has lost them."""
 
 TYPES = {"binary": pa.binary(), "string": pa.string()}
+
+LAST_US = 2**63 - 1
+"""No column can hold a later time."""
 
 
 class RabbitDataSource(DataSource):
@@ -100,7 +105,7 @@ class RabbitReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """As many as there are to be tasks, each with as many offsets."""
         first, last = start["offset"], end["offset"]
-        return [Offsets(*part) for part in spans(first, last, ordered_tasks(self.tasks)) or [(last, last)]]
+        return [Offsets(*part) for part in spans(first, last, number_in(self.tasks)) or [(last, last)]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """In a task. A broker that goes away and comes back is waited for."""
@@ -110,7 +115,7 @@ class RabbitReader(DataSourceStreamReader):
         while due < partition.end:
             try:
                 for messages in KEPT.open(self.place).read(due, partition.end, whole=self.fail_on_loss):
-                    yield rows(messages, self.value)
+                    yield self._rows(messages)
                     due = messages[-1].offset + 1
                     patient_until_s = monotonic() + self.place.reconnect_s
             except UnreachableError:
@@ -120,6 +125,17 @@ class RabbitReader(DataSourceStreamReader):
                 sleep(RETRY_S)
             else:
                 return
+
+    def _rows(self, messages: Sequence[Message]) -> pa.RecordBatch:
+        """A message that says nonsense of its arrival stops no stream: it has arrived when it was read."""
+        read_us = time_ns() // 1000
+        stamps_us = [arrival_us(message.properties, read_us) for message in messages]
+        if nonsense := stamps_us.count(None):
+            what = (
+                f"messages of stream {self.place.stream} have a header {ARRIVAL_HEADER} that is no time and is not used"
+            )
+            complain(what, str(self.tasks.parent / COMPLAINTS), nonsense)
+        return rows(messages, [read_us if stamp is None else stamp for stamp in stamps_us], self.value)
 
     def stop(self) -> None:
         """The query has ended."""
@@ -199,13 +215,12 @@ class Tail:
         return reached and self._tried_s - self._lost_s < self.place.reconnect_s
 
 
-def rows(messages: Sequence[Message], value: str) -> pa.RecordBatch:
+def rows(messages: Sequence[Message], stamps_us: Sequence[int], value: str) -> pa.RecordBatch:
     """Messages as rows."""
-    read_us = time_ns() // 1000
     return pa.record_batch(
         {
             "id": pa.array([message.offset for message in messages], pa.int64()),
-            "arrival_us": pa.array([arrival_us(message.properties, read_us) for message in messages], pa.int64()),
+            "arrival_us": pa.array(stamps_us, pa.int64()),
             "value": pa.array(
                 [message.body if value == "binary" else message.body.decode(errors="replace") for message in messages],
                 TYPES[value],
@@ -215,9 +230,18 @@ def rows(messages: Sequence[Message], value: str) -> pa.RecordBatch:
     )
 
 
-def arrival_us(properties: Any, read_us: int) -> int:
-    """As its publisher has noted it in a header; or in the time stamp, in seconds; or else when it was read."""
-    noted = properties.headers.get(ARRIVAL_HEADER)
-    if noted is not None:
-        return int(noted)
-    return int(properties.timestamp) * 1_000_000 if properties.timestamp is not None else read_us
+def arrival_us(properties: Any, read_us: int) -> int | None:
+    """As its publisher has noted it in a header; or in the time stamp, in seconds; or else when it was read.
+
+    None if what was noted is no time: strangers publish, too.
+    """
+    noted, factor = properties.headers.get(ARRIVAL_HEADER), 1
+    if noted is None:
+        noted, factor = properties.timestamp, 1_000_000
+    if noted is None:
+        return read_us
+    try:
+        stamp_us = int(noted) * factor
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return stamp_us if 0 <= stamp_us <= LAST_US else None

@@ -16,29 +16,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException
-
 from mead.execute.shares import ShareManager
 from mead.knowledge.pipeline import Pipeline
 from mead.spark.checkpoint import begun, last_done
-from mead.spark.in_place import InPlace
-from mead.spark.in_place import source as in_place
-from mead.spark.inputs import Input, LogInput, check_stamped
+from mead.spark.complaints import COMPLAINTS, Complaints
+from mead.spark.inputs import Input
+from mead.spark.java_machine import NO_ANSWER, spark_loss
 from mead.spark.log import StreamLog
-from mead.spark.log_sink import committed, into_log
-from mead.spark.operators import OnBatches, OperatorError, Work, arrow_schema, ddl
-from mead.spark.probe import Stamps, probed
+from mead.spark.number_file import put_number
+from mead.spark.operators import Work
+from mead.spark.orphans import OrphanSweep
+from mead.spark.probe import Stamps
 from mead.spark.progress import Progress
-from mead.spark.query import Query, cause
-from mead.spark.tasks import order_tasks
+from mead.spark.query import Query
+from mead.spark.query_builder import CHECKPOINTS, STAMPS, STREAMS, TASKS, QueryBuilder
 from mead.spark.wiring import RESULTS, Wiring
-from mead.spark.workers import own_workers, started_for
+from mead.spark.workers import started_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-STREAMS, CHECKPOINTS, TASKS, STAMPS = "streams", "checkpoints", "tasks", "stamps"
 WARM_UP = "warm-up"
 """The file in the folder of a run for a source that can warm up."""
 
@@ -74,38 +71,53 @@ class RunningPipeline:
     restarts: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_RESTARTS))
     """What failed and was started again, with the reason, oldest first."""
     on_restart: Callable[[str], None] = lambda _: None
-    """Hears of each at once, but not again and again of the same."""
+    """Hears of each at once, but not again and again of the same; and of what workers complain of."""
     wiring: Wiring = field(init=False)
-    _schemas: dict[str, str] = field(default_factory=dict)
+    complaints: Complaints = field(init=False)
+    _builder: QueryBuilder = field(init=False)
+    _orphans: OrphanSweep = field(init=False)
     _logs: dict[str, StreamLog] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder = self.folder.resolve()  # executors work in folders of their own
         self.wiring = Wiring(self.pipeline)
+        self.complaints = Complaints(self.folder / TASKS / COMPLAINTS)
+        self._builder = QueryBuilder(
+            self.spark,
+            self.pipeline,
+            self.wiring,
+            self.source,
+            self.work,
+            self.folder,
+            self.shares,
+            LANDING_S,
+            self.inputs,
+        )
+        logs = [self.folder / STREAMS / operator for operator in self.pipeline.order]
+        self._orphans = OrphanSweep(logs, self.folder / STAMPS)
 
-    @property
-    def landings(self) -> dict[str, str]:
-        """Queries that move results into Parquet files, with the operators whose results these are."""
-        return {f"{operator}.{RESULTS}": operator for operator in self.wiring.sinks}
-
-    def start(self) -> None:
+    def start(self, waiting: Callable[[str], None] = lambda _: None) -> None:
         """All queries. Every schema and every function is checked before the first of them starts.
 
-        They are built in the order of the flow: the schema of one is known when its predecessor has been built. A
-        source that can warm up does so until ``begin``, unless the run goes on where one before it has been.
+        A source that can warm up does so until ``begin``, unless the run goes on where one before it has been.
         """
         for kind in (STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS):
             (self.folder / kind).mkdir(parents=True, exist_ok=True)
-        if self.source.warm_up is not None and last_done(self._checkpoint(self.pipeline.order[0])) is None:
+        self.complaints.open()
+        if self.source.warm_up is not None and last_done(self._builder.checkpoint(self.pipeline.order[0])) is None:
             self.source.warm_up.touch()
         for operator in self.pipeline.order:
             self.order_tasks(operator, self.pipeline.most[operator].replicas)
             self._logs[operator] = StreamLog(self.folder / STREAMS / operator, keep_notes=True)
-        for landing in self.landings:
+        for landing in self._builder.landings:
             self.order_tasks(landing, 1)
-        writers = {name: self._writer(name) for name in (*self.pipeline.order, *self.landings)}
+        writers = {}
+        for name in (*self.pipeline.order, *self._builder.landings):
+            waiting(f"checking {name}")
+            writers[name] = self._builder.writer(name)
         for name, writer in writers.items():
-            self.queries[name] = Query(writer.start(), self._checkpoint(name))
+            waiting(f"starting the query of {name}")
+            self.queries[name] = Query(writer.start(), self._builder.checkpoint(name))
             self.queries[name].await_source()
 
     def stamps(self, progress: Progress) -> Stamps:
@@ -152,10 +164,15 @@ class RunningPipeline:
 
     def order_tasks(self, query: str, tasks: int) -> None:
         """So many from its next micro-batch on."""
-        order_tasks(self.folder / TASKS / query, tasks)
+        put_number(self.folder / TASKS / query, tasks)
 
     def revive(self) -> str:
-        """Start what has failed, after a pause. What is down is said in one line; empty if nothing is."""
+        """Start what has failed, after a pause. What is down is said in one line; empty if nothing is.
+
+        Now and then, what attempts that failed have left is cleared away.
+        """
+        self._hear()
+        self._orphans.now_and_then()
         now_s = time.monotonic()
         down = []
         for name, query in self.queries.items():
@@ -172,9 +189,11 @@ class RunningPipeline:
                 down.append(name)
                 continue
             try:
-                query.running = self._writer(name).start()
-            except Exception as error:  # noqa: BLE001 - the others go on, and this one is tried again
-                query.failed(now_s)
+                query.running = self._builder.writer(name).start()
+            except Exception as error:
+                if spark_loss(self.spark.sparkContext):
+                    raise
+                query.failed(now_s)  # the others go on, and this one is tried again
                 self.restarted(f"{name} could not be started: {' '.join(str(error).split())[:300]}")
                 down.append(name)
             else:
@@ -188,13 +207,25 @@ class RunningPipeline:
             self.on_restart(what)
         self.restarts.append(what)
 
-    def drain(self, limit_s: float) -> bool:
-        """Let no more in at the source, and wait until everything has gone through. False if it takes longer."""
+    def _hear(self) -> None:
+        """What workers complain of, once."""
+        for complaint in self.complaints.new():
+            self.on_restart(complaint)
+
+    def drain(self, limit_s: float, given_up: Callable[[], bool] = lambda: False) -> bool:
+        """Let no more in at the source, and wait until everything has gone through.
+
+        False if it takes longer, or somebody gives up.
+        """
         until_s, source = time.monotonic() + limit_s, self.queries[self.pipeline.order[0]]
-        if not self._wait(source.end_after_this_batch, until_s):
+
+        def late() -> bool:
+            return time.monotonic() > until_s or given_up()
+
+        if not self._wait(source.end_after_this_batch, late):
             return False
         source.stop(until_s)
-        return self._wait(self._quiet, until_s)
+        return self._wait(self._quiet, late)
 
     def _quiet(self) -> bool:
         """Whether nothing is under way.
@@ -203,13 +234,13 @@ class RunningPipeline:
         what rested at the first look and has begun nothing since has sent nothing to anybody when the second is taken.
         """
         others = [name for name in self.queries if name != self.pipeline.order[0]]
-        before = [begun(self._checkpoint(name)) for name in others]
+        before = [begun(self._builder.checkpoint(name)) for name in others]
         rest = all(self._caught_up(name) for _ in range(2) for name in others)
-        return rest and before == [begun(self._checkpoint(name)) for name in others]
+        return rest and before == [begun(self._builder.checkpoint(name)) for name in others]
 
-    def _wait(self, until: Callable[[], bool], until_s: float) -> bool:
+    def _wait(self, until: Callable[[], bool], late: Callable[[], bool]) -> bool:
         while not until():
-            if time.monotonic() > until_s:
+            if late():
                 return False
             self.revive()
             time.sleep(0.02)
@@ -221,7 +252,8 @@ class RunningPipeline:
         Then the Python processes of this run end. Another run in the same session has others, and these would idle.
         """
         for query in self.queries.values():
-            query.end_after_this_batch()
+            with suppress(*NO_ANSWER):  # Java has ended, and its queries with it
+                query.end_after_this_batch()
         until_s = time.monotonic() + limit_s
         for query in self.queries.values():
             query.stop(until_s)
@@ -240,67 +272,3 @@ class RunningPipeline:
             return False
         last = query.last
         return (source.completed(last) if last else 0) >= (source.arrived(last) or 0)
-
-    def _writer(self, name: str) -> DataStreamWriter:
-        """A query that has only to be started."""
-        writer = self._landing(name) if name in self.landings else self._operator(name)
-        return writer.queryName(name).option("checkpointLocation", str(self._checkpoint(name)))
-
-    def _operator(self, operator: str) -> DataStreamWriter:
-        """A function works in place, if its input can be read there."""
-        work, source, first = self.work[operator], self._input(operator), self.wiring.is_first(operator)
-        folder, tasks = self.folder / STREAMS / operator, self.folder / TASKS / operator
-        with own_workers(self.spark, operator, self.shares.group(operator)):
-            reader = source.reader(tasks) if isinstance(work, OnBatches) else None
-            if reader is not None and isinstance(work, OnBatches):
-                schema = work.check(arrow_schema(reader[1]), operator)
-                self._declare(operator, work.schema)
-                stamps = self.folder / STAMPS if first else None
-                name = f"mead-operator-{operator}"
-                self.spark.dataSource.register(
-                    in_place(name, InPlace(reader[0], work.function, folder, schema, stamps))
-                )
-                try:
-                    writer = committed(self.spark.readStream.format(name).load(), folder)
-                except AnalysisException as error:
-                    raise OperatorError(
-                        f"operator {operator}: workers cannot load its function: {cause(error)}"
-                    ) from error
-            else:
-                stream = source.load(self.spark, operator, tasks)
-                check_stamped(dict(stream.dtypes), operator)
-                output = work.output(probed(stream, every_stamp=first), operator)
-                self._declare(operator, ddl(dict(output.dtypes)))
-                writer = into_log(output, folder)
-        batches = self.pipeline.operator(operator).batches
-        if batches and batches.trigger_s:
-            return writer.trigger(processingTime=f"{round(1000 * batches.trigger_s)} milliseconds")
-        return writer
-
-    def _declare(self, operator: str, schema: str) -> None:
-        """What its output has for columns."""
-        self.wiring.check(operator, schema)
-        self._schemas[operator] = schema
-
-    def _landing(self, name: str) -> DataStreamWriter:
-        """Moves results from the log of an operator into Parquet files."""
-        operator = self.landings[name]
-        self.inputs[name] = LogInput(self.folder / STREAMS / operator, RESULTS, self._schemas[operator])
-        stream = self.inputs[name].load(self.spark, name, self.folder / TASKS / name)
-        return (
-            stream.writeStream.format("parquet")
-            .option("path", str(self.folder / RESULTS / operator))
-            .trigger(processingTime=f"{LANDING_S} seconds")
-        )
-
-    def _input(self, operator: str) -> Input:
-        if operator not in self.inputs:
-            self.inputs[operator] = (
-                self.source
-                if self.wiring.is_first(operator)
-                else self.wiring.input(operator, self.folder / STREAMS, self._schemas, self.work)
-            )
-        return self.inputs[operator]
-
-    def _checkpoint(self, name: str) -> Path:
-        return self.folder / CHECKPOINTS / name

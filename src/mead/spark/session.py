@@ -6,10 +6,13 @@ import os
 import re
 import signal
 import threading
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mead.spark.fast_profile import FastProfile
+from mead.spark.java_machine import NO_ANSWER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,13 +50,22 @@ def started(
     builder = SparkSession.builder.appName(name).config(map=dict(SETTINGS))
     if master is not None or "spark.master" not in _submitted():
         builder = builder.master(with_tries(master or LOCAL))
+    on_interrupt = signal.getsignal(signal.SIGINT)
     spark = (profile or FastProfile()).start(builder)
     if modules is not None:  # a Java machine that was there before does not know what has come into the environment
-        spark.sparkContext.environment["PYTHONPATH"] = str(modules.resolve())
+        environment = spark.sparkContext.environment
+        known = environment.get("PYTHONPATH", "")
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(modules.resolve()), known]))
     if threading.current_thread() is threading.main_thread():
-        # PySpark's own answer to Ctrl-C cancels what is running. A run ends in good order.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        # PySpark's own answer to Ctrl-C cancels what is running. Who runs something knows better how to end it.
+        signal.signal(signal.SIGINT, on_interrupt)
     return spark
+
+
+def stopped(spark: SparkSession) -> None:
+    """End it, also where Java has ended before."""
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning), suppress(*NO_ANSWER):
+        spark.stop()
 
 
 def with_tries(master: str) -> str:

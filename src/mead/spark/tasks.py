@@ -1,11 +1,8 @@
-"""How many tasks a micro-batch has: asked for anew by every one, so that a plan needs no restart."""
+"""How the tasks of a micro-batch share its rows. How many they are is asked anew each time: a plan needs no restart."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
-
-from mead.spark.number_file import number_in, put_number
 
 
 def spans(first: int, end: int, tasks: int) -> list[tuple[int, int]]:
@@ -16,13 +13,3 @@ def spans(first: int, end: int, tasks: int) -> list[tuple[int, int]]:
     """
     bounds = [first + (end - first) * n // tasks for n in range(tasks + 1)]
     return [(a, b) for a, b in pairwise(bounds) if a < b]
-
-
-def ordered_tasks(path: Path) -> int:
-    """The number that was ordered last."""
-    return number_in(path)
-
-
-def order_tasks(path: Path, tasks: int) -> None:
-    """From the next micro-batch on."""
-    put_number(path, tasks)

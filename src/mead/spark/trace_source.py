@@ -24,7 +24,8 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from mead.models.arrays import IntArray
-from mead.spark.tasks import ordered_tasks, spans
+from mead.spark.number_file import number_in
+from mead.spark.tasks import spans
 
 FORMAT = "mead-trace"
 
@@ -116,7 +117,7 @@ class TraceReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """As many as there are to be tasks, each with as many arrivals."""
-        parts = spans(start["count"], end["count"], ordered_tasks(self.tasks)) or [(end["count"], end["count"])]
+        parts = spans(start["count"], end["count"], number_in(self.tasks)) or [(end["count"], end["count"])]
         return [Span(end["started_us"], first, last) for first, last in parts]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

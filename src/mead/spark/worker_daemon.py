@@ -5,7 +5,8 @@ Stock workers run a full garbage collection after every task. Once numpy, pandas
 through a few hundred thousand objects that never become garbage, for tens of milliseconds. Here they are loaded
 before the fork and frozen, so that a collection sees only what the task itself left behind.
 
-Of this package it loads nothing but ``mead.execute.join``, which needs only ``os``: it joins before anything is loaded.
+Of this package it loads nothing but `mead.execute.join` and `mead.spark.complaints`, which need next to nothing: it
+joins before anything else is loaded.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import contextlib
 import gc
 import importlib
 import os
-import sys
 from collections.abc import Callable
 
 from mead.execute.join import join_group
+from mead.spark.complaints import COMPLAINTS_VARIABLE, complain
 
 CGROUP_VARIABLE = "MEAD_CGROUP"
 """Directories of the cgroup that the workers belong to, separated as in PATH. Empty or missing: they stay put."""
@@ -29,14 +30,14 @@ PRELOADED = ("numpy", "pandas", "pyarrow", "pyspark.worker")
 def join_cgroup(directories: str) -> None:
     """Move this process, and with it every process that it will fork.
 
-    A cgroup that cannot be joined stops no stream: the workers run without their limit, and standard error says so.
+    A cgroup that cannot be joined stops no stream: the workers run without their limit, and whoever looks is told.
     """
     for directory in filter(None, directories.split(os.pathsep)):
         try:
             join_group(directory)
         except OSError as error:
-            # Standard output belongs to the protocol between the daemon and Spark.
-            sys.stderr.write(f"Python workers run without their CPU limit: cannot join {directory}: {error.strerror}\n")
+            what = f"Python workers run without their CPU limit: cannot join {directory}: {error.strerror}"
+            complain(what, os.environ.get(COMPLAINTS_VARIABLE, ""))
 
 
 def preload() -> None:

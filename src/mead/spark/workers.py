@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mead.spark.python_workers import PROCESSES
+from mead.execute.processes import PROCESSES
+from mead.spark.complaints import COMPLAINTS_VARIABLE
 from mead.spark.worker_daemon import CGROUP_VARIABLE
 
 if TYPE_CHECKING:
@@ -23,17 +24,19 @@ OPERATOR_VARIABLE = "MEAD_OPERATOR"
 
 
 @contextmanager
-def own_workers(spark: SparkSession, operator: str, cgroup: str = "") -> Iterator[None]:
+def own_workers(spark: SparkSession, operator: str, cgroup: str = "", complaints: str = "") -> Iterator[None]:
     """Python functions that are used in a query inside this block run in workers of this operator's own.
 
-    ``cgroup`` is what `worker_daemon` joins: directories separated as in PATH. Afterwards the Spark context's
-    environment is as before. A Python data source reads in the workers of the block in which it was registered, so
-    an operator that reads one registers it, under a name of its own, in its block.
+    ``cgroup`` is what `worker_daemon` joins: directories separated as in PATH; ``complaints`` is a folder in which it
+    puts down why it cannot. Afterwards the Spark context's environment is as before. A Python data source reads in the
+    workers of the block in which it was registered, so an operator that reads one registers it, under a name of its
+    own, in its block.
 
     The environment is one for all threads of the application: build operators one after the other.
     """
     environment = spark.sparkContext.environment
-    tag = {OPERATOR_VARIABLE: operator, CGROUP_VARIABLE: cgroup}
+    # Without a group a daemon has nothing to say, and those of runs one after the other may be the same.
+    tag = {OPERATOR_VARIABLE: operator, CGROUP_VARIABLE: cgroup, COMPLAINTS_VARIABLE: complaints if cgroup else ""}
     before = {variable: environment[variable] for variable in tag if variable in environment}
     environment.update(tag)
     try:

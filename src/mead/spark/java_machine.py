@@ -1,0 +1,42 @@
+"""The Java machine in which Spark's driver runs: its process, what it has used, and whether it is still there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+from mead.execute.processes import process
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+NO_ANSWER = (Py4JError, ConnectionError)
+"""What becomes of a question to a Java machine that has ended: the first sees its answer cut off, the next find nobody
+to ask. The first is also what becomes of a question that Java answers with an error."""
+
+
+def java_pid(context: SparkContext) -> int:
+    """The process in which Spark's driver runs, and in local mode its tasks too."""
+    jvm: Any = context._jvm  # noqa: SLF001 - Java alone knows
+    return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def java_cpu_s(pid: int) -> float | None:
+    """CPU seconds of that process so far, without the Python workers; None where the system does not tell."""
+    found = process(pid)
+    return None if found is None else found.cpu_s
+
+
+def spark_loss(context: SparkContext) -> str:
+    """Why Spark will do nothing any more; empty as long as it can.
+
+    Everything that is asked of it then fails, in ways that say nothing of the cause. So this is for those who have seen
+    something fail.
+    """
+    try:
+        java: Any = context._jsc  # noqa: SLF001 - None once it was stopped from Python
+        stopped = java is None or bool(java.sc().isStopped())
+    except NO_ANSWER:
+        return "Java has ended"
+    return "Spark has been stopped" if stopped else ""

@@ -1,0 +1,105 @@
+"""What other operators have written, as the input of an operator: one embedded log, or several as one stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceStreamReader
+
+from mead.spark.addresses import TO
+from mead.spark.inputs import Input, opened, reader_of
+from mead.spark.log import StreamLog
+from mead.spark.log_source import JoinedDataSource, LogDataSource
+from mead.spark.operators import OperatorError, columns_of, ddl
+from mead.spark.progress import Done
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class LogInput(Input):
+    """The embedded log that another operator writes."""
+
+    folder: Path
+    consumer: str
+    schema: str
+    _log: StreamLog = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_log", StreamLog(self.folder))
+
+    def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
+        """Open it. Rows are kept for this consumer from now on, even before its query starts."""
+        return opened(spark, operator, LogDataSource, self._options(tasks))
+
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """Reads it inside a worker. Rows are kept as above."""
+        return reader_of(LogDataSource, self._options(tasks))
+
+    def _options(self, tasks: Path) -> dict[str, str]:
+        self.register()
+        columns = ddl(self.columns)
+        return {"path": str(self.folder), "schema": columns, "consumer": self.consumer, "tasks": str(tasks)}
+
+    def register(self) -> None:
+        """Keep rows for this consumer from now on.
+
+        What has been read of the index is left alone: a query is started again while the controller counts elsewhere.
+        """
+        StreamLog(self.folder).register(self.consumer)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """And their types, without the column by which rows are addressed."""
+        return {name: kind for name, kind in columns_of(self.schema).items() if name != TO}
+
+    def completed(self, done: Done) -> int:
+        """By offset, without rows that are for others."""
+        return self._log.own(self.consumer, int(done.end_offset["rows"]))
+
+    def arrived(self, last: Done | None) -> int:
+        """All that has been committed, without rows that are for others."""
+        del last
+        return self._log.own(self.consumer, self._log.end)
+
+
+@dataclass(frozen=True)
+class JoinedInput(Input):
+    """The embedded logs of several operators, that of the reader itself perhaps among them."""
+
+    logs: Mapping[str, LogInput]
+    """By the name of the operator that writes it."""
+
+    def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
+        """Open it. Rows are kept as of one log."""
+        return opened(spark, operator, JoinedDataSource, self._options(operator, tasks))
+
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """Reads them inside a worker. Rows are kept as above."""
+        return reader_of(JoinedDataSource, self._options(next(iter(self.logs.values())).consumer, tasks))
+
+    def _options(self, consumer: str, tasks: Path) -> dict[str, str]:
+        columns: dict[str, str] = {}
+        for name, log in self.logs.items():
+            log.register()
+            for column, kind in log.columns.items():
+                if columns.setdefault(column, kind) != kind:
+                    raise OperatorError(
+                        f"operator {consumer}: it reads from {' and '.join(self.logs)}, and column {column} is {kind} "
+                        f"in what {name} writes, and {columns[column]} in the others"
+                    )
+        folders = json.dumps({name: str(log.folder) for name, log in self.logs.items()})
+        return {"logs": folders, "schema": ddl(columns), "consumer": consumer, "tasks": str(tasks)}
+
+    def completed(self, done: Done) -> int:
+        """Of all logs."""
+        return sum(log.completed(replace(done, end_offset=done.end_offset[name])) for name, log in self.logs.items())
+
+    def arrived(self, last: Done | None) -> int | None:
+        """In all logs."""
+        return sum(log.arrived(last) for log in self.logs.values())
