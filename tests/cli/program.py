@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from tests.programs import program
 from typer.testing import CliRunner, Result
 
 from mead.cli import app
@@ -45,3 +46,9 @@ def complaint(*words: Word, stdin: str | bytes | None = None) -> str:
 def started(*words: Word, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """The program as a process of its own."""
     return subprocess.run([PROGRAM, *map(str, words)], input=stdin, check=False, capture_output=True)
+
+
+def hurried(*words: Word) -> subprocess.Popen[str]:
+    """The same while it runs, with all that it starts in one group of processes; see tests/spark/hurried.py."""
+    command, pipe = program("tests.spark.hurried", *words), subprocess.PIPE
+    return subprocess.Popen(command, start_new_session=True, stdout=pipe, stderr=pipe, text=True)

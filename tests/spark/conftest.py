@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark import cloudpickle
+from tests.spark import looped_operators
+from tests.spark.hurried import HURRIED
 from tests.spark.rabbitmq import why_no_broker
 
 from mead.spark.fast_profile import FastProfile
@@ -14,6 +17,23 @@ from mead.spark.rabbitmq_connection import Connection, RabbitError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _hurried() -> Iterator[None]:
+    """All runs in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name, value in HURRIED:
+            patch.setattr(module, name, value)
+        yield
+
+
+@pytest.fixture
+def _operators_by_value() -> Iterator[None]:
+    """Workers cannot import tests."""
+    cloudpickle.register_pickle_by_value(looped_operators)  # type: ignore[no-untyped-call]
+    yield
+    cloudpickle.unregister_pickle_by_value(looped_operators)  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +45,7 @@ def spark() -> Iterator[SparkSession]:
         SparkSession.builder.master("local[2,4]")  # tasks are tried again, as in production: workers are killed here
         .appName("tests")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "1g")
         .config("spark.log.level", "ERROR")
         .config("spark.sql.shuffle.partitions", "2")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -93,6 +95,12 @@ def totals(folder: Path) -> dict[tuple[str, str], int]:
 def matches(folder: Path) -> list[tuple[int, str]]:
     rows = results(folder, "matcher")
     return sorted(zip(rows["id"].to_pylist(), rows["pattern"].to_pylist(), strict=True))
+
+
+def index(folder: Path, operator: str) -> dict[int, list[Any]]:
+    """By batch, what each of its tasks has written."""
+    lines = (folder / "streams" / operator / "index").read_text().splitlines()
+    return dict(json.loads(line.partition(" ")[2]) for line in lines)
 
 
 def stream(folder: Path, operator: str) -> StreamLog:

@@ -1,4 +1,4 @@
-"""Operators with joins and loops that workers can import, and what must come out of them, computed without Spark."""
+"""A pipeline with joins and a loop, and what must come out of it, computed without Spark."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from mead.knowledge.pipeline import Batches, Operator, Pipeline
+from mead.models.network.graph import Edge
+from mead.spark.operators import OnBatches, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -73,6 +77,31 @@ def down_stream(stream: DataFrame) -> DataFrame:
         "cast(coalesce(rounds, 0) + if(value > 0, 1, 0) as int) as rounds",
         "array(if(value > 0, 'loop', 'results')) as to",
     )
+
+
+DOWN = OnBatches(down, ROUTED)
+
+
+def work(loop: Work = DOWN) -> dict[str, Work]:
+    """Of all operators."""
+    return {
+        "start": OnBatches(start, START),
+        "even": OnBatches(halve, NUMBERS),
+        "odd": OnBatches(negate, NEGATED),
+        "loop": loop,
+    }
+
+
+def pipeline(replicas: int) -> Pipeline:
+    edges = [
+        Edge("start", "even", 0.6),
+        Edge("start", "odd", 0.6),
+        Edge("even", "loop"),
+        Edge("odd", "loop"),
+        Edge("loop", "loop", 0.9),
+    ]
+    batches = Batches(overhead_s=0.1)
+    return Pipeline("joined", [Operator(name, 0.001, max_replicas=replicas, batches=batches) for name in work()], edges)
 
 
 def branches(numbers: int) -> list[tuple[int, int]]:

@@ -1,63 +1,96 @@
-"""An application that is killed between, or within, quiet commits goes on from its checkpoint."""
+"""An application that is killed, in the middle of micro-batches and of quiet commits, goes on from its checkpoints.
+
+Here it goes on in another session. That it does so as a user starts it again is tested in tests/cli/test_live.py.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
-import sys
-import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
+
+import pytest
+from tests.programs import program
+from tests.spark import log_pipeline as logs
+from tests.spark import looped_operators as ops
+from tests.spark.killed_application import AT_A_TIME, NUMBERS, looped, plain
+
+from mead.spark.checkpoint import last_done
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
-APPLICATION = """
-import sys
-from pyspark.sql import SparkSession
-from mead.spark.fast_profile import FastProfile
-
-builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
-spark = FastProfile().start(builder)
-rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).option("numPartitions", 1).load()
-stream = rows.writeStream.option("checkpointLocation", sys.argv[1] + "/checkpoint")
-stream.start(sys.argv[1] + "/out", format="parquet").awaitTermination()
-"""
+PATIENCE_S = 240.0
+VISITS = sum(rounds + 1 for _, _, rounds in ops.expected(NUMBERS))
+"""Of the loop, by all that goes round."""
 
 
-def last_commit(folder: Path) -> int:
-    return max((int(file.name) for file in (folder / "checkpoint/commits").glob("[0-9]*")), default=-1)
+def wait(until: Callable[[], bool], alive: Callable[[], bool]) -> None:
+    limit_s = monotonic() + PATIENCE_S
+    while not until():
+        assert alive(), "it ended by itself"
+        assert monotonic() < limit_s, "nothing comes of it"
+        sleep(0.01)
 
 
-def await_commit(folder: Path, batch: int, running: subprocess.Popen[bytes] | StreamingQuery) -> None:
-    until_s = time.monotonic() + 120
-    while last_commit(folder) < batch:
-        ended = running.poll() is not None if isinstance(running, subprocess.Popen) else not running.isActive
-        assert not ended, "it ended by itself"
-        assert time.monotonic() < until_s, "no progress for two minutes"
-        time.sleep(0.02)
+def commits(folder: Path) -> int:
+    """Micro-batches that the plain query has done."""
+    last = last_done(folder / "plain/checkpoint")
+    return last.batch + 1 if last else 0
 
 
-def test_killed_application_goes_on_without_loss_or_repetition(spark: SparkSession, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", APPLICATION, str(tmp_path)]
-    application = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
+def visits(folder: Path) -> int:
+    return logs.stream(folder / "loops", "loop").end
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its folder."""
+    folder = tmp_path_factory.mktemp("killed")
+    application = subprocess.Popen(program("tests.spark.killed_application", folder), start_new_session=True)
     try:
-        await_commit(tmp_path, 5, application)
+        wait(lambda: visits(folder) >= 40 and commits(folder) >= 5, lambda: application.poll() is None)
     finally:
-        os.killpg(application.pid, signal.SIGKILL)  # Python and Java at once
+        with suppress(ProcessLookupError):
+            os.killpg(application.pid, signal.SIGKILL)  # Python and Java at once
         application.wait()
-    killed_at = last_commit(tmp_path)
+    return folder
 
-    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).option("numPartitions", 1).load()
-    stream = rows.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
-    query = stream.start(str(tmp_path / "out"), format="parquet")
+
+def test_a_query_of_sparks_own_goes_on_without_loss_or_repetition(spark: SparkSession, killed: Path) -> None:
+    goal = commits(killed) + 5
+    query = plain(spark, killed / "plain")
     try:
-        await_commit(tmp_path, killed_at + 5, query)
+        wait(lambda: commits(killed) >= goal, lambda: query.isActive)
     finally:
         query.stop()
-
-    values = sorted(row.value for row in spark.read.parquet(str(tmp_path / "out")).collect())
+    values = sorted(row.value for row in spark.read.parquet(str(killed / "plain/out")).collect())
     assert values == list(range(len(values)))
-    assert len(values) >= 10 * (killed_at + 5)
+    assert len(values) >= AT_A_TIME * goal
+
+
+@pytest.mark.usefixtures("_operators_by_value")
+def test_every_row_goes_round_once_though_the_application_was_killed(spark: SparkSession, killed: Path) -> None:
+    assert 0 < visits(killed) < VISITS, "it was killed in the middle"
+    running = looped(spark, killed / "loops")
+
+    def all_in() -> bool:
+        running.revive()
+        last = running.queries["start"].last
+        return last is not None and running.source.completed(last) == NUMBERS
+
+    try:
+        running.start()
+        wait(all_in, lambda: True)
+        assert running.drain(PATIENCE_S), running.restarts
+    finally:
+        running.stop()
+    assert visits(killed) == VISITS
+    results = logs.results(killed / "loops", "loop")
+    found = zip(*(results[name].to_pylist() for name in ("id", "value", "rounds")), strict=True)
+    assert sorted(found) == ops.expected(NUMBERS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from time import monotonic, sleep
@@ -11,16 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyspark import cloudpickle
 from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
 
 from mead.execute.dry_run import DryRunShares
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.models.network.graph import Edge
-from mead.spark import running as running_module
 from mead.spark.engine import SparkEngine
 from mead.spark.inputs import TraceInput
+from mead.spark.log import LogError, StreamLog
 from mead.spark.operators import OnBatches, OnStream, OperatorError, Work
 from mead.spark.running import RunningPipeline
 
@@ -28,49 +24,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NUMBERS, PATIENCE_S = 40, 180.0
-EDGES = [
-    Edge("start", "even", 0.6),
-    Edge("start", "odd", 0.6),
-    Edge("even", "loop"),
-    Edge("odd", "loop"),
-    Edge("loop", "loop", 0.9),
-]
-BATCHES = Batches(overhead_s=0.1)
-WORK: dict[str, Work] = {
-    "start": OnBatches(ops.start, ops.START),
-    "even": OnBatches(ops.halve, ops.NUMBERS),
-    "odd": OnBatches(ops.negate, ops.NEGATED),
-    "loop": OnBatches(ops.down, ops.ROUTED),
-}
+MANY, FEW = 3, 1
 
-
-@pytest.fixture(autouse=True)
-def hurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(running_module, "LANDING_S", 1)
-    cloudpickle.register_pickle_by_value(ops)  # type: ignore[no-untyped-call] # workers cannot import tests
-    yield
-    cloudpickle.unregister_pickle_by_value(ops)  # type: ignore[no-untyped-call]
-
-
-def pipeline(replicas: int) -> Pipeline:
-    names = ("start", "even", "odd", "loop")
-    return Pipeline("joined", [Operator(name, 0.001, max_replicas=replicas, batches=BATCHES) for name in names], EDGES)
+pytestmark = pytest.mark.usefixtures("_operators_by_value")
 
 
 @pytest.mark.parametrize(
-    ("replicas", "loop"),
-    [
-        (1, OnBatches(ops.down, ops.ROUTED)),
-        (3, OnBatches(ops.down, ops.ROUTED)),
-        (2, OnStream(ops.down_stream, ops.ROUTED)),
-    ],
-    ids=["one task", "three tasks", "a transformation"],
+    "loop", [ops.DOWN, OnStream(ops.down_stream, ops.ROUTED)], ids=["a function", "a transformation"]
 )
-def test_every_row_goes_its_way_once(spark: SparkSession, tmp_path: Path, replicas: int, loop: Work) -> None:
+def test_every_row_goes_its_way_once(spark: SparkSession, tmp_path: Path, loop: Work) -> None:
+    """In several tasks at first, and later in one."""
     np.save(tmp_path / "trace.npy", 5_000 * np.arange(NUMBERS, dtype=np.int64))
-    source, work = TraceInput(tmp_path / "trace.npy"), {**WORK, "loop": loop}
+    source, work = TraceInput(tmp_path / "trace.npy"), ops.work(loop)
     shares = DryRunShares(list(work))
-    running = RunningPipeline(spark, pipeline(replicas), source, work, tmp_path, shares)
+    running = RunningPipeline(spark, ops.pipeline(MANY), source, work, tmp_path, shares)
     try:
         running.start()
         engine, began_s = SparkEngine(running, kept_iats=NUMBERS), monotonic()
@@ -80,6 +47,8 @@ def test_every_row_goes_its_way_once(spark: SparkSession, tmp_path: Path, replic
             running.revive()
             assert monotonic() < began_s + PATIENCE_S, running.restarts
             sleep(0.05)
+        for name in work:
+            running.order_tasks(name, FEW)
         assert running.drain(PATIENCE_S)
         for _ in range(50):  # the last messages are on their way
             engine.observe(monotonic() - began_s)
@@ -101,11 +70,10 @@ def test_every_row_goes_its_way_once(spark: SparkSession, tmp_path: Path, replic
     assert {name: state.completed for name, state in states.items()} == counted
     assert {name: state.arrived for name, state in states.items()} == counted
     assert paths["start>even>loop"].whole.total == visits - before, "every visit has a response time"
+    assert max(len(tasks) for tasks in logs.index(tmp_path, "start").values()) == MANY
 
 
 def test_a_row_for_an_operator_that_does_not_read_the_stream_is_an_error(tmp_path: Path) -> None:
-    from mead.spark.log import LogError, StreamLog
-
     log = StreamLog(tmp_path)
     log.register("odd")
     rows = pa.record_batch({"id": [1, 2], "to": pa.array([["odd"], ["eve"]], pa.list_(pa.string()))})
@@ -127,9 +95,9 @@ def test_streams_that_do_not_fit_are_refused_at_the_start(
     spark: SparkSession, tmp_path: Path, changed: dict[str, Work], said: str
 ) -> None:
     np.save(tmp_path / "trace.npy", np.arange(3))
-    with closing(DryRunShares(list(WORK))) as shares:
-        source = TraceInput(tmp_path / "trace.npy")
-        running = RunningPipeline(spark, pipeline(1), source, WORK | changed, tmp_path, shares)
+    work, source = ops.work() | changed, TraceInput(tmp_path / "trace.npy")
+    with closing(DryRunShares(list(work))) as shares:
+        running = RunningPipeline(spark, ops.pipeline(FEW), source, work, tmp_path, shares)
         with pytest.raises(OperatorError, match=said) as refused:
             running.start()
         running.stop()

@@ -1,0 +1,24 @@
+"""Runs in a hurry: they warm up in a few micro-batches and land their results every second.
+
+Tests look at what comes of a run, and not at how fast it is. As a program this is ``mead`` itself, hurried.
+"""
+
+from __future__ import annotations
+
+from mead.cli import app
+from mead.evaluate import live_comparison
+from mead.spark import running
+
+HURRIED = ((running, "LANDING_S", 1), (running, "WARM_BATCHES", 3), (live_comparison, "CALIBRATION_S", 2.0))
+"""Where, what, and what instead."""
+
+
+def hurry() -> None:
+    """For good, in a program that a test has started."""
+    for module, name, value in HURRIED:
+        setattr(module, name, value)
+
+
+if __name__ == "__main__":
+    hurry()
+    app(prog_name="mead")

@@ -1,0 +1,60 @@
+"""An application to be killed: a pipeline with joins and a loop, and beside it a query of Spark's own."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyspark import cloudpickle
+from tests.spark import looped_operators as ops
+from tests.spark.hurried import hurry
+
+from mead.execute.dry_run import DryRunShares
+from mead.spark.inputs import TraceInput
+from mead.spark.operators import OnStream
+from mead.spark.quiet_start import quiet_start
+from mead.spark.running import RunningPipeline
+from mead.spark.session import started
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+NUMBERS = 60
+AT_A_TIME = 10
+
+
+def looped(spark: SparkSession, folder: Path) -> RunningPipeline:
+    """Numbers that go round and round, in the folder where it has been before, if it has."""
+    folder.mkdir(exist_ok=True)
+    np.save(folder / "trace.npy", 50_000 * np.arange(NUMBERS, dtype=np.int64))
+    work, source = ops.work(OnStream(ops.down_stream, ops.ROUTED)), TraceInput(folder / "trace.npy")
+    return RunningPipeline(spark, ops.pipeline(replicas=2), source, work, folder, DryRunShares(list(work)))
+
+
+def plain(spark: SparkSession, folder: Path) -> StreamingQuery:
+    """Ten rows in every micro-batch, into Parquet files."""
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", AT_A_TIME).option("numPartitions", 1)
+    stream = rows.load().writeStream.trigger(processingTime="200 milliseconds")
+    return stream.option("checkpointLocation", str(folder / "checkpoint")).start(str(folder / "out"), format="parquet")
+
+
+def main(folder: Path) -> None:
+    """Until it is killed."""
+    hurry()
+    cloudpickle.register_pickle_by_value(ops)  # type: ignore[no-untyped-call] # workers cannot import tests
+    with quiet_start():
+        spark = started("killed", master="local[2,4]")
+    running = looped(spark, folder / "loops")
+    running.start()
+    plain(spark, folder / "plain")
+    while True:
+        running.revive()
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
