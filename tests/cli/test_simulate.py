@@ -115,6 +115,18 @@ def test_the_delay_of_the_file_puts_off_every_change(bursty: Path, tmp_path: Pat
     assert answer("simulate", LOG_ANALYSIS, *words)["cpu_share_mean"] < 1
 
 
+def test_replicas_that_take_longer_than_shares_do_so_in_virtual_time(bursty: Path, tmp_path: Path) -> None:
+    def cpu(matcher: str, more: str = "") -> float:
+        file = tmp_path / "late.yaml"
+        file.write_text(f"name: one\noperators: [{{name: matcher, demand_s: 0.001, {matcher}}}]\n{more}")
+        return float(answer("simulate", file, "-t", bursty, "--policy", "threshold")["cpu_share_mean"])
+
+    by_replicas, by_share, late = "shares: [1], replicas: {max: 3}", "shares: [0.4, 1]", "replicas_delay_s: 1000"
+    assert cpu(by_replicas, late) == pytest.approx(3)
+    assert cpu(by_replicas) < 2.9
+    assert cpu(by_share, late) == cpu(by_share) < 1
+
+
 # -- policies and their options ---------------------------------------------------------------------------------------
 
 

@@ -77,9 +77,9 @@ class Conditions:
     @classmethod
     def of(cls, file: PipelineFile, options: PolicyOptions) -> Conditions:
         """What a pipeline file says of the world, and what the system of a policy needs."""
-        delay_s = file.knowledge.actuation_delay_s
+        known = file.knowledge
         groupings = {keys.name: Grouping.of(keys.grouping) for keys in file.keys.operators if keys.grouping}
-        return cls(delay_s, delay_s, groupings=groupings, restart=Restart.of(options))
+        return cls(known.shares_after_s, known.actuation_delay_s, groupings=groupings, restart=Restart.of(options))
 
     def check_names(self, pipeline: Pipeline) -> None:
         """Refuse operators that the pipeline does not have."""
