@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
 from tests.applications.pattern_detection.oracle import last_window, maximal
 from tests.spark import log_pipeline as logs
 
@@ -18,7 +17,6 @@ from mead.execute.dry_run import DryRunShares
 from mead.knowledge.knowledge import Knowledge
 from mead.live import LiveResult, run_live
 from mead.plan import registry
-from mead.spark import running as running_module
 from mead.spark.build import live_pipeline, source_of, work_of
 from mead.spark.checkpoint import last_done
 from mead.spark.running import WARM_UP
@@ -31,12 +29,6 @@ SHIPPED = Path(applications.__path__[0])
 DURATION_S = 4.0
 WINDOW, THRESHOLD, LONGEST = 40, 5, 4
 LOGOS, SHOWN = 16, 20
-
-
-@pytest.fixture(autouse=True)
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running_module, "LANDING_S", 1)
-    monkeypatch.setattr(running_module, "WARM_BATCHES", 2)
 
 
 def ran(

@@ -7,14 +7,12 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.applications.log_analysis import matcher, parser
 from mead.execute.dry_run import DryRunShares
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.models.network.graph import Edge
-from mead.spark import running as running_module
 from mead.spark.broker_inputs import ForeignInput
 from mead.spark.checkpoint import begun
 from mead.spark.engine import SparkEngine
@@ -38,12 +36,6 @@ WORK: dict[str, Work] = {
 }
 ONE = Pipeline("one", [Operator("parser", 0.0001, batches=BATCHES)])
 AT_A_TIME = 10
-
-
-@pytest.fixture(autouse=True)
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running_module, "LANDING_S", 1)
-    monkeypatch.setattr(running_module, "WARM_BATCHES", 3)
 
 
 def wait(running: RunningPipeline, until: Callable[[], bool]) -> None:
