@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.kafka_run import ROWS
 
 from mead.spark.kafka_source import PACKAGE, as_tuples
 
@@ -16,22 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SERVERS = "MEAD_TEST_KAFKA"
-
-ROUND_TRIP = """
-import sys, uuid
-from pyspark.sql import SparkSession
-from mead.spark.kafka_source import PACKAGE, as_tuples
-
-servers, topic = sys.argv[1], "mead-" + uuid.uuid4().hex
-builder = SparkSession.builder.master("local[2]").config("spark.jars.packages", PACKAGE)
-spark = builder.config("spark.ui.enabled", "false").getOrCreate()
-rows = spark.range(1000).selectExpr("cast(id as string) as key", "cast(id as string) as value")
-rows.write.format("kafka").option("kafka.bootstrap.servers", servers).option("topic", topic).save()
-options = {"kafka.bootstrap.servers": servers, "subscribe": topic, "startingOffsets": "earliest", "minPartitions": "3"}
-back = as_tuples(spark.read.format("kafka").options(**options).load())
-print(back.count(), back.select("id").distinct().count(), back.select("key").distinct().count())
-spark.stop()
-"""
 
 
 def test_a_row_has_a_number_of_its_own_and_the_microsecond_it_arrived(spark: SparkSession) -> None:
@@ -48,7 +35,9 @@ def test_a_row_has_a_number_of_its_own_and_the_microsecond_it_arrived(spark: Spa
     SERVERS not in os.environ,
     reason=f"{SERVERS} names no Kafka (host:port), and Spark would have to download {PACKAGE}",
 )
-def test_rows_come_back_from_kafka() -> None:
-    command = [sys.executable, "-c", ROUND_TRIP, os.environ[SERVERS]]
+def test_a_topic_goes_through_a_pipeline_once_while_it_grows(tmp_path: Path) -> None:
+    program = Path(__file__).with_name("kafka_run.py")
+    command = [sys.executable, str(program), os.environ[SERVERS], str(tmp_path)]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert run.stdout.split() == ["1000", "1000", "1000"]
+    found = json.loads(run.stdout)
+    assert found == {"completed": 2 * ROWS, "drained": 1, "rows": 2 * ROWS, "ids": 2 * ROWS, "keys": 2 * ROWS}
