@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mead.cli.evaluate.options import Seeds
+from mead.cli.inputs import check_java
 from mead.cli.terminal import AsJson, Seed, print_found, progress_bar
 
 Duration = Annotated[float, typer.Option(min=10.0, metavar="SECONDS", help="Length of every stream.")]
@@ -166,6 +167,54 @@ def fig18(*, seed: Seed = 1, duration: Duration = 200.0, as_json: AsJson = False
     print_found("ppq-fig18", "runs", done, fig18_parts(done), as_json=as_json)
 
 
+def live(
+    ctx: typer.Context,
+    *,
+    control: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="`elasticity`, `splitting` or `both`; may be repeated; default all."),
+    ] = None,
+    rate: Annotated[float, typer.Option(min=1.0, metavar="PER_S", help="Mean rate of the stream.")] = 8000.0,
+    idc: Annotated[float, typer.Option(min=1.1, metavar="I", help="Index of dispersion of its arrivals.")] = 4000.0,
+    duration: Duration = 30.0,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Elasticity alone, splitting alone and both on Spark itself, in real time, every answer checked.
+
+    The top-100 query with the nested loop of the paper, on generated points that come in bursts.
+
+    Example: `mead evaluate ppq-live --control both --duration 20`
+    """
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from mead.evaluate.ppq_live import CONTROLS, bursty_points, live_parts, runs
+    from mead.spark.quiet_start import SparkStartError, quiet_start
+    from mead.spark.session import started
+
+    names = [one.name for one in CONTROLS]
+    for name in control or ():
+        if name not in names:
+            ctx.fail(f"--control {name}: write one of {', '.join(names)}")
+    check_java(ctx)
+    try:
+        with quiet_start():
+            spark = started("mead evaluate ppq-live")
+    except SparkStartError as error:
+        ctx.fail(str(error))
+    chosen, done = [one for one in CONTROLS if not control or one.name in control], []
+    points = bursty_points(rate, idc, duration, seed)
+    try:
+        with TemporaryDirectory(ignore_cleanup_errors=True) as folder, progress_bar(len(chosen)) as show:
+            for one in runs(spark, points, chosen, Path(folder)):
+                done.append(one)
+                show(one.control, len(done))
+    finally:
+        spark.stop()
+    print_found("ppq-live", "runs", done, live_parts(done), as_json=as_json)
+
+
 COMMANDS: dict[str, Callable[..., Any]] = {
     "fig9": fig9,
     "fig10": fig10,
@@ -174,6 +223,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "tables": tables,
     "fig17": fig17,
     "fig18": fig18,
+    "live": live,
 }
 
 

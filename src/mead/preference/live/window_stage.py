@@ -75,7 +75,8 @@ def _window(window: int, best: pa.Table, work: WindowWork) -> list[pa.RecordBatc
     start, end = window_bounds(window, work.origin_us, work.asked)
     shown = best.drop_columns([NUMBER])
     bounds = {WINDOW: window, START: start, END: end}
-    columns = [pa.array([value] * best.num_rows, work.schema.field(name).type) for name, value in bounds.items()]
+    types = {name: work.schema.field(name).type for name in bounds}
+    columns = [pa.repeat(pa.scalar(value, types[name]), best.num_rows) for name, value in bounds.items()]
     table = pa.Table.from_arrays([*columns, *shown.columns], names=work.schema.names).cast(work.schema)
     return list(table.combine_chunks().to_batches())
 
