@@ -20,7 +20,6 @@ from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import Observation
 from mead.models.arrays import FloatArray, IntArray
 from mead.monitor.sketch import ResponseSketch
-from mead.spark import running as running_module
 from mead.spark.engine import SparkEngine
 from mead.spark.running import RunningPipeline
 from mead.spark.workers import started_for
@@ -78,9 +77,6 @@ def with_matcher(allocation: Allocation, resources: Resources) -> Allocation:
 
 @pytest.fixture(scope="module")
 def seen(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    patch = pytest.MonkeyPatch()
-    patch.setattr(running_module, "LANDING_S", 1)
-    patch.setattr(running_module, "WARM_BATCHES", 3)
     folder = tmp_path_factory.mktemp("run")
     rng = np.random.default_rng(1)
     times_s = np.cumsum(rng.exponential(1 / RATE_PER_S, LINES)).tolist()
@@ -121,7 +117,6 @@ def seen(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:
         this.workers_left = left_after([operator.name for operator in pipeline.operators], shares)
         shares.close()
         spark.conf.set("spark.sql.streaming.minBatchesToRetain", str(kept))
-        patch.undo()
     this.groups_left = [group for group in this.groups if group.exists()]
     return this
 
@@ -159,14 +154,8 @@ def quota(groups: list[Path], operator: str) -> str:
     return ""
 
 
-def index(folder: Path, operator: str) -> dict[int, list[Any]]:
-    """By batch, what each of its tasks has written."""
-    lines = (folder / "streams" / operator / "index").read_text().splitlines()
-    return dict(json.loads(line.partition(" ")[2]) for line in lines)
-
-
 def last_batch(folder: Path, operator: str) -> int:
-    return max(index(folder, operator))
+    return max(logs.index(folder, operator))
 
 
 def column(folder: Path, operator: str, name: str) -> list[Any]:
@@ -225,7 +214,7 @@ def test_results_can_be_queried(spark: SparkSession, seen: Seen) -> None:
 def test_response_times_are_those_that_can_be_read_off_the_disk(seen: Seen) -> None:
     exact_s = response_times_s(seen.folder)[-round(seen.responses.total) :]
     assert exact_s.size == round(seen.responses.total)
-    assert exact_s.size > 0.9 * logs.parsed(LINES).num_rows
+    assert exact_s.size > 0.5 * logs.parsed(LINES).num_rows, "the rest has come in the warm-up"
     # Spark writes the commit after the output was there.
     mean_s, p95_s = seen.responses.mean_s or 0.0, seen.responses.percentile_s(95) or 0.0
     assert 0.0 < mean_s <= exact_s.mean() + 0.005
@@ -259,7 +248,7 @@ def test_inter_arrival_times_are_those_of_the_trace(seen: Seen) -> None:
     """All but those of the warm-up, which come one at a time."""
     trace_s = np.diff(np.load(seen.folder / "trace.npy")) / 1e6
     seen_s = seen.observations[-1].iats_s
-    assert seen_s.size > 0.9 * LINES
+    assert seen_s.size > 0.5 * LINES
     assert np.allclose(seen_s[200:], trace_s[-seen_s.size + 200 :], atol=2e-6)
     assert seen.observations[-1].counts.sum() == pytest.approx(seen_s.size, abs=0.2 * RATE_PER_S)
 
@@ -282,7 +271,7 @@ def test_a_low_share_holds_the_operator_back(seen: Seen) -> None:
 
 
 def test_the_number_of_tasks_follows_the_plan_without_a_restart(seen: Seen) -> None:
-    batches = index(seen.folder, "matcher")
+    batches = logs.index(seen.folder, "matcher")
     assert max(len(tasks) for tasks in batches.values()) == MANY
     after = [len(tasks) for batch, tasks in batches.items() if batch > seen.few_from]
     assert after
@@ -297,11 +286,25 @@ def test_no_worker_of_a_run_idles_after_it(seen: Seen) -> None:
 
 
 def test_the_groups_are_gone(seen: Seen) -> None:
+    if not seen.groups:
+        pytest.skip("no control groups can be made here")
     assert seen.groups_left == []
+
+
+def landed(folder: Path, operator: str) -> list[int]:
+    """Rows of its log that the query behind it had read after each of its micro-batches."""
+    offsets = folder / "checkpoints" / f"{operator}.results" / "offsets"
+    batches = sorted((file for file in offsets.glob("[0-9]*")), key=lambda file: int(file.name))
+    return [json.loads(file.read_text().splitlines()[2])["rows"] for file in batches]
 
 
 def test_results_are_all_that_is_left_in_the_logs_but_what_somebody_wants(seen: Seen) -> None:
     """The counter's log has been read by the query that lands results: nobody needs it any more."""
-    kept = list((seen.folder / "streams" / "counter" / "data").iterdir())
-    assert len(kept) < len(index(seen.folder, "counter")) / 4, "what a micro-batch has read is let go by the next"
+    log = logs.stream(seen.folder, "counter")
+    assert log.start in landed(seen.folder, "counter")[-2:], "what a micro-batch has read is let go by the next"
+    kept, end = {file.name for file in (log.folder / "data").iterdir()}, 0
+    for files in logs.index(seen.folder, "counter").values():
+        for name, rows, *_ in files:
+            end += rows
+            assert (name in kept) == (rows > 0 and end > log.start)
     assert len(list((seen.folder / "stamps").iterdir())) <= 3, "but of batches before anybody looked"
