@@ -12,8 +12,9 @@ export MKL_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PIP := $(RUN) -m pip --quiet --quiet
-# Of the tests: one for all that runs on Spark, one for everything else. 0 keeps them in one process, to debug.
-PROCESSES ?= 2
+# Of the tests: one begins with those that share a session of Spark, one with programs that start it themselves, one with
+# everything else. The first two often wait. 0 keeps all in one process, to debug.
+PROCESSES ?= 3
 BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
 
 .DEFAULT_GOAL := help
@@ -51,8 +52,9 @@ docs: $(VENV)/.dev ## Build the documentation into site/
 	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going docs site
 	@echo "Documentation: site/index.html"
 
-pictures: $(VENV)/.dev ## Take the pictures of the live page that the documentation shows, in a real browser
+pictures: $(VENV)/.dev ## Take the pictures of the live page in a real browser, and draw those of the explanations
 	@MEAD_PICTURES=docs/pictures $(RUN) -m pytest -q tests/serve/test_browser.py -k pictures
+	@$(RUN) tools/figures.py docs/pictures
 
 lock: ## Choose the exact versions anew (requirements.lock, requirements-dev.lock)
 	@$(PYTHON) -m venv build/lock

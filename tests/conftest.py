@@ -17,15 +17,31 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 settings.register_profile("mead", derandomize=True, deadline=None)
 settings.load_profile("mead")
 
-ON_SPARK = ("tests/spark/", "tests/cli/test_characterize.py", "tests/cli/test_live.py", "tests/docs/test_snippets.py")
-"""Tests that start Spark. One Java machine at a time: two would take the cores from each other's measurements."""
+PROGRAMS = (
+    "tests/cli/test_characterize.py",
+    "tests/cli/test_live",
+    "tests/cli/test_preference.py::test_a_folder_is_answered_window_by_window",
+    "tests/docs/test_snippets.py::test_page_does_what_it_says_on_spark",
+    "tests/spark/test_doctor.py",
+    "tests/spark/test_local_cluster.py",
+)
+"""Tests that start Spark in programs of their own, or stop it."""
+
+ON_SPARK = (*PROGRAMS, "tests/spark/")
+"""And those that share one session. Both often wait, and take longest."""
+
+
+SITE = "tests/docs/test_site.py"
+"""The longest of the rest: all pages are made, with those of all modules."""
 
 
 class SparkApart(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
-    """One process takes all that runs on Spark and begins with it; of the rest, files go whole to the others."""
+    """One process begins with Spark's session, one with its programs; of the rest, files go whole to who is free."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "spark" if nodeid.startswith(ON_SPARK) else nodeid.partition("::")[0]
+        if nodeid.startswith(PROGRAMS):
+            return "programs"
+        return "session" if nodeid.startswith(ON_SPARK) else nodeid.partition("::")[0]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkApart:
@@ -35,4 +51,5 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkAp
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first."""
-    items.sort(key=lambda item: not item.nodeid.startswith(ON_SPARK))
+    longest = (ON_SPARK, SITE)
+    items.sort(key=lambda item: [not item.nodeid.startswith(some) for some in longest])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 from tests.spark.rabbitmq import why_no_broker
 from typer.testing import CliRunner
 
@@ -26,12 +27,20 @@ PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.m
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)(?P<target>[^)#\s]+)")
+STEP = re.compile(
+    r"^\$ (?P<command>(?:.*\\\n)*(?:.*<<'(?P<end>\w+)'\n(?:.*\n)*?(?P=end)|.*))\n(?P<expected>(?:(?!\$ ).*\n)*)",
+    re.MULTILINE,
+)
+"""A command, which may go on behind a backslash or up to the end of a text that is handed to it, and its output."""
+
 SHELL_SIGNS = re.compile(r"[|&;<>$`]")
 TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 SHOWN_ONLY = {"text", "yaml", "{toctree}", "{eval-rst}"}
 """Formats and layout: nothing in them can be run."""
+
+STARTS_SPARK = re.compile(r"^(?:>>> .*\bpyspark\b|\$ mead (?:run|demo|characterize) |\$ python )", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -55,9 +64,7 @@ def snippets(page: Path) -> list[Snippet]:
 
 def run_session(snippet: Snippet, folder: Path) -> None:
     """A terminal session: what follows ``$`` is run, and the lines below it must be what it prints."""
-    for step in re.finditer(
-        r"^\$ (?P<command>(?:.*\\\n)*.*)\n(?P<expected>(?:(?!\$ ).*\n)*)", snippet.text, re.MULTILINE
-    ):
+    for step in STEP.finditer(snippet.text):
         printed = run_command(step["command"], folder, snippet.place)
         if step["expected"].strip():
             matches = doctest.OutputChecker().check_output(step["expected"], printed, FLAGS)
@@ -116,24 +123,45 @@ def page_name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=page_name)
-def test_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def starts_spark(page: Path) -> bool:
+    return any(STARTS_SPARK.search(one.text) for one in snippets(page) if one.language in {"console", "pycon"})
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets(page) and not starts_spark(page)], ids=page_name)
+def test_page_does_what_it_says(page: Path, folder: Path) -> None:
+    before = SparkContext._gateway
+    do_what_it_says(page, folder)
+    assert SparkContext._gateway is before, "it starts Spark: have STARTS_SPARK see that"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if starts_spark(page)], ids=page_name)
+def test_page_does_what_it_says_on_spark(page: Path, folder: Path) -> None:
     if page.name == "use-my-broker.md" and (reason := why_no_broker()):
         pytest.skip(reason)
+    do_what_it_says(page, folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a reader has the examples, and works."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def do_what_it_says(page: Path, folder: Path) -> None:
     names: dict[str, object] = {}
     for snippet in snippets(page):
         match snippet.language:
             case "console":
-                run_session(snippet, tmp_path)
+                run_session(snippet, folder)
             case "pycon":
                 run_python(snippet, names)
             case "json":
                 json.loads(snippet.text)
             case language:
                 assert language in SHOWN_ONLY, f"{snippet.place}: mark this block console, pycon, json, yaml or text"
-    written = {path.name + "/" * path.is_dir() for path in tmp_path.iterdir() if not path.is_symlink()}
+    written = {path.name + "/" * path.is_dir() for path in folder.iterdir() if not path.is_symlink()}
     assert not written - ignored(written), f"{page_name(page)} leaves files in a clone: have .gitignore name them"
 
 
