@@ -67,6 +67,39 @@ def test_workers_are_forked_with_frozen_libraries(spark: SparkSession) -> None:
     assert seen.frozen > 50_000  # pandas alone makes more objects than that
 
 
+def test_python_processes_load_pyspark_compiled_and_not_from_sources_in_a_zip_file(spark: SparkSession) -> None:
+    """Workers, and those that plan the reading of a Python source."""
+    from pyspark.sql.datasource import DataSource, DataSourceReader
+
+    class Reader(DataSourceReader):
+        def read(self, partition: object) -> Iterator[tuple[str]]:
+            import pyspark
+
+            del partition
+            yield (pyspark.__file__,)
+
+    class Place(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "place"
+
+        def schema(self) -> str:
+            import pyspark
+
+            return f"`{pyspark.__file__}` string"
+
+        def reader(self, schema: object) -> Reader:
+            del schema
+            return Reader()
+
+    import pyspark
+
+    spark.dataSource.register(Place)
+    rows = spark.read.format("place").load()
+    assert rows.columns == [pyspark.__file__]
+    assert [tuple(row) for row in rows.collect()] == [(pyspark.__file__,)]
+
+
 class TestQuietCommits:
     @pytest.fixture
     def checkpoints(self, spark: SparkSession, tmp_path: Path) -> tuple[Any, Any]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mead.spark.java_code import class_loader
@@ -111,8 +112,11 @@ class FastProfile:
     simple_collector: bool = True
     """Java's garbage is collected by one thread, now and then, and not by several beside the work."""
 
+    compiled_pyspark: bool = True
+    """Python processes load PySpark as pip has installed it, and do not compile it anew when they start."""
+
     def settings(self) -> dict[str, str]:
-        """What has to be set before the session starts. Quiet commits have no setting: `start` brings them."""
+        """What has to be set before the session starts. Two parts have no setting, and come with `start`."""
         settings = {}
         if self.frozen_workers:
             settings["spark.python.daemon.module"] = DAEMON_MODULE
@@ -138,9 +142,19 @@ class FastProfile:
         if self.frozen_workers:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         spark = builder.config(map=dict(self.settings())).getOrCreate()
+        if self.compiled_pyspark:
+            load_compiled_pyspark(spark)
         if self.quiet_commits:
             quiet_local_files(spark)
         return spark
+
+
+def load_compiled_pyspark(spark: SparkSession) -> None:
+    """Have every Python process of this application begin with `python_start/sitecustomize.py`, which says why."""
+    environment, folder = spark.sparkContext.environment, str(Path(__file__).with_name("python_start"))
+    places = environment.get("PYTHONPATH", "").split(os.pathsep)
+    if folder not in places:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [*places, folder]))
 
 
 def quiet_local_files(spark: SparkSession) -> None:
