@@ -1,9 +1,11 @@
 """Preference queries over any streaming DataFrame.
 
-hotels = mead.preference_query(
-    offers, event_time="seen", minimise=["price"], maximise=["stars"], window="10 s", slide="2 s", folder="hotels"
-)
-hotels.results.writeStream.format("console").start()
+For example::
+
+    hotels = mead.preference_query(
+        offers, event_time="seen", minimise=["price"], maximise=["stars"], window="10 s", slide="2 s", folder="hotels"
+    )
+    hotels.results.writeStream.format("console").start()
 """
 
 from __future__ import annotations
