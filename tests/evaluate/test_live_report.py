@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -85,3 +87,18 @@ def test_throttling_is_in_the_document_and_in_the_table() -> None:
     assert document["operator_throttled"] == {"parser": 0.25, "matcher": 0.25}
     assert document["operator_cpu"] == {"parser": 0.4, "matcher": 0.4}
     assert document["paths"][PATH]["broken_windows"] == {"mean_s": 0.0}
+
+
+def test_what_was_lost_failed_or_complained_of_is_noted() -> None:
+    whole = live_result(PIPELINE, 60.0, {PATH: [(10.0, 0.1)]})
+    assert LiveReport.of(whole).notes == []
+    restarts = [f"matcher failed and is started again: error {n}" for n in range(9)]
+    broken = replace(
+        whole, loss="Java has ended", drained=False, restarts=restarts, complaints={"a header is no time": 1200}
+    )
+    assert LiveReport.of(broken).notes == [
+        "Java has ended, before the time was over.",
+        "Not everything that had arrived went through before the end.",
+        *restarts[:5],
+        "a header is no time (1,200 times)",
+    ]

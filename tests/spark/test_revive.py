@@ -11,6 +11,7 @@ import pytest
 from mead.cli import live
 from mead.execute.dry_run import DryRunShares
 from mead.knowledge.pipeline import Operator, Pipeline
+from mead.serve.board import Board, RunFacts
 from mead.spark.inputs import TraceInput
 from mead.spark.query import Query
 from mead.spark.running import RunningPipeline
@@ -44,7 +45,8 @@ def test_whoever_watches_hears_at_once_what_failed_and_why_and_of_the_same_only_
 
 @pytest.mark.parametrize("quiet", [False, True])
 def test_what_failed_is_a_line_on_standard_error(capsys: pytest.CaptureFixture[str], *, quiet: bool) -> None:
-    with live._display(PIPELINE, quiet=quiet) as (_, _, complain):
+    facts = RunFacts(PIPELINE, "static", "act", "spark", "", "2026-01-01T12:00:00Z", interval_s=1.0)
+    with live._display(Board(facts, wall_s=lambda: 0.0), quiet=quiet) as (_, _, complain):
         complain(REASON)
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "" if quiet else f"{REASON}\n")

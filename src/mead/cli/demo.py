@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mead.cli.report import REPORT
 from mead.cli.serve import DEFAULT_PORT, PageOptions, Port
 from mead.cli.terminal import AsJson, print_json
 
@@ -33,7 +34,7 @@ def demo(
     answer within 1 s in the mean. Watch how the share of each operator follows the load, and what is saved.
     """
     from mead.applications.log_analysis.calibration import calibrate
-    from mead.cli.live import LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
+    from mead.cli.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
     from mead.config.keys import ConfigError
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import chosen_policy
@@ -41,6 +42,7 @@ def demo(
     from mead.evaluate.workloads import DEMAND_S
     from mead.loop import Mode
     from mead.spark.build import ARRIVALS
+    from mead.spark.end_requests import EndRequests
 
     folder = folder or new_folder("demo")
     refuse_used(ctx, folder)
@@ -52,13 +54,17 @@ def demo(
     except ConfigError as error:
         ctx.fail(str(error))
     watched = PageOptions(port=port, or_any=True) if serve else None
-    report = run_file(
-        ctx, file, shipped.parent, LiveOptions(options, Mode.ACT, duration, folder, quiet=as_json, page=watched)
-    )
-    full = FullShare.of(report, folder / ARRIVALS)
-    notes = [str(full)]
-    page = write_report(report, folder, notes)
+    live = LiveOptions(options, Mode.ACT, duration, folder, quiet=as_json, page=watched)
+    with EndRequests() as requests:
+        report = run_file(ctx, file, shipped.parent, live, requests)
+        # Of a run that was ended at once there is nothing to replay.
+        full = FullShare.of(report, folder / ARRIVALS) if report.result.tuples > 1 else None
+        notes = [] if full is None else [str(full)]
+        write_report(folder, [*notes, *report.notes])
     if as_json:
-        print_json(report.as_json() | {"full_share": full.as_json(), "folder": str(folder), "report": str(page)})
-        return
-    print_report(report, folder, page, notes)
+        where = {"folder": str(folder), "report": str(folder / REPORT)}
+        print_json(report.as_json() | {"full_share": None if full is None else full.as_json()} | where)
+    else:
+        print_report(report, folder, notes)
+    if report.result.loss:
+        raise typer.Exit(LOST)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ import typer
 
 from mead.cli.history import recorded
 from mead.cli.inputs import check_java
+from mead.cli.report import REPORT
 from mead.cli.serve import PageOptions, warn_if_open
 
 if TYPE_CHECKING:
@@ -23,15 +24,23 @@ if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
     from mead.config.policies import PolicyOptions
     from mead.evaluate.live_report import LiveReport
+    from mead.execute.detect import Detection
+    from mead.knowledge.knowledge import Knowledge
     from mead.knowledge.pipeline import Pipeline
     from mead.knowledge.round import Round
+    from mead.live import LiveResult
     from mead.loop import Mode
     from mead.serve.board import Board
+    from mead.serve.figures import RunFigures
+    from mead.spark.end_requests import EndRequests
     from mead.spark.engine import SparkEngine
 
-HISTORY, REPORT = "history.sqlite", "report.html"
+HISTORY = "history.sqlite"
 LINE_EVERY_S = 10.0
 """Where nobody looks at a terminal, one line says so often how it goes."""
+
+LOST = 1
+"""The exit code of a run whose Spark was lost."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +68,23 @@ def refuse_used(ctx: typer.Context, folder: Path) -> None:
         ctx.fail(f"{folder}: there is a run in it already, or something else; name a new folder")
 
 
-def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: LiveOptions) -> LiveReport:
-    """Run it, or say in one line why not. ``beside`` is where its modules and traces lie."""
+def run_file(
+    ctx: typer.Context, file: PipelineFile, beside: Path, options: LiveOptions, requests: EndRequests
+) -> LiveReport:
+    """Run it, or say in one line why not. ``beside`` is where its modules and traces lie.
+
+    From the beginning of the run on, ``requests`` to end are held: nothing keeps its report from being written.
+    """
     from mead.config.keys import ConfigError
     from mead.evaluate.experiment import kept_iats_for
     from mead.evaluate.live_report import LiveReport
+    from mead.evaluate.twin import as_learned
     from mead.execute.detect import detect
-    from mead.execute.share_probe import actuation_delay_s
-    from mead.knowledge.knowledge import Knowledge
-    from mead.live import run_live
+    from mead.execute.lent import lent
+    from mead.live import SparkLostError, run_live
     from mead.loop import Mode
     from mead.plan import registry
+    from mead.serve.savings import figures_of, in_charge
     from mead.serve.server import ServeError
     from mead.spark.build import live_pipeline, source_of, work_of
     from mead.spark.operators import OperatorError
@@ -82,8 +97,7 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
     if found.kind == "none" and mode is Mode.ACT:
         typer.echo(f"CPU shares cannot be set here ({found}), so that they are only advised.", err=True)
         mode = Mode.ADVISE
-    delay_s = actuation_delay_s(found.open) if found.kind != "none" else 0.0
-    knowledge = Knowledge(pipeline, max(delay_s, file.knowledge.actuation_delay_s))
+    knowledge = _knowledge(pipeline, found, file.knowledge.actuation_delay_s)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         work = work_of(file, beside)
@@ -91,8 +105,8 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
         with (
             _watched(pipeline, options, mode) as board,
             _spark(pipeline.name, options, beside) as spark,
-            closing(found.open([operator.name for operator in pipeline.operators])) as shares,
-            _display(pipeline, quiet=options.quiet) as (show, wait, complain),
+            lent(found.open([operator.name for operator in pipeline.operators]), _warn) as shares,
+            _display(board, quiet=options.quiet) as (show, wait, complain),
             recorded(
                 ctx,
                 folder / HISTORY,
@@ -107,11 +121,11 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
 
             def follow(this: Round, engine: SparkEngine) -> None:
                 record(this)
-                show(this, engine)
-                if board is not None:
-                    board.add(this, engine.paths)
+                board.add(this, engine.paths)
+                show(this)
 
-            result = run_live(
+            run = partial(
+                run_live,
                 spark,
                 knowledge,
                 source,
@@ -125,30 +139,68 @@ def run_file(ctx: typer.Context, file: PipelineFile, beside: Path, options: Live
                 on_round=follow,
                 on_wait=wait,
                 on_restart=complain,
+                requests=requests,
             )
+            result = _seen(run, complain)
+            report = LiveReport.of(result)
+            record.conclude(report.figures)
+            if mode is Mode.OBSERVE:
+                wait("asking the policy what it would have done")
+                in_force = sum(result.cores.values())
+                instead = in_charge(as_learned(result), options.policy, board.arrivals, in_force)
+                record.conclude(figures_of(instead))
+    except SparkLostError as lost:
+        _warn(f"{ctx.command_path}: {lost}")
+        raise typer.Exit(LOST) from None
     except (ConfigError, OperatorError, ServeError, SparkStartError) as error:
         ctx.fail(str(error))
     except OSError as error:
         ctx.fail(f"{error.filename or folder}: {error.strerror or error}")
-    return LiveReport.of(result)
+    return report
+
+
+def _knowledge(pipeline: Pipeline, found: Detection, delay_s: float) -> Knowledge:
+    """Of how long a change of share takes to act here, or longer if the pipeline says so."""
+    from mead.execute.share_probe import actuation_delay_s
+    from mead.knowledge.knowledge import Knowledge
+
+    measured_s = actuation_delay_s(found.open) if found.kind != "none" else 0.0
+    return Knowledge(pipeline, max(measured_s, delay_s))
+
+
+def _seen(run: Callable[[], LiveResult], complain: Callable[[str], None]) -> LiveResult:
+    """The result of a run; if Spark is lost in it, what was seen until then."""
+    from mead.live import SparkLostError
+
+    try:
+        return run()
+    except SparkLostError as lost:
+        if lost.result is None:
+            raise
+        complain(f"{lost}: the run ends here")
+        return lost.result
+
+
+def _warn(what: str) -> None:
+    typer.echo(what, err=True)
 
 
 @contextmanager
-def _watched(pipeline: Pipeline, options: LiveOptions, mode: Mode) -> Iterator[Board | None]:
-    """What the page of a run is fed with, while it is served; its address goes to standard error."""
+def _watched(pipeline: Pipeline, options: LiveOptions, mode: Mode) -> Iterator[Board]:
+    """What the table and the page of a run are fed with; the address of the page goes to standard error."""
     import time
 
     from mead.serve.board import Board, RunFacts
     from mead.serve.server import serving
 
-    if options.page is None:
-        yield None
-        return
     policy, started = options.policy, datetime.now(UTC).isoformat(timespec="seconds")
     facts = RunFacts(
         pipeline, policy.name, mode.value, "spark", str(options.folder), started, getattr(policy, "interval_s", None)
     )
     board, page = Board(facts, wall_s=time.time), options.page
+    if page is None:
+        yield board
+        return
     with serving(board, page.host, page.port, or_any=page.or_any, known_as=page.known_as) as address:
         typer.echo(f"Watch it: {address}", err=True)
         warn_if_open(page.host)
@@ -159,17 +211,18 @@ def _watched(pipeline: Pipeline, options: LiveOptions, mode: Mode) -> Iterator[B
 @contextmanager
 def _spark(name: str, options: LiveOptions, beside: Path) -> Iterator[SparkSession]:
     """Spark for one run."""
-    from mead.spark.quiet_start import quiet_start
-    from mead.spark.session import started
+    from mead.spark.quiet_start import quiet_loss, quiet_start
+    from mead.spark.session import started, stopped
 
     with _said_while_waiting(quiet=options.quiet) as waiting:
         waiting("starting Spark")
         with quiet_start():
             spark = started(name, master=options.master, modules=beside)
+            quiet_loss(spark)
     try:
         yield spark
     finally:
-        spark.stop()
+        stopped(spark)
 
 
 @contextmanager
@@ -184,15 +237,16 @@ def _said_while_waiting(*, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _display(
-    pipeline: Pipeline, *, quiet: bool
-) -> Iterator[tuple[Callable[[Round, SparkEngine], None], Callable[[str], None], Callable[[str], None]]]:
+    board: Board, *, quiet: bool
+) -> Iterator[tuple[Callable[[Round], None], Callable[[str], None], Callable[[str], None]]]:
     """What shows rounds, why one has to wait, and what has failed: a table in a terminal, lines elsewhere."""
     from rich.console import Console
     from rich.live import Live
 
-    from mead.evaluate.live_table import LiveTable
+    from mead.serve.live_table import live_table
+    from mead.serve.look import Look
 
-    table, console = LiveTable(pipeline), Console(stderr=True, quiet=quiet)
+    console = Console(stderr=True, quiet=quiet)
 
     def complain(failure: str) -> None:
         console.print(failure, markup=False, highlight=False, soft_wrap=True)  # above the table, where there is one
@@ -200,8 +254,7 @@ def _display(
     if not console.is_terminal:
         last_s = [-LINE_EVERY_S]
 
-        def line(this: Round, engine: SparkEngine) -> None:
-            del engine
+        def line(this: Round) -> None:
             if this.time_s >= last_s[0] + LINE_EVERY_S:
                 last_s[0] = this.time_s
                 console.print(f"{this.time_s:.0f} s: {this.in_force}: {this.plan.reason if this.plan else ''}")
@@ -210,24 +263,31 @@ def _display(
         return
     with Live(console=console, auto_refresh=False) as live:
         yield (
-            lambda this, engine: live.update(table.add(this, engine), refresh=True),
+            lambda _: live.update(live_table(Look.of(board)), refresh=True),
             lambda doing: live.update(doing, refresh=True),
             complain,
         )
 
 
-def write_report(report: LiveReport, folder: Path, notes: list[str]) -> Path:
-    """The page of a run, in its folder."""
-    from mead.serve.run_page import run_page
+def write_report(folder: Path, notes: list[str]) -> RunFigures | None:
+    """The page of the last run in a folder, as `mead report` writes it; and its figures. None without a history."""
+    from mead.cli.report import write_page
+    from mead.knowledge.history.file import History
+    from mead.knowledge.history.schema import HistoryError
+    from mead.serve.figures import RunFigures
+    from mead.serve.report_page import report_page
 
-    path = folder / REPORT
-    new = path.with_suffix(".part")
-    new.write_text(run_page(report, notes), encoding="utf-8")
-    os.replace(new, path)  # noqa: PTH105 - as good
-    return path
+    try:
+        with History.read(folder / HISTORY) as history:
+            figures = RunFigures.of(history, history.runs()[-1].number)
+    except HistoryError as error:
+        typer.echo(f"There is no report: {error}", err=True)
+        return None
+    write_page(report_page(figures, notes), folder / REPORT)
+    return figures
 
 
-def print_report(report: LiveReport, folder: Path, page: Path, notes: list[str]) -> None:
+def print_report(report: LiveReport, folder: Path, notes: list[str]) -> None:
     """On standard output: figures, notes, and where to look further."""
     from rich.console import Console
 
@@ -237,7 +297,8 @@ def print_report(report: LiveReport, folder: Path, page: Path, notes: list[str])
     for part in report.tables():
         console.print(part)
         console.print()
-    for line in (*notes, f"Report: {page}", f"Results (Parquet): {folder / RESULTS}"):
+    for line in (*notes, f"Report: {folder / REPORT}", f"Results (Parquet): {folder / RESULTS}"):
         typer.echo(line)
     typer.echo(f"Every decision: mead history {folder / HISTORY} --run -1 --changes")
+    typer.echo(f"How one was made: mead explain change {folder}")
     typer.echo(f"In the browser: mead serve {folder}")

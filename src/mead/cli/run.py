@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from mead.cli.inputs import PipelinePath, PolicyName, PolicyOption, read_pipeline_or_fail
+from mead.cli.inputs import PipelinePath, PolicyName, PolicyOption, policy_or_fail, read_pipeline_or_fail
+from mead.cli.report import REPORT
 from mead.cli.serve import DEFAULT_HOST, DEFAULT_PORT, Host, KnownAs, PageOptions, Port
 from mead.cli.terminal import AsJson, print_json
 
@@ -46,30 +47,29 @@ def run(
 ) -> None:
     """Run a pipeline on Spark and keep its response times within what is required.
 
-    Ctrl-C ends it in good order: what has arrived goes through, and no process and no control group stays behind.
+    Ctrl-C, or SIGTERM, ends it in good order: what has arrived goes through, and no process and no control group stays
+    behind. Who asks a second time does not want to wait for what has arrived. There is a report in any case.
 
     Example: `mead run my-pipeline.yaml --mode advise --duration 600`
     """
-    from mead.cli.live import LiveOptions, new_folder, print_report, run_file, write_report
-    from mead.config.keys import ConfigError
-    from mead.config.policy_choice import chosen_policy
+    from mead.cli.live import LOST, LiveOptions, new_folder, print_report, run_file, write_report
     from mead.loop import Mode
+    from mead.spark.end_requests import EndRequests
 
     file = read_pipeline_or_fail(ctx, pipeline)
-    try:
-        options = chosen_policy(file.policy, policy, option or [])
-    except ConfigError as error:
-        ctx.fail(str(error))
+    options = policy_or_fail(ctx, file, pipeline.parent, policy, option or ())
     folder = folder or new_folder(file.pipeline.name)
     watched = PageOptions(host, port, known_as=tuple(known_as or ())) if serve else None
-    report = run_file(
-        ctx,
-        file,
-        pipeline.parent,
-        LiveOptions(options, Mode(mode), duration, folder, master, quiet=as_json, page=watched),
-    )
-    page = write_report(report, folder, [f"Run of {pipeline.name}, policy {options.name}, mode {mode}."])
+    live = LiveOptions(options, Mode(mode), duration, folder, master, quiet=as_json, page=watched)
+    with EndRequests() as requests:
+        report = run_file(ctx, file, pipeline.parent, live, requests)
+        about = f"Run of {pipeline.name}, policy {options.name}, mode {mode}."
+        figures = write_report(folder, [about, *report.notes])
+    savings = None if figures is None else figures.savings
     if as_json:
-        print_json(report.as_json() | {"folder": str(folder), "report": str(page)})
-        return
-    print_report(report, folder, page, [])
+        found = {"savings": None if savings is None else savings.as_json()}
+        print_json(report.as_json() | found | {"folder": str(folder), "report": str(folder / REPORT)})
+    else:
+        print_report(report, folder, [] if savings is None else [str(savings)])
+    if report.result.loss:
+        raise typer.Exit(LOST)

@@ -11,6 +11,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from mead.evaluate.concluded import ENGINE, PERCENTS, Figures, concluded
 from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.tables import NOTHING, number, plain_table
 from mead.evaluate.windows import broken_part, window_parts
@@ -19,7 +20,6 @@ from mead.live import LiveResult
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.monitor.sketch import ResponseSketch
 
-PERCENTS = (50.0, 95.0, 99.0)
 NOT_MEASURED = "not measured"
 
 JUDGED_WINDOWS = 2880
@@ -61,11 +61,6 @@ class LiveReport:
         return cls(result, tuple(LiveVerdict.of(result, requirement) for requirement in result.pipeline.requirements))
 
     @property
-    def met(self) -> bool:
-        """Whether every requirement was."""
-        return all(verdict.met for verdict in self.verdicts)
-
-    @property
     def own_load(self) -> Mapping[str, float | None]:
         """Cores that were used, in the mean, by whom that is not an operator; None where it is not measured."""
         result = self.result
@@ -83,6 +78,26 @@ class LiveReport:
             name: (used.cpu_s / result.duration_s, used.throttled_s / result.duration_s)
             for name, used in result.used.items()
         }
+
+    @property
+    def notes(self) -> list[str]:
+        """What has to be known to read the numbers: what was lost, what failed, what workers complained of."""
+        result = self.result
+        return [
+            *([f"{result.loss}, before the time was over."] if result.loss else ()),
+            *(() if result.drained else ["Not everything that had arrived went through before the end."]),
+            *result.restarts[:5],
+            *(f"{complaint} ({times:,} times)" for complaint, times in result.complaints.items()),
+        ]
+
+    @property
+    def figures(self) -> Figures:
+        """For the history of the run."""
+        paths = {
+            path: {"mean_s": one.mean_s, **{f"p{percent:g}_s": one.percentile_s(percent) for percent in PERCENTS}}
+            for path, one in self.result.responses.items()
+        }
+        return concluded(paths, self.verdicts) | {"": {f"{ENGINE}{who}": load for who, load in self.own_load.items()}}
 
     def as_json(self) -> dict[str, Any]:
         """As `mead simulate` has it, where both have it."""
@@ -104,6 +119,9 @@ class LiveReport:
             "failed_rounds": result.failed_rounds,
             "restarts": list(result.restarts),
             "drained": result.drained,
+            "complaints": dict(result.complaints),
+            "interrupted": result.interrupted,
+            "loss": result.loss,
             "timeline": [
                 {"time_s": 0.0, "allocation": allocation_json(result.start), "predicted": {}, "reason": "start"},
                 *(
@@ -156,10 +174,8 @@ class LiveReport:
             yield table
         yield self._cpu_table()
         text = Text(f"{result.changes:,} changes in {result.total_rounds:,} rounds.")
-        if not result.drained:
-            text.append("\nNot everything that had arrived went through before the end.", style="bold red")
-        for restart in result.restarts[:5]:
-            text.append(f"\n{restart}", style="yellow")
+        for note in self.notes:
+            text.append(f"\n{note}", style="yellow")
         yield text
 
     def _cpu_table(self) -> Table:
