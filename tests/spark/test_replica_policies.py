@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 QUIET_PER_S, CROWD_PER_S = 40.0, 500.0
-QUIET_S, CROWD_S, RUN_S = 6.0, 3.0, 10.0
+QUIET_S, CROWD_S, RUN_S = 7.0, 4.0, 12.0
 SHARE, MOST = 0.05, 4
 BOUND_S = 5.0
 POLICIES: dict[str, PolicyOptions] = {
