@@ -28,7 +28,7 @@ def preference(
     source: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FOLDER]",
+            metavar="FOLDER",
             help="Files to read as a stream: Parquet, CSV with a header, or JSON lines; also a single file. Without "
             "it, points are generated.",
         ),

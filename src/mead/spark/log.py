@@ -183,12 +183,8 @@ class StreamLog:
     def batch_ends(self, start: int, most_rows: int) -> list[int]:
         """Where batches end that come after an offset: as many as have so many rows together, and at least one."""
         self._catch_up()
-        ends: dict[int, int] = {}
-        for entry in self._entries[self._before(start) :]:
-            if entry.end - start > most_rows and ends and entry.batch not in ends:
-                break
-            ends[entry.batch] = entry.end
-        return list(ends.values())
+        ends = list({entry.batch: entry.end for entry in self._entries[self._before(start) :]}.values())
+        return [end for end in ends if end - start <= most_rows] or ends[:1]
 
     def pieces(self, start: int, end: int, tasks: int) -> list[list[Extent]]:
         """The rows from one offset to another, for as many tasks: the same number for each, as far as that goes."""
