@@ -145,6 +145,6 @@ def _answers(runs: Sequence[Reaction], window: int) -> str:
     mean = f", in the mean after {number(sum(after) / len(after))} min" if after else ""
     added = sum(one.adds for one in short)
     return (
-        f"with w = {window}, {len(after)} of {len(asked)} lasting changes are answered by adding or removing{mean}, and "
-        f"the short one by adding in {added} of {len(short)} runs"
+        f"with w = {window}, {len(after)} of {len(asked)} lasting changes are answered by adding or removing{mean}, "
+        f"and the short one by adding in {added} of {len(short)} runs"
     )
