@@ -61,7 +61,7 @@ def trusted(figures: RunFigures) -> str:
     )
     return (
         f"Model error of {figures.run.policy}, observed over predicted mean response time: {', '.join(errors)}; "
-        f"{surprises} changes had an effect far from its prediction.{careful}"
+        f"changes whose effect was far from its prediction: {surprises}.{careful}"
     )
 
 
