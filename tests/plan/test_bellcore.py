@@ -1,4 +1,7 @@
-"""The calibration that reproduces the MEAD paper's rows for M/G/1 and Kingman on the Bellcore trace."""
+"""The calibration that reproduces the MEAD paper's rows for M/G/1 and Kingman on the Bellcore trace.
+
+Without care: a planner that learns from its errors does better than the paper's.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,11 @@ def bellcore() -> Trace:
 
 @pytest.mark.parametrize(
     ("options", "response_s", "cpu"),
-    [(MG1Options(), 0.906, 0.469), (KingmanOptions(), 0.820, 0.470), (ReplayOptions(), 0.279, 0.507)],
+    [
+        (MG1Options(careful=False), 0.906, 0.469),
+        (KingmanOptions(careful=False), 0.820, 0.470),
+        (ReplayOptions(careful=False), 0.279, 0.507),
+    ],
     ids=["mg1, paper", "kingman, paper", "replay, calibration"],
 )
 def test_the_published_response_times_come_out(
