@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.spark.hurried import hurry
 
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.execute.detect import detect
@@ -23,9 +24,10 @@ from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.models.network.graph import Edge
 from mead.spark import executors as executors_module
 from mead.spark.engine import SparkEngine
-from mead.spark.executors import Executors
+from mead.spark.executors import HOLD_S, Executors, Highest
 from mead.spark.inputs import TraceInput
 from mead.spark.log import StreamLog
+from mead.spark.negotiator import ExecutorNegotiator
 from mead.spark.operators import OnBatches, OnStream, Work
 from mead.spark.query_builder import STREAMS
 from mead.spark.running import RunningPipeline
@@ -33,7 +35,7 @@ from mead.spark.session import started
 from mead.spark.wiring import RESULTS
 
 MASTER = "local-cluster[2,1,1024]"
-ROWS, ROWS_PER_S = 800, 100
+ROWS, ROWS_PER_S = 600, 100
 WORK: dict[str, Work] = {
     "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
     "counter": OnStream(counter.count),
@@ -147,13 +149,33 @@ def plan(spark: Any, folder: Path) -> dict[str, Any]:
     }
 
 
+def negotiation(spark: Any) -> dict[str, int]:
+    """Give one back, ask for three more, and look what came of it, at once and later."""
+    executors = Executors(spark)
+    negotiator = ExecutorNegotiator(executors)
+    held = negotiator.held
+    negotiator.release(1)
+    wait(lambda: negotiator.held == held - 1, "the end of an executor")
+    at_once = negotiator.request(3)
+    wait(lambda: negotiator.held == held, "an executor")
+    # The engine follows what is in force, two tasks, and has done so for longer than it keeps what nobody wants.
+    executors._highest = Highest(HOLD_S, lambda: time.monotonic() + 2 * HOLD_S)
+    executors.follow(held)
+    return {"held": held, "at_once": at_once, "wanted": executors._asked, "held_at_last": negotiator.held}
+
+
 def main(folder: Path) -> None:
     """Print what came of it."""
+    hurry()
     os.environ["MEAD_TEST"] = str(os.getpid())  # executors inherit it
     began_s = time.monotonic()
     spark = started("cluster test", master=MASTER)
     try:
-        found = {"log_analysis": log_analysis(spark, folder / "a"), "plan": plan(spark, folder / "b")}
+        found = {
+            "log_analysis": log_analysis(spark, folder / "a"),
+            "negotiation": negotiation(spark),
+            "plan": plan(spark, folder / "b"),
+        }
     finally:
         spark.stop()
     wait(lambda: not processes("CoarseGrainedExecutorBackend"), "the end of the executors")

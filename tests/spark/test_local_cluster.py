@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.programs import program
 from tests.spark.cluster_run import ROWS, WORK
 
 from mead.applications.log_analysis.matcher import make_matcher
 from mead.applications.log_analysis.parser import parse
 from mead.workload.log_lines import log_lines
 
-PROGRAM = Path(__file__).with_name("cluster_run.py")
-
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("cluster")
-    run = subprocess.run(
-        [sys.executable, str(PROGRAM), str(folder)], check=False, capture_output=True, text=True, timeout=600
-    )
+    """What came of one application, to which all of it happened: executors take seconds to start."""
+    command = program("tests.spark.cluster_run", tmp_path_factory.mktemp("cluster"))
+    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr[-3000:]
     answer: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
     return answer
@@ -53,3 +49,7 @@ def test_workers_of_executors_join_the_groups_of_their_operators(found: dict[str
 def test_executors_follow_the_plan(found: dict[str, Any], parsed: Any) -> None:
     assert found["plan"]["executors"] == [2, 1, 2]
     assert found["plan"]["parsed"] == parsed.num_rows
+
+
+def test_a_cluster_of_two_executors_grants_no_third(found: dict[str, Any]) -> None:
+    assert found["negotiation"] == {"held": 2, "at_once": 0, "wanted": 4, "held_at_last": 2}
