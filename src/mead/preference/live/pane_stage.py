@@ -14,7 +14,8 @@ import pyarrow as pa
 from mead.models.arrays import IntArray
 from mead.preference.live.emission import Emission, Emitter, by_arrival
 from mead.preference.live.query_spec import ARRIVAL, EVENT, NUMBER, Asked, Kernel
-from mead.preference.live.reduction import reduced, warm_up
+from mead.preference.live.reduction import reduced
+from mead.preference.live.warm_up import warm_up
 from mead.preference.pane_emitter import Closed
 from mead.spark.log import Extent, StreamLog
 

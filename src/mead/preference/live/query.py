@@ -23,6 +23,7 @@ from mead.preference.live.handle import PreferenceQuery
 from mead.preference.live.ingest import arrow_columns, check_columns, result_schema, tuples_into_log
 from mead.preference.live.query_spec import Asked, Kernel, Working, length_ms
 from mead.preference.live.state import QueryFolder
+from mead.preference.live.warm_up import warm_worker
 from mead.preference.owner_table import Splitting
 from mead.preference.panes import Windows
 from mead.preference.threshold import PAPER_SET_POINT
@@ -100,7 +101,9 @@ def preference_query(
     place = QueryFolder(Path(folder)).opened(asked, [f"{name} {kind}" for name, kind in df.dtypes])
     writer = tuples_into_log(df, place.tuples, asked.preferences, event_time, arrival_time)
     columns = result_schema(df)
-    engine = Engine(asked, working, place, arrow_columns(columns), on_spark(spark.sparkContext), monotonic)
+    run = on_spark(spark.sparkContext)
+    run(warm_worker, [(asked, working.kernel)] * spark.sparkContext.defaultParallelism)
+    engine = Engine(asked, working, place, arrow_columns(columns), run, monotonic)
     if trigger is not None:
         writer = writer.trigger(**trigger)
     tuples = writer.option("checkpointLocation", str(place.checkpoint)).start()

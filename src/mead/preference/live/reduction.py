@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pyarrow as pa
 
@@ -53,11 +51,3 @@ def answer(rows: pa.Table, asked: Asked) -> pa.Table:
         best = points[order]
         order = order[Dominants(best, factors_among(best)).top(asked.delta).rows]
     return rows.take(order)
-
-
-@cache
-def warm_up(asked: Asked, kernel: Kernel) -> None:
-    """Load the compiled kernels of this process before anybody takes the time."""
-    names = asked.preferences.columns
-    few = pa.table({name: [1.0, 2.0] for name in names} | {NUMBER: [0, 1]})
-    answer(reduced(few, asked, kernel), asked)

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from mead.preference.live.pane_stage import NOTHING, read_extents
 from mead.preference.live.query_spec import END, NUMBER, START, WINDOW, Asked, Kernel
-from mead.preference.live.reduction import answer, reduced, warm_up
+from mead.preference.live.reduction import answer, reduced
+from mead.preference.live.warm_up import warm_up
 from mead.preference.live.window_rounds import Chain
 from mead.spark.log import Extent, StreamLog, Written
 

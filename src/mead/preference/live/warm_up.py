@@ -1,0 +1,32 @@
+"""Compiled kernels are loaded by a worker process before its first tuple, and before anybody takes the time."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+
+from mead.preference.live.emission import Emitter, by_arrival
+from mead.preference.live.query_spec import NUMBER, Asked, Kernel
+from mead.preference.live.reduction import answer, reduced
+from mead.preference.owner_table import OwnerTable, Splitting
+from mead.preference.pane_emitter import PaneEmitter
+from mead.preference.threshold import Threshold
+
+
+@cache
+def warm_up(asked: Asked, kernel: Kernel) -> None:
+    """Once in a process."""
+    names = asked.preferences.columns
+    few = pa.table({name: [1.0, 2.0] for name in names} | {NUMBER: [0, 1]})
+    answer(reduced(few, asked, kernel), asked)
+    panes = PaneEmitter(OwnerTable(2, Splitting.ADAPTIVE), Threshold())
+    panes.add([0, 1])
+    stamps_us = np.array([0, 3 * asked.windows.pane_us])
+    Emitter(asked.windows, asked.k_slack(), panes).offer(stamps_us, stamps_us[by_arrival(stamps_us, stamps_us, [2])])
+
+
+def warm_worker(kernels: tuple[Asked, Kernel]) -> None:
+    """In a task of Spark's, before the stream begins."""
+    warm_up(*kernels)
