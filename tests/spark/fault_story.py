@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Thread
@@ -23,14 +21,14 @@ from mead.applications.log_analysis import matcher
 from mead.clock import WallClock
 from mead.config.policies import AdaptiveOptions
 from mead.execute.detect import detect
-from mead.execute.shares import CpuUsage, ShareManager
+from mead.execute.processes import process
+from mead.execute.shares import CpuUsage
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop
 from mead.plan.registry import policy
 from mead.spark import engine as engine_module
-from mead.spark import running as running_module
 from mead.spark.engine import SparkEngine
 from mead.spark.operators import OnBatches, Work
 from mead.spark.progress import Progress
@@ -44,10 +42,15 @@ FIRST, STALL_S, LENGTH_S = 3 * RATE_PER_S, 4.0, 600
 """The stream stalls after a few seconds. It is longer than the story."""
 
 PATIENCE_S = 120.0
+TIMES_S = [n / RATE_PER_S + STALL_S * (n >= FIRST) for n in range(LENGTH_S * RATE_PER_S)]
 
-
-def times_s() -> list[float]:
-    return [n / RATE_PER_S + STALL_S * (n >= FIRST) for n in range(LENGTH_S * RATE_PER_S)]
+NOTICED = {
+    "nothing is told": "keep, because .* has completed nothing for .* s, with .* tuples waiting",
+    "offsets are gone": "keep, because .* reports offsets that make no sense",
+    "the clock was set back": "keep, because tuples of .* are said to have arrived in the future",
+    "CPU time runs backwards": "keep, because busy_s of .* is said to be -",
+}
+"""What the loop says of absurd readings."""
 
 
 def work(broken: Path) -> dict[str, Work]:
@@ -60,15 +63,6 @@ def work(broken: Path) -> dict[str, Work]:
         return match(batch)
 
     return {**logs.work(), "matcher": OnBatches(fragile, matcher.OUTPUT_SCHEMA)}
-
-
-NOTICED = {
-    "nothing is told": "keep, because .* has completed nothing for .* s, with .* tuples waiting",
-    "offsets are gone": "keep, because .* reports offsets that make no sense",
-    "the clock was set back": "keep, because tuples of .* are said to have arrived in the future",
-    "CPU time runs backwards": "keep, because busy_s of .* is said to be -",
-}
-"""What the loop says of absurd readings."""
 
 
 class Killed(Exception):  # noqa: N818 - not ours to handle
@@ -84,10 +78,8 @@ class Controller:
     kill: bool = False
 
     def __post_init__(self) -> None:
-        options = AdaptiveOptions(interval_s=0.5)
-        self.loop = ControlLoop(
-            self.engine, policy(options), Knowledge(self.engine.pipeline), WallClock(), record=self.record
-        )
+        chosen, knowledge = policy(AdaptiveOptions(interval_s=0.5)), Knowledge(self.engine.pipeline)
+        self.loop = ControlLoop(self.engine, chosen, knowledge, WallClock(), record=self.record)
         self.start()
 
     def start(self) -> None:
@@ -96,7 +88,7 @@ class Controller:
 
     def run(self) -> None:
         try:
-            self.loop.run(600.0)
+            self.loop.run(LENGTH_S)
         except Killed:
             return
 
@@ -110,35 +102,6 @@ class Controller:
         self.thread.join(PATIENCE_S)
         assert not self.thread.is_alive()
         self.kill = False
-
-
-@dataclass
-class SpoiltProgress:
-    """Messages of queries, changed before anybody reads them."""
-
-    fetched: Callable[[], list[Progress]]
-    spoil: Callable[[list[Progress]], list[Progress]]
-
-    def fetch(self) -> list[Progress]:
-        return self.spoil(self.fetched())
-
-    def close(self) -> None:
-        raise NotImplementedError
-
-
-@dataclass
-class SpoiltShares:
-    """The same, with absurd readings."""
-
-    shares: ShareManager
-    reading: Callable[[], CpuUsage | None]
-
-    def usage(self, operator: str) -> CpuUsage | None:
-        del operator
-        return self.reading()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.shares, name)
 
 
 @dataclass
@@ -160,168 +123,145 @@ class Story:
     drained: bool = False
 
 
-def parents(processes: tuple[int, ...]) -> dict[int, int]:
-    """By process, that which started it."""
-    found = {}
-    for pid in processes:
-        try:
-            found[pid] = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:  # it has just ended
-            continue
-    return found
+@dataclass
+class Teller:
+    """Does to a run what is to be told of it."""
 
+    told: Story
+    running: RunningPipeline
+    engine: SparkEngine
+    controller: Controller
 
-def kill_workers(shares: ShareManager, operator: str, *, daemon: bool) -> int:
-    """kill -9; how many there were."""
-    by_process = parents(shares.processes(operator))
-    chosen = [pid for pid, parent in by_process.items() if (parent not in by_process) == daemon]
-    for pid in chosen:
-        os.kill(pid, signal.SIGKILL)
-    return len(chosen)
+    def wait(self, until: Callable[[], Any]) -> None:
+        """And meanwhile look after the queries, as a run does."""
+        limit_s = monotonic() + PATIENCE_S
+        while not until():
+            self.running.revive()
+            assert monotonic() < limit_s, self.running.restarts
+            sleep(0.05)
 
+    def batches(self, operator: str) -> int:
+        return len((self.told.folder / "streams" / operator / "index").read_bytes().splitlines())
 
-def batches(folder: Path, operator: str) -> int:
-    return len((folder / "streams" / operator / "index").read_bytes().splitlines())
+    def the_source_stalls(self) -> None:
+        def quiet() -> list[Round]:
+            seen = [(this, this.observation.operators["parser"]) for this in self.controller.rounds if this.observation]
+            return [this for this, parser in seen if parser.arrived == 0]
 
+        self.wait(lambda: len(quiet()) >= 4)
+        self.told.rounds["the source stalls"] = quiet()
+        rounds = len(self.controller.rounds)
+        self.wait(lambda: len(self.controller.rounds) > rounds and self.controller.rounds[-1] not in quiet())
 
-def goes_on(folder: Path, operator: str, before: int) -> bool:
-    return batches(folder, operator) > before + 1
+    def metrics_are_missing_or_absurd(self) -> None:
+        """One after the other; what comes while nobody is told is told later."""
+        fetch, held, backwards = self.engine.progress.fetch, list[Progress](), count()
 
+        def hold() -> list[Progress]:
+            held.extend(fetch())
+            return []
 
-def wait(until: Callable[[], bool], what: str) -> None:
-    limit_s = monotonic() + PATIENCE_S
-    while not until():
-        assert monotonic() < limit_s, what
-        sleep(0.05)
+        def without_offsets() -> list[Progress]:
+            new = fetch()
+            held.extend(new)
+            return [replace(message, end_offset={}) for message in new]
+
+        def tell_late() -> list[Progress]:
+            return [held.pop(0) for _ in range(len(held))] + fetch()
+
+        def clock_set_back() -> list[Progress]:
+            return [replace(m, started_us=m.started_us - 10**8, done_us=m.done_us - 10**8) for m in fetch()]
+
+        progress, shares = (self.engine.progress, "fetch"), (self.running.shares, "usage")
+        self.during("offsets are gone", *progress, without_offsets)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(engine_module, "SILENT_S", 0.7)
+            self.during("nothing is told", *progress, hold)
+        self.during("all is told late", *progress, tell_late)
+        self.during("the clock was set back", *progress, clock_set_back)
+        self.during("CPU time is not measured", *shares, lambda _: None)
+        self.during("CPU time runs backwards", *shares, lambda _: CpuUsage(-float(next(backwards)), 0, 0, 0.0))
+
+    def during(self, fault: str, where: object, what: str, instead: Callable[..., Any]) -> None:
+        """Until the loop has noticed, where it can, or has turned twice."""
+        start, because = len(self.controller.rounds) + 1, NOTICED.get(fault)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(where, what, instead)
+            if because is None:
+                self.wait(lambda: len(self.controller.rounds) > start + 1)
+            else:
+                self.wait(lambda: any(re.match(because, said) for said in reasons(self.controller.rounds[start:])))
+            self.told.rounds[fault] = self.controller.rounds[start:]
+
+    def workers_are_killed(self, *, daemon: bool) -> None:
+        """Of every operator, the stateful one included."""
+        before = {operator: self.batches(operator) for operator in self.running.work}
+        for operator in self.running.work:
+            assert self.kill_workers(operator, daemon=daemon) > 0
+        for operator, batches in before.items():
+            self.wait(lambda operator=operator, batches=batches: self.batches(operator) > batches + 1)  # type: ignore[misc]
+            kind = "daemon" if daemon else "worker"
+            self.told.after_kill[f"{operator} {kind}"] = self.batches(operator) - batches
+
+    def kill_workers(self, operator: str, *, daemon: bool) -> int:
+        """kill -9; how many there were."""
+        found = [one for pid in self.running.shares.processes(operator) if (one := process(pid)) is not None]
+        inside = {one.pid for one in found}
+        chosen = [one.pid for one in found if (one.parent not in inside) == daemon]
+        for pid in chosen:
+            os.kill(pid, signal.SIGKILL)
+        return len(chosen)
+
+    def a_task_fails_again_and_again(self, broken: Path) -> None:
+        start, limit_s = len(self.controller.rounds), monotonic() + PATIENCE_S
+        broken.touch()
+        while self.running.queries["matcher"].running.isActive:
+            assert monotonic() < limit_s, "the query does not give up"
+            sleep(0.05)
+        assert self.running.revive() == "matcher is down and will be started again"
+        broken.unlink()
+        before = self.batches("matcher")
+        self.wait(lambda: self.batches("matcher") > before)
+        self.told.rounds["a query is down"] = self.controller.rounds[start:]
+
+    def the_controller_dies(self) -> None:
+        self.controller.die()
+        self.told.before_death, rounds = self.controller.loop.allocation, len(self.controller.rounds)
+        self.controller.start()
+        self.wait(lambda: len(self.controller.rounds) > rounds + 2)
+        self.told.first_alive = self.controller.rounds[rounds]
+
+    def all_goes_through(self) -> None:
+        self.told.drained = self.running.drain(PATIENCE_S)
+        last = self.running.queries["parser"].last
+        assert last is not None
+        self.told.lines = self.running.source.completed(last)
+        self.controller.die()
+        self.told.every, self.told.restarts = self.controller.rounds, list(self.running.restarts)
+        self.engine.close()
 
 
 def lived_through(spark: SparkSession, folder: Path) -> Story:
     """All faults, one after the other."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(running_module, "LANDING_S", 1)
-    patch.setattr(running_module, "WARM_BATCHES", 3)
     told, pipeline, broken = Story(folder), logs.pipeline(), folder / "broken"
     shares = detect().open([operator.name for operator in pipeline.operators])
-    running = RunningPipeline(spark, pipeline, logs.source(folder, times_s()), work(broken), folder, shares)
+    running = RunningPipeline(spark, pipeline, logs.source(folder, TIMES_S), work(broken), folder, shares)
     try:
         running.start()
         running.begin(limit_s=PATIENCE_S)
         engine = SparkEngine(running, kept_iats=1000)
-        controller = Controller(engine)
-        the_source_stalls(told, running, controller)
-        metrics_are_missing_or_absurd(told, running, engine, controller)
-        for daemon in (False, True):
-            workers_are_killed(told, running, daemon=daemon)
-        a_task_fails_again_and_again(told, running, broken, controller)
-        the_controller_dies(told, controller)
-        told.drained = running.drain(PATIENCE_S)
-        progress = running.queries["parser"].running.lastProgress
-        assert progress is not None
-        told.lines = json.loads(progress.sources[0].endOffset)["count"]
-        controller.die()
-        told.every, told.restarts = controller.rounds, list(running.restarts)
-        engine.close()
+        teller = Teller(told, running, engine, Controller(engine))
+        teller.the_source_stalls()
+        teller.metrics_are_missing_or_absurd()
+        teller.workers_are_killed(daemon=False)
+        teller.workers_are_killed(daemon=True)
+        teller.a_task_fails_again_and_again(broken)
+        teller.the_controller_dies()
+        teller.all_goes_through()
     finally:
         running.stop()
         shares.close()
-        patch.undo()
     return told
-
-
-def revived(running: RunningPipeline, until: Callable[[], bool]) -> None:
-    """Wait, and meanwhile look after the queries as a run does."""
-
-    def done() -> bool:
-        running.revive()
-        return until()
-
-    wait(done, "the queries do not go on")
-
-
-def the_source_stalls(told: Story, running: RunningPipeline, controller: Controller) -> None:
-    def quiet() -> list[Round]:
-        seen = [(this, this.observation.operators["parser"]) for this in controller.rounds if this.observation]
-        return [this for this, parser in seen if parser.arrived == 0]
-
-    revived(running, lambda: len(quiet()) >= 4)
-    told.rounds["the source stalls"] = quiet()
-    rounds = len(controller.rounds)
-    revived(running, lambda: len(controller.rounds) > rounds and controller.rounds[-1] not in quiet())
-
-
-def the_controller_dies(told: Story, controller: Controller) -> None:
-    controller.die()
-    told.before_death, rounds = controller.loop.allocation, len(controller.rounds)
-    controller.start()
-    wait(lambda: len(controller.rounds) > rounds + 2, "the controller does not go on")
-    told.first_alive = controller.rounds[rounds]
-
-
-def metrics_are_missing_or_absurd(
-    told: Story, running: RunningPipeline, engine: SparkEngine, controller: Controller
-) -> None:
-    """One after the other, each for three rounds; what comes meanwhile is told to the engine later."""
-    queue, shares, held = engine.progress, running.shares, list[Progress]()
-
-    def during(name: str) -> None:
-        """Until the loop has noticed, where it can."""
-        start, because = len(controller.rounds) + 1, NOTICED.get(name, "")
-        revived(running, lambda: any(re.match(because, r) for r in reasons(controller.rounds[start:])))
-        told.rounds[name] = controller.rounds[start:]
-
-    def hold(messages: list[Progress]) -> list[Progress]:
-        held.extend(messages)
-        return []
-
-    def clock_set_back(messages: list[Progress]) -> list[Progress]:
-        return [replace(m, started_us=m.started_us - 10**8, done_us=m.done_us - 10**8) for m in messages]
-
-    def without_offsets(messages: list[Progress]) -> list[Progress]:
-        held.extend(messages)
-        return [replace(m, end_offset={}) for m in messages]
-
-    during("all is well")
-    engine.progress = SpoiltProgress(queue.fetch, without_offsets)  # type: ignore[assignment]
-    during("offsets are gone")
-    engine.progress = SpoiltProgress(queue.fetch, hold)  # type: ignore[assignment]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine_module, "SILENT_S", 0.7)
-        during("nothing is told")
-    engine.progress = SpoiltProgress(lambda: [held.pop(0) for _ in range(len(held))] + queue.fetch(), list)  # type: ignore[assignment]
-    sleep(1.0)
-    engine.progress = SpoiltProgress(queue.fetch, clock_set_back)  # type: ignore[assignment]
-    during("the clock was set back")
-    engine.progress = queue
-    backwards = (CpuUsage(-float(n), 0, 0, 0.0) for n in count())
-    for name, reading in (
-        ("CPU time is not measured", lambda: None),
-        ("CPU time runs backwards", partial(next, backwards)),
-    ):
-        running.shares = SpoiltShares(shares, reading)
-        during(name)
-    running.shares = shares
-
-
-def workers_are_killed(told: Story, running: RunningPipeline, *, daemon: bool) -> None:
-    """Of every operator, the stateful one included."""
-    before = {operator: batches(told.folder, operator) for operator in running.work}
-    for operator in running.work:
-        assert kill_workers(running.shares, operator, daemon=daemon) > 0
-    kind = "daemon" if daemon else "worker"
-    for operator in running.work:
-        revived(running, partial(goes_on, told.folder, operator, before[operator]))
-        told.after_kill[f"{operator} {kind}"] = batches(told.folder, operator) - before[operator]
-
-
-def a_task_fails_again_and_again(told: Story, running: RunningPipeline, broken: Path, controller: Controller) -> None:
-    start = len(controller.rounds)
-    broken.touch()
-    wait(lambda: not running.queries["matcher"].running.isActive, "the query does not give up")
-    assert running.revive() == "matcher is down and will be started again"
-    broken.unlink()
-    before = batches(told.folder, "matcher")
-    revived(running, lambda: batches(told.folder, "matcher") > before)
-    told.rounds["a query is down"] = controller.rounds[start:]
 
 
 def reasons(rounds: list[Round]) -> list[str]:
