@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from mead.spark.end_requests import EndRequests
     from mead.spark.engine import SparkEngine
 
-HISTORY = "history.sqlite"
 LINE_EVERY_S = 10.0
 """Where nobody looks at a terminal, one line says so often how it goes."""
 
@@ -81,6 +80,7 @@ def run_file(
     from mead.evaluate.twin import as_learned
     from mead.execute.detect import detect
     from mead.execute.lent import lent
+    from mead.knowledge.history.file import IN_FOLDER
     from mead.live import SparkLostError, run_live
     from mead.loop import Mode
     from mead.plan import registry
@@ -109,7 +109,7 @@ def run_file(
             _display(board, quiet=options.quiet) as (show, wait, complain),
             recorded(
                 ctx,
-                folder / HISTORY,
+                folder / IN_FOLDER,
                 pipeline,
                 options.policy.model_dump(),
                 str(folder),
@@ -272,13 +272,13 @@ def _display(
 def write_report(folder: Path, notes: list[str]) -> RunFigures | None:
     """The page of the last run in a folder, as `mead report` writes it; and its figures. None without a history."""
     from mead.cli.report import write_page
-    from mead.knowledge.history.file import History
+    from mead.knowledge.history.file import IN_FOLDER, History
     from mead.knowledge.history.schema import HistoryError
     from mead.serve.figures import RunFigures
     from mead.serve.report_page import report_page
 
     try:
-        with History.read(folder / HISTORY) as history:
+        with History.read(folder / IN_FOLDER) as history:
             figures = RunFigures.of(history, history.runs()[-1].number)
     except HistoryError as error:
         typer.echo(f"There is no report: {error}", err=True)
@@ -291,6 +291,7 @@ def print_report(report: LiveReport, folder: Path, notes: list[str]) -> None:
     """On standard output: figures, notes, and where to look further."""
     from rich.console import Console
 
+    from mead.knowledge.history.file import IN_FOLDER
     from mead.spark.wiring import RESULTS
 
     console = Console()
@@ -299,6 +300,6 @@ def print_report(report: LiveReport, folder: Path, notes: list[str]) -> None:
         console.print()
     for line in (*notes, f"Report: {folder / REPORT}", f"Results (Parquet): {folder / RESULTS}"):
         typer.echo(line)
-    typer.echo(f"Every decision: mead history {folder / HISTORY} --run -1 --changes")
+    typer.echo(f"Every decision: mead history {folder / IN_FOLDER} --run -1 --changes")
     typer.echo(f"How one was made: mead explain change {folder}")
     typer.echo(f"In the browser: mead serve {folder}")

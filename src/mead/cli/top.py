@@ -122,9 +122,9 @@ def _ended_like_ctrl_c() -> Iterator[None]:
 
 def _newest(ctx: typer.Context) -> Path:
     """The run in ``runs/`` that was written to last."""
-    from mead.serve.past import FILE
+    from mead.knowledge.history.file import IN_FOLDER
 
-    written = {file.parent: _last_write_s(file) for file in RUNS.glob(f"*/{FILE}")}
+    written = {file.parent: _last_write_s(file) for file in RUNS.glob(f"*/{IN_FOLDER}")}
     if not written:
         ctx.fail(f"there is no run in {RUNS}/; name the folder of one, or the address of its page")
     return max(written, key=written.__getitem__)

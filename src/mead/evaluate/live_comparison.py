@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from mead.evaluate.twin import twin
 from mead.evaluate.workloads import PATH, Workload
 from mead.execute.detect import Opener
 from mead.execute.lent import lent
+from mead.knowledge.history.file import IN_FOLDER, History
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Batches, Pipeline
 from mead.knowledge.requirement import Requirement
@@ -150,7 +152,18 @@ class LiveComparison:
         source = TraceInput(
             folder / ARRIVALS, 1.0, folder / WARM_UP, "mead.workload.log_lines:log_lines", "line string"
         )
-        with lent(self.manager([operator.name for operator in pipeline.operators])) as shares:
+        with (
+            lent(self.manager([operator.name for operator in pipeline.operators])) as shares,
+            History.open(folder / IN_FOLDER) as history,
+        ):
+            record = history.begin(
+                f"{pipeline.name}, {run}",
+                pipeline,
+                policy=options.name,
+                started=datetime.now(UTC).isoformat(timespec="seconds"),
+                options=options.model_dump(),
+                engine="spark",
+            )
             result = run_live(
                 self.spark,
                 Knowledge(pipeline, self.actuation_delay_s),
@@ -161,6 +174,7 @@ class LiveComparison:
                 registry.policy(options),
                 duration_s=duration_s,
                 kept_iats=kept_iats_for(options),
+                on_round=lambda this, _: record(this),
             )
         if result.interrupted:
             raise KeyboardInterrupt

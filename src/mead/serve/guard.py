@@ -113,8 +113,12 @@ class Guard:
             return PlainTextResponse("other sites may not ask\n", 403)
         if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
             return PlainTextResponse("nothing here reads a body; leave it out\n", 413, {"Connection": "close"})
-        if not scope["query_string"].isascii():
-            return PlainTextResponse("write what is no ASCII in the query as %XX\n", 400)
-        if len(scope["query_string"]) > LONGEST_QUERY:
-            return PlainTextResponse(f"the query is longer than {LONGEST_QUERY} bytes\n", 414)
-        return None
+        return _bad_query(scope["query_string"])
+
+
+def _bad_query(query: bytes) -> PlainTextResponse | None:
+    if not query.isascii():
+        return PlainTextResponse("write what is no ASCII in the query as %XX\n", 400)
+    if len(query) > LONGEST_QUERY:
+        return PlainTextResponse(f"the query is longer than {LONGEST_QUERY} bytes\n", 414)
+    return None

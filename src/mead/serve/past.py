@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from mead.knowledge.history.file import History
+from mead.knowledge.history.file import IN_FOLDER, History
 from mead.knowledge.history.values import Decision, PastRound, PastRun
 from mead.knowledge.pipeline import Pipeline
 from mead.models.arrays import FloatArray
 from mead.serve.board import Board, RunFacts
 from mead.serve.frame import Frame
 from mead.serve.framed import of_history
-
-FILE = "history.sqlite"
-"""In the folder of a run."""
 
 BETWEEN = (10, 1000)
 """Rounds that a live run, and a simulator, writes in the blink of an eye."""
@@ -76,4 +73,4 @@ def framed(history: History, run: int, pipeline: Pipeline, *, after: int) -> Ite
 
 def history_file(path: Path) -> Path:
     """The history itself, or that of a run's folder."""
-    return path / FILE if path.is_dir() else path
+    return path / IN_FOLDER if path.is_dir() else path

@@ -21,6 +21,9 @@ from mead.knowledge.history.values import Decision, PastRound, PastRun
 from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
 
+IN_FOLDER = "history.sqlite"
+"""Its name among the files of a run."""
+
 
 class History:
     """Opened to write (``open``) or to look (``read``). A file has one writer per run and any number of readers.
