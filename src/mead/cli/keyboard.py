@@ -1,44 +1,66 @@
-"""Single keys of a terminal, as they are pressed."""
+"""Single keys of a terminal, as they are pressed; Ctrl-C and a request to end are keys like any other."""
 
 from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 GONE = "\x04"
-"""What is said to be pressed when the terminal is gone: the end of what it sends, Ctrl-D."""
+"""What is said to be pressed when the terminal is gone, or somebody asks for an end: Ctrl-D."""
+
+ENDING = signal.SIGINT, signal.SIGTERM
 
 
 @contextmanager
 def keys() -> Iterator[Callable[[float], str]]:
     """What waits so many seconds for a key, and returns it; empty if none was pressed.
 
-    The terminal is left as it was found. Without one nothing is ever pressed, and waiting is sleeping.
+    The terminal is left as it was found. Without one, only signals are ever heard. They interrupt nothing: half a
+    screen, or a terminal that is not given back, would be the price.
     """
+    with _signals() as asked, _single_keys() as typed:
+
+        def pressed(wait_s: float) -> str:
+            ready, _, _ = select.select([asked, *typed], [], [], wait_s)
+            return (os.read(ready[0], 1).decode(errors="replace") or GONE) if ready else ""
+
+        yield pressed
+
+
+@contextmanager
+def _signals() -> Iterator[int]:
+    """A file that can be read from when somebody has asked for an end."""
+    reader, writer = os.pipe()
+    with closing(os.fdopen(reader, "rb")), closing(os.fdopen(writer, "wb")):
+
+        def note(*_: object) -> None:
+            os.write(writer, GONE.encode())
+
+        before = {one: signal.signal(one, note) for one in ENDING}
+        try:
+            yield reader
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+
+@contextmanager
+def _single_keys() -> Iterator[list[int]]:
+    """The terminal, that sends keys one by one; nothing if there is none."""
     if not sys.stdin.isatty():
-        yield _asleep
+        yield []
         return
     import termios
     import tty
 
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
-
-    def pressed(wait_s: float) -> str:
-        ready, _, _ = select.select([terminal], [], [], wait_s)
-        return (os.read(terminal, 1).decode(errors="replace") or GONE) if ready else ""
-
     try:
         tty.setcbreak(terminal)
-        yield pressed
+        yield [terminal]
     finally:
         termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
-
-
-def _asleep(wait_s: float) -> str:
-    time.sleep(wait_s)
-    return ""

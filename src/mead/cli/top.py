@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -92,8 +91,6 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
     shown = live_table(watcher.look())
     footer = Text("q quits", style="dim")
     with (
-        suppress(KeyboardInterrupt),
-        _ended_like_ctrl_c(),
         keys() as pressed,
         Live(Group(shown, footer), console=console, screen=True, auto_refresh=False) as live,
     ):
@@ -104,20 +101,6 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
                 live.update(Group(shown, footer), refresh=True)
             except WatchError as error:
                 live.update(Group(shown, Text(str(error), style="bold red"), footer), refresh=True)
-
-
-@contextmanager
-def _ended_like_ctrl_c() -> Iterator[None]:
-    """Whoever ends the process gets the terminal back as it was, as with Ctrl-C."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _newest(ctx: typer.Context) -> Path:
