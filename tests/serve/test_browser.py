@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
@@ -59,7 +60,9 @@ class Page:
         return found
 
     def until(self, holds: Callable[[], Any]) -> Any:
-        return WebDriverWait(self.driver, PATIENCE_S).until(lambda _: holds())
+        # What is redrawn while it is looked at is looked at again.
+        redrawn = [NoSuchElementException, StaleElementReferenceException]
+        return WebDriverWait(self.driver, PATIENCE_S, ignored_exceptions=redrawn).until(lambda _: holds())
 
     def run(self, script: str) -> Any:
         return self.driver.execute_script(script)
