@@ -97,7 +97,7 @@ def run_file(
     if found.kind == "none" and mode is Mode.ACT:
         typer.echo(f"CPU shares cannot be set here ({found}), so that they are only advised.", err=True)
         mode = Mode.ADVISE
-    knowledge = _knowledge(pipeline, found, file.knowledge.actuation_delay_s)
+    knowledge = _knowledge(pipeline, found, file.knowledge)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         work = work_of(file, beside)
@@ -159,13 +159,14 @@ def run_file(
     return report
 
 
-def _knowledge(pipeline: Pipeline, found: Detection, delay_s: float) -> Knowledge:
-    """Of how long a change of share takes to act here, or longer if the pipeline says so."""
+def _knowledge(pipeline: Pipeline, found: Detection, said: Knowledge) -> Knowledge:
+    """Of how long a change of share takes to act here, or longer if the pipeline file says so."""
     from mead.execute.share_probe import actuation_delay_s
     from mead.knowledge.knowledge import Knowledge
 
     measured_s = actuation_delay_s(found.open) if found.kind != "none" else 0.0
-    return Knowledge(pipeline, max(measured_s, delay_s))
+    shares_s = max(measured_s, said.shares_after_s)
+    return Knowledge(pipeline, max(shares_s, said.actuation_delay_s), share_delay_s=shares_s)
 
 
 def _seen(run: Callable[[], LiveResult], complain: Callable[[str], None]) -> LiveResult:

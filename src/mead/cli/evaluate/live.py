@@ -83,8 +83,9 @@ def live(
     from mead.evaluate.live_rows import LiveRow, in_order, live_table
     from mead.execute.detect import detect
     from mead.execute.share_probe import actuation_delay_s
+    from mead.live import SparkLostError
     from mead.spark.quiet_start import SparkStartError, quiet_start
-    from mead.spark.session import started
+    from mead.spark.session import started, stopped
 
     requirements, policies = _chosen(ctx, requirement, policy, replicas)
     if folder is not None:
@@ -119,12 +120,11 @@ def live(
             for run in runs:
                 tell(str(run), len(done))
                 done.append(next(coming))
-    except KeyboardInterrupt:
-        typer.echo(
-            f"{ctx.command_path}: interrupted, {len(runs) - len(done)} of {len(runs)} runs are missing", err=True
-        )
+    except (KeyboardInterrupt, SparkLostError) as ended:
+        why = str(ended) or "interrupted"
+        typer.echo(f"{ctx.command_path}: {why}, {len(runs) - len(done)} of {len(runs)} runs are missing", err=True)
     finally:
-        spark.stop()
+        stopped(spark)
     rows = in_order((row for some in done for row in some), requirements, policies)
     document = {"experiment": "live", "rows": [row.as_json() for row in rows], "runs": len(runs), "done": len(done)}
     show(document, [live_table(rows)], [], as_json=as_json)
