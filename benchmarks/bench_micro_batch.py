@@ -1,253 +1,269 @@
-"""What a micro-batch costs around its work, out of the box and with each part of the fast profile off and on.
+"""What a micro-batch costs around its work: the fast profile part by part, sinks, work in place, and stamps.
 
-Run it with ``make bench BENCHMARKS=benchmarks/bench_micro_batch.py``, or as a script. One query, a Python source with
-ten rows per batch, ``mapInArrow``, no sink, batches back to back. Every variant is a Spark application of its own. All
-of them are started first and then measured in turn, round after round, so that other work on the machine meets all
-alike: trust the ratios more than the milliseconds. CPU is that of the whole application, Java and Python.
+Run it with ``make bench BENCHMARKS=benchmarks/bench_micro_batch.py``, or as a script, with the parts that are wanted
+behind it. One query at a time, a Python source, a function that does nothing, batches back to back. All variants of a
+part are warmed up first and then measured in turn, round after round, so that other work on the machine meets all
+alike: trust the ratios more than the milliseconds.
+
+``profile`` has a Spark application for each variant, with ten rows per batch. ``sinks`` and ``stamps`` measure in one
+application with the whole profile. CPU is that of the application: Java's, and that of all else, Python above all.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import multiprocessing
-import os
-import statistics
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 from rich.console import Console
 
 from mead.spark.fast_profile import FastProfile
+from mead.spark.in_place import InPlace
+from mead.spark.in_place import source as in_place_source
+from mead.spark.log import INDEX, StreamLog
+from mead.spark.log_sink import committed, into_log
+from mead.spark.operators import arrow_schema
+from mead.spark.probe import probed
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from benchmarks.common import table
-    from pyspark.sql import SparkSession
+    from benchmarks.micro_batches import COLUMNS, EndlessReader, Measured, measure, session
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 else:  # run as a script, whose folder is where its imports come from
     from common import table
+    from micro_batches import COLUMNS, EndlessReader, Measured, measure, session
 
 ROUNDS = 3
-SECONDS = 4.0
-WARM_UP_SECONDS = 10.0
+SECONDS = 3.0
+WARM_UP_SECONDS = 5.0
 LIMIT_SECONDS = 300.0
 """No further round is begun after that, on a busy machine."""
 
-SKIPPED_BATCHES = 5
-"""The first batches of a query plan, compile and start workers."""
+FEW_ROWS, ROWS = 10, 100
+MANY_ROWS = (100, 1_000, 10_000)
 
-PARTS = [field.name for field in fields(FastProfile)]
+SWITCHES = [field.name for field in fields(FastProfile)]
 ON = FastProfile()
-OFF = FastProfile(**dict.fromkeys(PARTS, False))
-VARIANTS = {
+OFF = FastProfile(**dict.fromkeys(SWITCHES, False))
+PROFILES = {
     "out of the box": OFF,
-    **{f"all but {part}": replace(ON, **{part: False}) for part in PARTS},
+    **{f"all but {switch}": replace(ON, **{switch: False}) for switch in SWITCHES},
     "all": ON,
 }
 
-
-@dataclass(frozen=True)
-class Measured:
-    """One variant in one round, per micro-batch."""
-
-    wall_ms: float
-    cpu_ms: float
-    commits_ms: float
-    planning_ms: float
-    running_ms: float
+Start = Callable[[Path, Path], "StreamingQuery"]
+"""A query, in a folder and with the file that ends its source."""
 
 
-def cpu_s() -> float:
-    """CPU seconds of this process and of all that descend from it, Java and the Python workers among them."""
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            values = status.read_text().rpartition(")")[2].split()
-        except OSError:  # it has just ended
-            continue
-        pid = int(status.parent.name)
-        parents[pid], ticks[pid] = int(values[1]), sum(map(int, values[11:15]))
-    family = {os.getpid()}
-    while grown := {pid for pid, parent in parents.items() if parent in family} - family:
-        family |= grown
-    return sum(ticks[pid] for pid in family) / os.sysconf("SC_CLK_TCK")
+def same(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The work."""
+    return batch
 
 
-def register_source(spark: SparkSession) -> None:  # noqa: C901 - classes made here travel to the workers by value
-    """A source with ten new rows whenever it is asked, until the file of its option ``end`` exists."""
-    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+def worked(stream: DataFrame) -> DataFrame:
+    """The same as Spark runs it: from one Python worker through Java to the next."""
 
-    class Rows(InputPartition):
-        def __init__(self, first: int, last: int) -> None:
-            self.first, self.last = first, last
-
-    class Reader(DataSourceStreamReader):
-        def __init__(self, end: str) -> None:
-            self.end, self.rows = end, 0
-
-        def initialOffset(self) -> dict[str, int]:
-            return {"rows": 0}
-
-        def latestOffset(self) -> dict[str, int]:  # type: ignore[override]
-            if not os.path.exists(self.end):  # noqa: PTH110 - as cheap as can be
-                self.rows += 10
-            return {"rows": self.rows}
-
-        def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Rows]:
-            return [Rows(start["rows"], end["rows"])]
-
-        def read(self, partition: Rows) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-            import pyarrow as pa
-
-            yield pa.RecordBatch.from_pydict({"row": pa.array(range(partition.first, partition.last), pa.int64())})
-
-    class Endless(DataSource):
-        @classmethod
-        def name(cls) -> str:
-            return "endless"
-
-        def schema(self) -> str:
-            return "row long"
-
-        def streamReader(self, schema: Any) -> Reader:
-            del schema
-            return Reader(self.options["end"])
-
-    spark.dataSource.register(Endless)
-
-
-def await_batch(query: StreamingQuery, batch: int) -> int:
-    """Wait until this batch is done; the number of the last one that is."""
-    while True:
-        progress = query.lastProgress
-        if progress is not None and progress.batchId >= batch:
-            return int(progress.batchId)
-        if not query.isActive:
-            raise RuntimeError(f"the query ended: {query.exception()}")
-        time.sleep(0.01)
-
-
-def measure(spark: SparkSession, seconds: float) -> Measured:
-    """Run a fresh query for a while, from the end of one batch to the end of another."""
-
-    def same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def over_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches
 
-    with tempfile.TemporaryDirectory() as folder:
-        end = Path(folder) / "end"
-        stream = spark.readStream.format("endless").option("end", str(end)).load().mapInArrow(same, "row long")
-        query = stream.writeStream.format("noop").option("checkpointLocation", f"{folder}/checkpoint").start()
-        first = await_batch(query, SKIPPED_BATCHES)
-        started_s, cpu_started_s = time.perf_counter(), cpu_s()
-        time.sleep(seconds)
-        last = await_batch(query, await_batch(query, first + 1) + 1)
-        wall_ms, cpu_ms = 1e3 * (time.perf_counter() - started_s), 1e3 * (cpu_s() - cpu_started_s)
-        durations = [progress.durationMs for progress in query.recentProgress if first < progress.batchId <= last]
-        end.touch()  # a query that is stopped within a batch leaves error messages
-        query.processAllAvailable()
-        query.stop()
+    return stream.mapInArrow(over_batches, COLUMNS)
 
-    def median_ms(*names: str) -> float:
-        return statistics.median(sum(duration.get(name, 0) for name in names) for duration in durations)
 
-    return Measured(
-        wall_ms / (last - first),
-        cpu_ms / (last - first),
-        median_ms("walCommit", "commitOffsets"),
-        median_ms("queryPlanning"),
-        median_ms("addBatch"),
-    )
+def endless(spark: SparkSession, rows: int, end: Path) -> DataFrame:
+    """So many rows in every micro-batch."""
+    return spark.readStream.format("endless").option("rows", rows).option("end", str(end)).load()
+
+
+def nowhere(output: DataFrame, folder: Path) -> StreamingQuery:
+    """No sink."""
+    return output.writeStream.format("noop").option("checkpointLocation", f"{folder}/checkpoint").start()
+
+
+def python_sink() -> type[DataSource]:
+    """Files and an index by PySpark's own interface, as `log_sink` has them: made here, it travels to the workers."""
+    columns = arrow_schema(COLUMNS)  # only where Spark is
+
+    @dataclass
+    class Part(WriterCommitMessage):
+        file: str
+        rows: int
+
+    class Writer(DataSourceStreamArrowWriter):
+        def __init__(self, folder: Path) -> None:
+            self.folder = folder
+
+        def write(self, iterator: Iterator[pa.RecordBatch]) -> Part:
+            written = StreamLog(self.folder).write(iterator, columns)
+            return Part(written.file, written.rows)
+
+        def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+            files = [vars(part) for part in messages if part]
+            with (self.folder / INDEX).open("a", encoding="utf-8") as index:
+                index.write(f"{json.dumps([batchId, files])}\n")
+
+    class Sink(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "python-sink"
+
+        def streamWriter(self, schema: Any, overwrite: bool) -> Writer:  # noqa: FBT001
+            del schema, overwrite
+            return Writer(Path(self.options["folder"]))
+
+    return Sink
+
+
+def sinks(spark: SparkSession) -> dict[str, Start]:
+    """From no sink to work in place, with ten times as many rows as above: what a second of a stream may bring."""
+    spark.dataSource.register(python_sink())
+
+    def without(folder: Path, end: Path) -> StreamingQuery:
+        return nowhere(worked(endless(spark, ROWS, end)), folder)
+
+    def through_python(folder: Path, end: Path) -> StreamingQuery:
+        writer = worked(probed(endless(spark, ROWS, end), every_stamp=False)).writeStream.format("python-sink")
+        return writer.option("folder", str(folder)).option("checkpointLocation", f"{folder}/checkpoint").start()
+
+    def through_java(folder: Path, end: Path) -> StreamingQuery:
+        writer = into_log(worked(probed(endless(spark, ROWS, end), every_stamp=False)), folder / "log")
+        return writer.option("checkpointLocation", f"{folder}/checkpoint").start()
+
+    def in_place(folder: Path, end: Path) -> StreamingQuery:
+        operator = InPlace(EndlessReader(ROWS, str(end)), same, folder / "log", arrow_schema(COLUMNS), None)
+        spark.dataSource.register(in_place_source("in-place", operator))
+        writer = committed(spark.readStream.format("in-place").load(), folder / "log")
+        return writer.option("checkpointLocation", f"{folder}/checkpoint").start()
+
+    return {
+        "no sink, not observed": without,
+        "observe(), a sink in Python": through_python,
+        "observe(), committed in Java": through_java,
+        "in place, committed in Java": in_place,
+    }
+
+
+def stamps(spark: SparkSession) -> dict[str, Start]:
+    """What a probe adds to a query without a sink, by the number of rows."""
+
+    def observed(rows: int, every_stamp: bool | None, folder: Path, end: Path) -> StreamingQuery:  # noqa: FBT001
+        stream = endless(spark, rows, end)
+        return nowhere(worked(stream if every_stamp is None else probed(stream, every_stamp=every_stamp)), folder)
+
+    kinds = {"not observed": None, "observe()": False, "observe() with every stamp": True}
+    return {
+        f"{rows:,} rows, {kind}": partial(observed, rows, every_stamp)
+        for rows in MANY_ROWS
+        for kind, every_stamp in kinds.items()
+    }
+
+
+def in_turn(one: Callable[[str, float], Measured], names: Sequence[str]) -> dict[str, list[Measured]]:
+    """Every variant in every round, after one that does not count."""
+    started_s = time.monotonic()
+    for name in names:
+        one(name, WARM_UP_SECONDS)
+    rounds = [{name: one(name, SECONDS) for name in names}]
+    while len(rounds) < ROUNDS and time.monotonic() < started_s + LIMIT_SECONDS:
+        rounds.append({name: one(name, SECONDS) for name in names})
+    return {name: [results[name] for results in rounds] for name in names}
 
 
 def application(orders: Connection, profile: FastProfile) -> None:
-    """A Spark application that measures for as many seconds as it is told, until it is told 0."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.memory", "1g")
-        .config("spark.log.level", "ERROR")
-    )
-    spark = profile.start(builder)
-    register_source(spark)
+    """Measures for as many seconds as it is told, until it is told 0."""
+    spark = session(profile)
     while seconds := orders.recv():
-        orders.send(measure(spark, seconds))
+        orders.send(measure(spark, lambda folder, end: nowhere(worked(endless(spark, FEW_ROWS, end)), folder), seconds))
     spark.stop()
 
 
-def measured() -> dict[str, list[Measured]]:
-    """Every variant in every round."""
+def profiles_in_turn() -> dict[str, list[Measured]]:
+    """Each in an application of its own; all of them are there all the time, and one at a time is at work."""
     spawn = multiprocessing.get_context("spawn")
-    started_s = time.monotonic()
     orders: dict[str, Connection] = {}
     processes = []
-    for name, profile in VARIANTS.items():
+    for name, profile in PROFILES.items():
         orders[name], theirs = spawn.Pipe()
         processes.append(spawn.Process(target=application, args=(theirs, profile)))
         processes[-1].start()
         theirs.close()
 
-    def one_round(seconds: float) -> dict[str, Measured]:
-        results = {}
-        for name, one in orders.items():
-            one.send(seconds)
-            results[name] = one.recv()
-        return results
+    def one(name: str, seconds: float) -> Measured:
+        orders[name].send(seconds)
+        answer: Measured = orders[name].recv()
+        return answer
 
     try:
-        one_round(WARM_UP_SECONDS)
-        rounds = [one_round(SECONDS)]
-        while len(rounds) < ROUNDS and time.monotonic() < started_s + LIMIT_SECONDS:
-            rounds.append(one_round(SECONDS))
-        for one in orders.values():
-            one.send(0)
+        rounds = in_turn(one, list(PROFILES))
+        for each in orders.values():
+            each.send(0)
     finally:
         for process in processes:
             process.join(20)
             process.terminate()
-    return {name: [results[name] for results in rounds] for name in VARIANTS}
+    return rounds
 
 
-def main() -> None:
-    """Print the table."""
-    rounds = measured()
-    results = {
-        name: Measured(*(statistics.median(getattr(one, field.name) for one in ones) for field in fields(Measured)))
-        for name, ones in rounds.items()
-    }
-    stock = results["out of the box"]
+def queries_in_turn(variants: Callable[[SparkSession], Mapping[str, Start]]) -> dict[str, list[Measured]]:
+    """All in one application, whose Java is as warm for the last as for the first."""
+    spark = session(ON)
+    try:
+        starts = variants(spark)
+        return in_turn(lambda name, seconds: measure(spark, starts[name], seconds), list(starts))
+    finally:
+        spark.stop()
+
+
+def show(title: str, rounds: Mapping[str, Sequence[Measured]]) -> None:
+    """One line for each variant, and beside it how it compares with the first."""
+    results = {name: Measured.median(ones) for name, ones in rounds.items()}
+    first = next(iter(results.values()))
+    figures = ("wall ms", "of first", "Java CPU ms", "Python CPU ms", "both, of first", "commits ms", "planning ms")
     result = table(
-        f"One micro-batch, median of {len(rounds['all'])} rounds",
-        "fast profile",
-        "wall ms",
-        "of stock",
-        "CPU ms",
-        "of stock",
-        "commits ms",
-        "planning ms",
-        "running ms",
+        f"{title}, median of {len(next(iter(rounds.values())))} rounds", "", *figures, "running ms", "start, CPU ms"
     )
     for name, one in results.items():
         result.add_row(
             name.replace("_", " "),
-            f"{one.wall_ms:.0f}",
-            f"{one.wall_ms / stock.wall_ms:.0%}",
-            f"{one.cpu_ms:.0f}",
-            f"{one.cpu_ms / stock.cpu_ms:.0%}",
-            f"{one.commits_ms:.0f}",
-            f"{one.planning_ms:.0f}",
-            f"{one.running_ms:.0f}",
+            f"{one.wall:.1f}",
+            f"{one.wall / first.wall:.0%}",
+            f"{one.java:.1f}",
+            f"{one.python:.1f}",
+            f"{one.cpu / first.cpu:.0%}",
+            f"{one.commits:.0f}",
+            f"{one.planning:.0f}",
+            f"{one.running:.0f}",
+            f"{one.start:.0f}",
         )
-    Console(width=120).print(result)
+    Console(width=160).print(result)
+
+
+PARTS: dict[str, tuple[str, Callable[[], dict[str, list[Measured]]]]] = {
+    "profile": (f"One micro-batch of {FEW_ROWS} rows by the fast profile", profiles_in_turn),
+    "sinks": (f"One micro-batch of {ROWS} rows by its sink", partial(queries_in_turn, sinks)),
+    "stamps": ("One micro-batch by its probe", partial(queries_in_turn, stamps)),
+}
+
+
+def main() -> None:
+    """Print a table for each part."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; default all")
+    wanted = parser.parse_args().parts or list(PARTS)
+    if unknown := set(wanted) - set(PARTS):
+        parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    for part in wanted:
+        title, rounds = PARTS[part]
+        show(title, rounds())
 
 
 if __name__ == "__main__":
