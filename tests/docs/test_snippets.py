@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,6 +135,19 @@ def test_page_does_what_it_says(page: Path, folder: Path) -> None:
     assert SparkContext._gateway is before, "it starts Spark: have STARTS_SPARK see that"
 
 
+@pytest.fixture
+def _own_java() -> Iterator[None]:
+    """The Java machine that a page has started ends with it: the next one works in another folder."""
+    yield
+    gateway = SparkContext._gateway
+    if gateway is not None and SparkContext._active_spark_context is None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+        SparkContext._gateway = SparkContext._jvm = None
+
+
+@pytest.mark.usefixtures("_own_java")
 @pytest.mark.parametrize("page", [page for page in PAGES if starts_spark(page)], ids=page_name)
 def test_page_does_what_it_says_on_spark(page: Path, folder: Path) -> None:
     if page.name == "use-my-broker.md" and (reason := why_no_broker()):
