@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP := $(RUN) -m pip --quiet --quiet
 # Of the tests: one begins with those that share a session of Spark, one with programs that start it themselves, one with
 # everything else. The first two often wait. 0 keeps all in one process, to debug.
-PROCESSES ?= 3
+PROCESSES ?= 2
 BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
 
 .DEFAULT_GOAL := help

@@ -17,18 +17,14 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 settings.register_profile("mead", derandomize=True, deadline=None)
 settings.load_profile("mead")
 
-PROGRAMS = (
+ON_SPARK = (
     "tests/cli/test_characterize.py",
     "tests/cli/test_live",
     "tests/cli/test_preference.py::test_a_folder_is_answered_window_by_window",
     "tests/docs/test_snippets.py::test_page_does_what_it_says_on_spark",
-    "tests/spark/test_doctor.py",
-    "tests/spark/test_local_cluster.py",
+    "tests/spark/",
 )
-"""Tests that start Spark in programs of their own, or stop it."""
-
-ON_SPARK = (*PROGRAMS, "tests/spark/")
-"""And those that share one session. Both often wait, and take longest."""
+"""Tests that start Spark, in programs of their own or in one session that they share. They take longest."""
 
 
 SITE = "tests/docs/test_site.py"
@@ -36,12 +32,13 @@ SITE = "tests/docs/test_site.py"
 
 
 class SparkApart(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
-    """One process begins with Spark's session, one with its programs; of the rest, files go whole to who is free."""
+    """One process begins with Spark; of the rest, files go whole to who is free.
+
+    Two Sparks at a time would be late for each other's tests on two cores.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(PROGRAMS):
-            return "programs"
-        return "session" if nodeid.startswith(ON_SPARK) else nodeid.partition("::")[0]
+        return "spark" if nodeid.startswith(ON_SPARK) else nodeid.partition("::")[0]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkApart:
