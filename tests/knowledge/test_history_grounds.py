@@ -138,3 +138,12 @@ def test_an_older_file_is_read_as_it_is_and_brought_up_to_date_by_a_writer(past:
     with History.read(past) as history:
         assert history.grounds(history.run(1), 3) == NO_GROUNDS
         assert history.grounds(history.run(2), 3).candidates
+
+
+@pytest.mark.parametrize("spoilt", ["{", "null", "{}", "7"])
+def test_what_no_run_has_written_is_refused_in_one_line(past: Path, spoilt: str) -> None:
+    with closing(sqlite3.connect(past)) as connection:
+        connection.execute("UPDATE run SET pipeline = ?", (spoilt,))
+        connection.commit()
+    with History.read(past) as history, pytest.raises(HistoryError, match="holds what no run has written"):
+        history.runs()

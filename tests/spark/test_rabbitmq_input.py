@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 pytest.importorskip("pika")
 
 LAST = Done(3, {"offset": 7})
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 OLD, AT_A_TIME, MORE, EVERY = 30, 10, 400, 8
 """Lines that were there before, that come until the first is seen, and that come then; of these, one in so many has a
 header that is no time."""

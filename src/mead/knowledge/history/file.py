@@ -107,19 +107,10 @@ class History:
             FROM run LEFT JOIN round ON round.run = run.number GROUP BY run.number ORDER BY run.number
             """
         )
-        return [
-            PastRun(
-                **{key: row[key] for key in ("number", "name", "policy", "engine", "mode", "workload", "started")},
-                pipeline=pipeline_from_json(row["pipeline"]),
-                options=json.loads(row["options"]),
-                finished=bool(row["finished"]),
-                rounds=row["rounds"],
-                changes=int(row["changes"]),
-                errors=int(row["errors"]),
-                duration_s=row["duration_s"],
-            )
-            for row in rows
-        ]
+        try:
+            return [_past_run(row) for row in rows]
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise HistoryError(f"{self.path}: holds what no run has written ({error})") from error
 
     def run(self, number: int) -> PastRun:
         """The run of that number."""
@@ -253,3 +244,16 @@ class History:
             yield
         except sqlite3.Error as error:
             raise HistoryError(f"{self.path}: cannot be {doing} ({error})") from error
+
+
+def _past_run(row: sqlite3.Row) -> PastRun:
+    return PastRun(
+        **{key: row[key] for key in ("number", "name", "policy", "engine", "mode", "workload", "started")},
+        pipeline=pipeline_from_json(row["pipeline"]),
+        options=json.loads(row["options"]),
+        finished=bool(row["finished"]),
+        rounds=row["rounds"],
+        changes=int(row["changes"]),
+        errors=int(row["errors"]),
+        duration_s=row["duration_s"],
+    )
