@@ -40,7 +40,7 @@ header that is no time."""
 PIPELINE = """
 name: shouting
 operators: [{name: shouter, demand_s: 0.0001, batch: {overhead_s: 0.05, trigger_s: 0.1}, function: "math:sqrt"}]
-source: {rabbitmq: {url: "%s", stream: lines, start: latest}}
+source: {rabbitmq: {url: "%s", stream: spoken, start: latest}}
 """
 
 
@@ -115,7 +115,7 @@ def test_a_pipeline_reads_in_place_what_comes_next_and_no_header_stops_it(
     def shout(batch: pa.RecordBatch) -> pa.RecordBatch:  # here: workers cannot import tests
         return batch.set_column(2, "value", pc.utf8_upper(batch["value"]))
 
-    place, folder, told = Place(broker.url, "lines", create=True), tmp_path / "run", list[str]()
+    place, folder, told = Place(broker.url, "spoken", create=True), tmp_path / "run", list[str]()
     publish(place, lines(0, OLD))
     (tmp_path / "pipeline.yaml").write_text(PIPELINE % broker.url)
     file = read_pipeline(tmp_path / "pipeline.yaml")
@@ -154,5 +154,5 @@ def test_a_pipeline_reads_in_place_what_comes_next_and_no_header_stops_it(
     assert (state.before, state.arrived, state.completed) == (first, published, published)
     assert observation.operators["shouter"].backlog == 0
     (complaint,) = told
-    assert complaint == "messages of stream lines have a header arrival_us that is no time and is not used"
+    assert complaint == "messages of stream spoken have a header arrival_us that is no time and is not used"
     assert running.complaints.counts == {complaint: untimely}
