@@ -38,9 +38,9 @@ from mead.spark.fast_profile import FastProfile
 from mead.workload.files import read_trace
 
 if TYPE_CHECKING:
-    from benchmarks.common import table
+    from benchmarks.common import quiet_spark, table
 else:  # run as a script, whose folder is where its imports come from
-    from common import table
+    from common import quiet_spark, table
 
 MILLION = 1_000_000
 SIZES = (1, 10, 100)
@@ -120,17 +120,8 @@ class BySpark:
 
 def by_spark(path: Path) -> BySpark:
     """In a fresh application."""
-    from pyspark.sql import SparkSession
-
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.memory", "1g")
-        .config("spark.log.level", "ERROR")
-    )
     started_s = time.perf_counter()
-    spark = FastProfile().start(builder)
+    spark = FastProfile().start(quiet_spark())
     ready_s = time.perf_counter()
     memory = Memory()
     watcher = Thread(target=memory.watch)

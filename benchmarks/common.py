@@ -8,8 +8,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def best_s(work: Callable[[], object], runs: int = 10, clock: Callable[[], float] = time.process_time) -> float:
@@ -20,6 +24,19 @@ def best_s(work: Callable[[], object], runs: int = 10, clock: Callable[[], float
         work()
         times.append(clock() - started)
     return min(times)
+
+
+def quiet_spark() -> SparkSession.Builder:
+    """Local Spark on two cores that says nothing but its errors; it is not started yet."""
+    from pyspark.sql import SparkSession
+
+    return (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", "1g")
+        .config("spark.log.level", "ERROR")
+    )
 
 
 def table(title: str, *columns: str) -> Table:

@@ -21,8 +21,11 @@ from mead.spark.fast_profile import FastProfile
 from mead.spark.java_machine import java_cpu_s, java_pid
 
 if TYPE_CHECKING:
+    from benchmarks.common import quiet_spark
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+else:  # imported by a script, whose folder is where its imports come from
+    from common import quiet_spark
 
 SKIPPED_BATCHES = 5
 """The first batches of a query plan, compile and start workers."""
@@ -112,18 +115,9 @@ class Measured:
 
 def session(profile: FastProfile) -> SparkSession:
     """On two cores, with the endless source."""
-    from pyspark.sql import SparkSession
-
     os.environ["PYSPARK_PYTHON"] = sys.executable
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call] # workers have no path to this folder
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.memory", "1g")
-        .config("spark.log.level", "ERROR")
-    )
-    spark = profile.start(builder)
+    spark = profile.start(quiet_spark())
     spark.dataSource.register(Endless)
     return spark
 
