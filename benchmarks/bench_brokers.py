@@ -21,11 +21,11 @@ from rich.console import Console
 
 from mead.spark.log import StreamLog
 from mead.spark.number_file import put_number
-from mead.spark.rabbitmq_broker import PrivateBroker
-from mead.spark.rabbitmq_connection import RabbitError
-from mead.spark.rabbitmq_place import KEPT, Place
-from mead.spark.rabbitmq_publish import Outgoing, publish
-from mead.spark.rabbitmq_source import RabbitReader
+from mead.spark.rabbitmq.broker import PrivateBroker
+from mead.spark.rabbitmq.connection import RabbitError
+from mead.spark.rabbitmq.place import KEPT, Place
+from mead.spark.rabbitmq.publish import Outgoing, publish
+from mead.spark.rabbitmq.source import RabbitReader
 
 if TYPE_CHECKING:
     from benchmarks.common import table

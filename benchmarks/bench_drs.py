@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console
 
-from mead.evaluate.drs_table2 import PUBLISHED_MS
+from mead.evaluate.drs.table2 import PUBLISHED_MS
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.plan.drs_model import Model, OpenNetwork, Station

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console
 
-from mead.evaluate.pasps_scenarios import smooth_rates
+from mead.evaluate.pasps.scenarios import smooth_rates
 from mead.models.arrays import FloatArray
 from mead.models.forecast.registry import PREDICTORS, Predictor, forecaster
 

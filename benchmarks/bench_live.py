@@ -23,8 +23,8 @@ from rich.console import Console
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.applications.log_analysis.calibration import calibrate
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.live_comparison import BATCHES, LiveComparison, runs_of
-from mead.evaluate.live_rows import live_table
+from mead.evaluate.live.comparison import BATCHES, LiveComparison, runs_of
+from mead.evaluate.live.rows import live_table
 from mead.evaluate.workloads import DEMAND_S, PATH, Workload
 from mead.execute.detect import detect
 from mead.execute.share_probe import actuation_delay_s

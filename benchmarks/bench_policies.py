@@ -27,7 +27,7 @@ from rich.console import Console
 
 from mead.evaluate.comparison import BOUNDS, Contender, PolicyContender, Result, results
 from mead.evaluate.comparison_report import NOTE, comparison_tables
-from mead.evaluate.mead_tables import EVERYONE, TABLE_1, TABLE_2, Case
+from mead.evaluate.mead.tables import EVERYONE, TABLE_1, TABLE_2, Case
 from mead.evaluate.summary import COLUMNS, rows_of
 from mead.evaluate.workloads import Workload, generated, live_maps, recorded, required, synt
 from mead.knowledge.pipeline import Batches

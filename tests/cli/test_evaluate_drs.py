@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.cli.program import answer, complaint, run
 
-from mead.evaluate.drs_table2 import PUBLISHED_MS
+from mead.evaluate.drs.table2 import PUBLISHED_MS
 
 
 def test_fig10_is_one_document_with_the_paper_beside_it() -> None:

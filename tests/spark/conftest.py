@@ -12,8 +12,8 @@ from tests.spark.hurried import HURRIED
 from tests.spark.rabbitmq import why_no_broker
 
 from mead.spark.fast_profile import FastProfile
-from mead.spark.rabbitmq_broker import PrivateBroker
-from mead.spark.rabbitmq_connection import Connection, RabbitError
+from mead.spark.rabbitmq.broker import PrivateBroker
+from mead.spark.rabbitmq.connection import Connection, RabbitError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

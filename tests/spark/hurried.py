@@ -6,7 +6,7 @@ Tests look at what comes of a run, and not at how fast it is. As a program this 
 from __future__ import annotations
 
 from mead.cli import app
-from mead.evaluate import live_comparison
+from mead.evaluate.live import comparison as live_comparison
 from mead.spark import running
 
 HURRIED = ((running, "LANDING_S", 1), (running, "WARM_BATCHES", 3), (live_comparison, "CALIBRATION_S", 2.0))

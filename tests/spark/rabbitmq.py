@@ -7,8 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from mead.spark.rabbitmq_broker import server
-from mead.spark.rabbitmq_connection import RabbitError
+from mead.spark.rabbitmq.broker import server
+from mead.spark.rabbitmq.connection import RabbitError
 
 
 def why_no_broker() -> str | None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.live_comparison import ROWS, LiveComparison, runs_of
-from mead.evaluate.live_rows import live_table
+from mead.evaluate.live.comparison import ROWS, LiveComparison, runs_of
+from mead.evaluate.live.rows import live_table
 from mead.evaluate.workloads import PATH, Workload
 from mead.execute.detect import detect
 from mead.knowledge.requirement import Requirement

@@ -18,13 +18,13 @@ from mead.spark.log import StreamLog
 from mead.spark.log_sink import into_log
 from mead.spark.number_file import put_number
 from mead.spark.progress import Done
-from mead.spark.rabbitmq_broker import PrivateBroker
-from mead.spark.rabbitmq_connection import Connection, RabbitError
-from mead.spark.rabbitmq_place import KEPT, Place
-from mead.spark.rabbitmq_publish import Outbox, Outgoing, publish
-from mead.spark.rabbitmq_sink import RabbitWriter
-from mead.spark.rabbitmq_source import RabbitDataSource, RabbitReader, arrival_us
-from mead.spark.rabbitmq_stream import Retention
+from mead.spark.rabbitmq.broker import PrivateBroker
+from mead.spark.rabbitmq.connection import Connection, RabbitError
+from mead.spark.rabbitmq.place import KEPT, Place
+from mead.spark.rabbitmq.publish import Outbox, Outgoing, publish
+from mead.spark.rabbitmq.sink import RabbitWriter
+from mead.spark.rabbitmq.source import RabbitDataSource, RabbitReader, arrival_us
+from mead.spark.rabbitmq.stream import Retention
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

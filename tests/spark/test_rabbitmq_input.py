@@ -21,9 +21,9 @@ from mead.spark.build import live_pipeline, source_of
 from mead.spark.engine import SparkEngine
 from mead.spark.operators import OnBatches
 from mead.spark.progress import Done
-from mead.spark.rabbitmq_broker import PrivateBroker
-from mead.spark.rabbitmq_place import KEPT, Place
-from mead.spark.rabbitmq_publish import Outgoing, publish
+from mead.spark.rabbitmq.broker import PrivateBroker
+from mead.spark.rabbitmq.place import KEPT, Place
+from mead.spark.rabbitmq.publish import Outgoing, publish
 from mead.spark.running import RunningPipeline
 
 if TYPE_CHECKING:

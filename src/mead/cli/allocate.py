@@ -26,7 +26,7 @@ def allocate(
     """
     from mead.config.allocate_case import AllocateCase
     from mead.config.keys import ConfigError, parsed
-    from mead.evaluate.drs_allocate import allocate as solved
+    from mead.evaluate.drs.allocate import allocate as solved
 
     from_stdin = str(case) == "-"
     try:

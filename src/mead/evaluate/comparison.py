@@ -19,7 +19,7 @@ from mead.config.policies import OwnOptions, PolicyOptions, PredictiveOptions, S
 from mead.config.policy_choice import OPTIONS, chosen_policy
 from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.experiment import Run, kept_iats_for, recorded_every_for, run
-from mead.evaluate.mead_tables import Case
+from mead.evaluate.mead.tables import Case
 from mead.evaluate.outcome import Outcome, Verdict, statistic_s
 from mead.models.arrays import FloatArray
 from mead.models.network.graph import PATH_SEPARATOR

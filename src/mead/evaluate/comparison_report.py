@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from mead.evaluate.mead_tables import Case
+from mead.evaluate.mead.tables import Case
 from mead.evaluate.summary import COLUMNS, RUN_FIGURES, Row, run_json
 from mead.evaluate.tables import plain_table
 

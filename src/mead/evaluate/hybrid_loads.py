@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from mead.evaluate.arena import Bout, Contest, Judged
+from mead.evaluate.arena.contest import Bout, Contest, Judged
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.tables import plain_table
 from mead.evaluate.workloads import Workload

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from mead.evaluate.comparison import Result
-from mead.evaluate.mead_tables import Case, Published
+from mead.evaluate.mead.tables import Case, Published
 from mead.evaluate.outcome import Outcome
 
 COLUMNS = ("response s", "met", "CPU %", "broken", "changes", "worst", "paper (CPU)")

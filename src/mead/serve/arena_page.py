@@ -9,8 +9,8 @@ from io import StringIO
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from mead.evaluate.arena_board import Bounds, Standing, WorkloadBoard
-from mead.evaluate.arena_report import COLUMNS, NOTE, cells, workload_cells
+from mead.evaluate.arena.board import Bounds, Standing, WorkloadBoard
+from mead.evaluate.arena.report import COLUMNS, NOTE, cells, workload_cells
 from mead.evaluate.fit_plot import STYLE
 from mead.evaluate.run_plot import COLOURS
 from mead.serve.one_file import html_table

@@ -17,7 +17,7 @@ from mead.spark.progress import Done
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from mead.spark.rabbitmq_source import Tail
+    from mead.spark.rabbitmq.source import Tail
 
 ASKED_S, ASKED_AGAIN_S = 0.5, 5.0
 """So long the controller waits for an answer of a broker, and so long it then does not ask again."""
@@ -36,13 +36,13 @@ class RabbitMQInput(Input):
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it."""
-        from mead.spark.rabbitmq_source import RabbitDataSource  # noqa: PLC0415 - pika is an extra
+        from mead.spark.rabbitmq.source import RabbitDataSource  # noqa: PLC0415 - pika is an extra
 
         return opened(spark, operator, RabbitDataSource, {**self.options, "tasks": str(tasks)})
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
         """Reads it inside a worker."""
-        from mead.spark.rabbitmq_source import RabbitDataSource  # noqa: PLC0415 - as above
+        from mead.spark.rabbitmq.source import RabbitDataSource  # noqa: PLC0415 - as above
 
         return reader_of(RabbitDataSource, {**self.options, "tasks": str(tasks)})
 
@@ -57,9 +57,9 @@ class RabbitMQInput(Input):
         """
         if last is None or self.now_s() < self._silent_until_s:
             return None
-        from mead.spark.rabbitmq_connection import RabbitError  # noqa: PLC0415 - as above
-        from mead.spark.rabbitmq_place import Place  # noqa: PLC0415
-        from mead.spark.rabbitmq_source import Tail  # noqa: PLC0415
+        from mead.spark.rabbitmq.connection import RabbitError  # noqa: PLC0415 - as above
+        from mead.spark.rabbitmq.place import Place  # noqa: PLC0415
+        from mead.spark.rabbitmq.source import Tail  # noqa: PLC0415
 
         try:
             if self._tail is None:

@@ -12,7 +12,7 @@ from mead.cli.inputs import read_trace_or_fail
 from mead.cli.terminal import AsJson, Seed, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from mead.evaluate.arena import Contest
+    from mead.evaluate.arena.contest import Contest
 
 RECORDED = ("bc", "logs")
 """Workloads that are not generated: they are run if their files are given."""
@@ -70,9 +70,9 @@ def arena(
 
     Example: `mead evaluate arena --workload synt --workload walk --policy hybrid --policy drs --seeds 1`
     """
-    from mead.evaluate.arena import POLICIES, REQUIREMENTS, Bound, Judged, bouts, fought, named
-    from mead.evaluate.arena_board import board, by_workload
-    from mead.evaluate.arena_report import NOTE, arena_tables, write_csv
+    from mead.evaluate.arena.board import board, by_workload
+    from mead.evaluate.arena.contest import POLICIES, REQUIREMENTS, Bound, Judged, bouts, fought, named
+    from mead.evaluate.arena.report import NOTE, arena_tables, write_csv
     from mead.evaluate.comparison import PolicyContender, each
     from mead.evaluate.workloads import required
     from mead.serve.arena_page import arena_page
@@ -136,7 +136,7 @@ def hybrid(
     """
     from dataclasses import asdict
 
-    from mead.evaluate.arena import Judged, fought
+    from mead.evaluate.arena.contest import Judged, fought
     from mead.evaluate.hybrid_loads import load_bouts, load_tables
     from mead.evaluate.workloads import required
 
@@ -159,7 +159,7 @@ def _contests(
     ctx: typer.Context, traces: list[str] | None, wanted: list[str] | None, duration_s: float
 ) -> list[Contest]:
     """The workloads that were asked for. Says on standard error which one is missing."""
-    from mead.evaluate.arena import contests
+    from mead.evaluate.arena.contest import contests
 
     files: dict[str, Path] = {}
     for text in traces or ():

@@ -15,7 +15,7 @@ def fig6(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
 
     Example: `mead evaluate drs-fig6 --seeds 10`
     """
-    from mead.evaluate.drs_fig6 import APPLICATIONS, Comparison, compared, fig6_parts
+    from mead.evaluate.drs.fig6 import APPLICATIONS, Comparison, compared, fig6_parts
 
     done: list[Comparison] = []
     with progress_bar(len(APPLICATIONS)) as show:
@@ -30,7 +30,7 @@ def fig8(*, seed: Seed = 1, as_json: AsJson = False) -> None:
 
     Example: `mead evaluate drs-fig8 --seed 2`
     """
-    from mead.evaluate.drs_fig8 import APPLICATIONS, fig8_parts, recoveries
+    from mead.evaluate.drs.fig8 import APPLICATIONS, fig8_parts, recoveries
 
     done = []
     with progress_bar(sum(len(starts) for *_, starts in APPLICATIONS.values())) as show:
@@ -53,7 +53,7 @@ def fig9(
 
     Example: `mead evaluate drs-fig9 --t-min 0.45`
     """
-    from mead.evaluate.drs_fig9 import PATTERNS, T_MIN_S, WINDOWS, fig9_parts, reactions
+    from mead.evaluate.drs.fig9 import PATTERNS, T_MIN_S, WINDOWS, fig9_parts, reactions
 
     done = []
     with progress_bar(len(PATTERNS) * len(WINDOWS) * seeds) as show:
@@ -68,7 +68,7 @@ def fig10(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
 
     Example: `mead evaluate drs-fig10`
     """
-    from mead.evaluate.drs_fig10 import choices, fig10_parts
+    from mead.evaluate.drs.fig10 import choices, fig10_parts
 
     done = list(choices(range(seed, seed + seeds)))
     print_found("drs-fig10", "rates", done, fig10_parts(done), as_json=as_json)
@@ -81,7 +81,7 @@ def table2(*, as_json: AsJson = False) -> None:
     """
     from time import process_time
 
-    from mead.evaluate.drs_table2 import overheads, table2_parts
+    from mead.evaluate.drs.table2 import overheads, table2_parts
 
     done = overheads(process_time)
     print_found("drs-table2", "rows", done, table2_parts(done), as_json=as_json)

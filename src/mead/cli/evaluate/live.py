@@ -78,9 +78,9 @@ def live(
 
     from mead.applications.log_analysis.calibration import calibrate
     from mead.cli.live import refuse_used
-    from mead.evaluate.live_comparison import LiveComparison, runs_of
-    from mead.evaluate.live_replicas import REPLICA_RUN_S, master_for
-    from mead.evaluate.live_rows import LiveRow, in_order, live_table
+    from mead.evaluate.live.comparison import LiveComparison, runs_of
+    from mead.evaluate.live.replicas import REPLICA_RUN_S, master_for
+    from mead.evaluate.live.rows import LiveRow, in_order, live_table
     from mead.execute.detect import detect
     from mead.execute.share_probe import actuation_delay_s
     from mead.live import SparkLostError
@@ -164,7 +164,7 @@ def _chosen(
 ) -> tuple[list[Requirement], list[PolicyContender]]:
     """What is asked for; refused where it makes no sense with so many replicas."""
     from mead.evaluate.comparison import PolicyContender
-    from mead.evaluate.live_replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, refusal
+    from mead.evaluate.live.replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, refusal
     from mead.evaluate.workloads import required
 
     usual = (REPLICA_REQUIREMENTS, REPLICA_POLICIES) if replicas > 1 else (LIVE_REQUIREMENTS, LIVE_POLICIES)
@@ -183,7 +183,7 @@ def _workload(
     ctx: typer.Context, trace: Path | None, start_s: float, duration_s: float, demand_s: float, replicas: int
 ) -> Workload:
     """Arrivals as long as a run, and a little longer, for the first of them serve to warm up."""
-    from mead.evaluate.live_replicas import ReplicatedWorkload, flash_crowd
+    from mead.evaluate.live.replicas import ReplicatedWorkload, flash_crowd
     from mead.evaluate.workloads import Workload
     from mead.spark.build import SPARE_S
     from mead.workload.generators.kind import Generator

@@ -25,8 +25,8 @@ from mead.cli.inputs import AreIats, ColumnName, Sorted, UnitName, UnitOption, r
 from mead.cli.terminal import AsJson, Seed, progress_bar
 
 if TYPE_CHECKING:
-    from mead.evaluate.mead_fig3 import Curve
-    from mead.evaluate.mead_tables import PaperTable
+    from mead.evaluate.mead.fig3 import Curve
+    from mead.evaluate.mead.tables import PaperTable
     from mead.evaluate.workloads import Workload
     from mead.workload.trace import Trace
 
@@ -83,9 +83,9 @@ def _add_table(app: typer.Typer, name: str, table: str, summary: str, example: s
         out: Folder = None,
         as_json: AsJson = False,
     ) -> None:
-        from mead.evaluate import mead_tables
         from mead.evaluate.comparison import BOUNDS, Contender, PolicyContender, results
         from mead.evaluate.comparison_report import NOTE, comparison_tables, write_all
+        from mead.evaluate.mead import tables as mead_tables
         from mead.evaluate.summary import rows_of
         from mead.evaluate.workloads import required
 
@@ -132,7 +132,7 @@ def mead_fig3(
     """
     from time import process_time
 
-    from mead.evaluate.mead_fig3 import curve, fig3_tables, write_fig3
+    from mead.evaluate.mead.fig3 import curve, fig3_tables, write_fig3
     from mead.evaluate.workloads import generated
 
     files = _files(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
@@ -171,8 +171,8 @@ def mead_cost(
 
     from mead.config.keys import ConfigError
     from mead.evaluate.comparison import PolicyContender
-    from mead.evaluate.mead_cost import MEAN, P95, Costs, cost_tables, loop_cost, steps_of, write_costs
-    from mead.evaluate.mead_tables import EVERYONE
+    from mead.evaluate.mead.cost import MEAN, P95, Costs, cost_tables, loop_cost, steps_of, write_costs
+    from mead.evaluate.mead.tables import EVERYONE
 
     policies = policy or EVERYONE
     try:

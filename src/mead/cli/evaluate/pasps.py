@@ -57,8 +57,8 @@ def _add(app: typer.Typer, name: str, summary: str) -> None:
         log_rates: LogRates = None,
         as_json: AsJson = False,
     ) -> None:
-        from mead.evaluate.pasps_report import NOTE, table_parts, table_result
-        from mead.evaluate.pasps_tables import chosen_tables
+        from mead.evaluate.pasps.report import NOTE, table_parts, table_result
+        from mead.evaluate.pasps.tables import chosen_tables
 
         try:
             tables = chosen_tables(name, system or (), log_rates)

@@ -19,7 +19,7 @@ def fig9(*, seeds: Seeds = 4, seed: Seed = 1, as_json: AsJson = False) -> None:
 
     Example: `mead evaluate ppq-fig9 --seeds 2`
     """
-    from mead.evaluate.ppq_fig9 import fig9_parts, run
+    from mead.evaluate.ppq.fig9 import fig9_parts, run
 
     done = [run(one) for one in range(seed, seed + seeds)]
     print_found("ppq-fig9", "runs", done, fig9_parts(done), as_json=as_json)
@@ -30,7 +30,7 @@ def fig10(*, seeds: Seeds = 3, seed: Seed = 1, duration: Duration = 80.0, as_jso
 
     Example: `mead evaluate ppq-fig10 --seeds 1`
     """
-    from mead.evaluate.ppq_fig10 import STREAMS, fig10_parts, runs
+    from mead.evaluate.ppq.fig10 import STREAMS, fig10_parts, runs
 
     done = []
     with progress_bar(2 * len(STREAMS) * seeds) as show:
@@ -54,7 +54,7 @@ def fig11(
 
     Example: `mead evaluate ppq-fig11 --workers 1 --workers 8 --workers 12`
     """
-    from mead.evaluate.ppq_fig11 import EVEN, fig11_parts, points
+    from mead.evaluate.ppq.fig11 import EVEN, fig11_parts, points
 
     chosen = sorted(workers) if workers else [count for count in EVEN if count <= 12]
     for count in chosen:
@@ -83,7 +83,7 @@ def fig12(
 
     Example: `mead evaluate ppq-fig12 --window 1000`
     """
-    from mead.evaluate.ppq_fig12 import SLIDE_MS, fig12_parts, runs
+    from mead.evaluate.ppq.fig12 import SLIDE_MS, fig12_parts, runs
 
     if window % SLIDE_MS:
         ctx.fail(f"--window {window}: must be a multiple of the slide, {SLIDE_MS} ms")
@@ -117,8 +117,8 @@ def tables(
 
     Example: `mead evaluate ppq-tables --only map1k --only game1 --duration 60`
     """
-    from mead.evaluate.ppq_streams import STREAMS
-    from mead.evaluate.ppq_tables import COSTS, Row, row, tables_parts
+    from mead.evaluate.ppq.streams import STREAMS
+    from mead.evaluate.ppq.tables import COSTS, Row, row, tables_parts
 
     names = [stream.name for stream in STREAMS]
     for name in only or ():
@@ -142,7 +142,7 @@ def fig17(*, seeds: Seeds = 1, seed: Seed = 1, duration: Duration = 400.0, as_js
 
     Example: `mead evaluate ppq-fig17 --duration 100`
     """
-    from mead.evaluate.ppq_fig17 import CONTROL_S, PID_S, fig17_parts, runs
+    from mead.evaluate.ppq.fig17 import CONTROL_S, PID_S, fig17_parts, runs
 
     done = []
     with progress_bar(len(CONTROL_S) * len(PID_S) * seeds) as show:
@@ -157,7 +157,7 @@ def fig18(*, seed: Seed = 1, duration: Duration = 200.0, as_json: AsJson = False
 
     Example: `mead evaluate ppq-fig18 --duration 100`
     """
-    from mead.evaluate.ppq_fig18 import INTENSITIES, fig18_parts, runs
+    from mead.evaluate.ppq.fig18 import INTENSITIES, fig18_parts, runs
 
     done = []
     with progress_bar(len(INTENSITIES)) as show:
@@ -189,7 +189,7 @@ def live(
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
-    from mead.evaluate.ppq_live import CONTROLS, bursty_points, live_parts, runs
+    from mead.evaluate.ppq.live import CONTROLS, bursty_points, live_parts, runs
     from mead.spark.quiet_start import SparkStartError, quiet_start
     from mead.spark.session import started
 

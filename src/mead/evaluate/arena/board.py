@@ -1,0 +1,131 @@
+"""Who won: the rules by which policies are ranked, overall and workload by workload.
+
+Requirements come first, CPU second. But who gives everything all the time meets most requirements, and is no scaler. So
+policies are *dependable* that meet nearly all of what was met by anybody, and among those the cheapest is first. The
+others follow by how much they meet; what they cost says little, since to fall short is cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
+
+from mead.evaluate.arena.contest import OURS, Judged
+
+DEPENDABLE = 0.95
+"""Of the runs that anybody met."""
+
+Bounds = Mapping[tuple[str, str], float | None]
+"""Cores by workload and requirement: what no schedule undercuts; None where nothing keeps the requirement."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One policy, over all of its runs or over those on one workload."""
+
+    policy: str
+    rank: int
+    dependable: bool
+    met: int
+    possible: int
+    """Runs whose requirement was met by somebody."""
+    cores: float
+    over_bound: float | None
+    """By which part its cores exceed the bound, where there is one."""
+    broken_windows: float
+    worst_minute: float
+    """Over its bound, in the mean."""
+    changes_per_h: float
+    replica_changes_per_h: float
+    replicas: float
+    lost: int
+    own_load: float
+
+    def as_json(self) -> dict[str, Any]:
+        """One entry of a board."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class WorkloadBoard:
+    """The standings on one workload."""
+
+    workload: str
+    standings: tuple[Standing, ...]
+
+    @property
+    def winner(self) -> Standing:
+        """The first."""
+        return self.standings[0]
+
+    @property
+    def ours(self) -> Standing | None:
+        """Our own policy, if it was there."""
+        return next((one for one in self.standings if one.policy == OURS), None)
+
+    @property
+    def remark(self) -> str:
+        """Whether ours has won, and if not, what it lacks."""
+        ours, first = self.ours, self.winner
+        if ours is None:
+            return ""
+        if ours is first:
+            return "ours"
+        if ours.dependable < first.dependable:
+            return f"{OURS} is number {ours.rank}: it meets {ours.met} of {ours.possible}"
+        return f"{OURS} is number {ours.rank}: {ours.cores / first.cores - 1:+.1%} cores"
+
+
+def board(judged: Sequence[Judged], bounds: Bounds) -> tuple[Standing, ...]:
+    """The policies, the best first.
+
+    >>> def line(policy, met, cores):
+    ...     return Judged("synt", "mean=1", policy, 1, met, 0.5, 1.0, cores, 1.0, 0.0, 0.5, 0.0, 0.0, 0, 0.0)
+    >>> rows = [line("all", True, 4.0), line("ours", True, 1.5), line("none", False, 1.0)]
+    >>> [one.policy for one in board(rows, {})]
+    ['ours', 'all', 'none']
+    """
+    possible = {_run(one) for one in judged if one.met}
+    found = [_standing(policy, own, possible, bounds) for policy, own in _grouped(judged, lambda one: one.policy)]
+    found.sort(key=lambda one: (not one.dependable, one.cores if one.dependable else -one.met, one.cores))
+    return tuple(Standing(**asdict(one) | {"rank": rank}) for rank, one in enumerate(found, start=1))
+
+
+def by_workload(judged: Sequence[Judged], bounds: Bounds) -> list[WorkloadBoard]:
+    """The same for every workload on its own."""
+    return [WorkloadBoard(name, board(own, bounds)) for name, own in _grouped(judged, lambda one: one.workload)]
+
+
+def _run(one: Judged) -> tuple[str, str, int]:
+    return one.workload, one.requirement, one.seed
+
+
+def _standing(policy: str, own: Sequence[Judged], possible: set[tuple[str, str, int]], bounds: Bounds) -> Standing:
+    met = sum(one.met for one in own)
+    beside = [(one.cores, bounds.get((one.workload, one.requirement))) for one in own]
+    bounded = [cores / bound for cores, bound in beside if bound]
+    return Standing(
+        policy,
+        rank=0,
+        dependable=met >= DEPENDABLE * len(possible),
+        met=met,
+        possible=len(possible),
+        cores=fmean(one.cores for one in own),
+        over_bound=fmean(bounded) - 1 if bounded else None,
+        broken_windows=fmean(one.broken_windows for one in own),
+        worst_minute=fmean(one.worst_minute_s / one.bound_s for one in own),
+        changes_per_h=fmean(one.changes_per_h for one in own),
+        replica_changes_per_h=fmean(one.replica_changes_per_h for one in own),
+        replicas=fmean(one.replicas for one in own),
+        lost=sum(one.lost for one in own),
+        own_load=fmean(one.own_load for one in own),
+    )
+
+
+def _grouped(judged: Iterable[Judged], key: Callable[[Judged], str]) -> list[tuple[str, list[Judged]]]:
+    groups: dict[str, list[Judged]] = {}
+    for one in judged:
+        groups.setdefault(key(one), []).append(one)
+    return list(groups.items())

@@ -1,0 +1,1 @@
+"""Policies compared on Spark itself, in real time."""

@@ -1,0 +1,195 @@
+"""Policies live on Spark, one after the other on the same arrivals: what they kept, what it cost, how well foreseen.
+
+Every run has its own queries and folder in the same Spark session, so that Java is as warm for the last as for the
+first. A policy that does not look at the requirement runs once, and is judged by all of them. The prediction beside
+each measurement is the run's twin in virtual time, under the allocations that it had.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mead.applications.log_analysis import counter, matcher, parser
+from mead.evaluate.arena.contest import BLIND
+from mead.evaluate.comparison import PolicyContender
+from mead.evaluate.experiment import kept_iats_for
+from mead.evaluate.live.rows import LiveRow
+from mead.evaluate.live_report import LiveReport, LiveVerdict
+from mead.evaluate.twin import twin
+from mead.evaluate.workloads import PATH, Workload
+from mead.execute.detect import Opener
+from mead.execute.lent import lent
+from mead.knowledge.history.file import IN_FOLDER, History
+from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.pipeline import Batches, Pipeline
+from mead.knowledge.requirement import Requirement
+from mead.live import LiveResult, run_live
+from mead.plan import registry
+from mead.simulate.timeline import Timeline
+from mead.spark.build import ARRIVALS, live_pipeline
+from mead.spark.inputs import TraceInput
+from mead.spark.operators import OnBatches, OnStream, Work
+from mead.spark.running import WARM_UP
+from mead.workload.trace import Trace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OVERHEAD_S = 0.06
+"""Of a micro-batch, until it has been learned."""
+
+BATCHES = {
+    name: Batches(OVERHEAD_S, every_s) for name, every_s in (("parser", 0.2), ("counter", 1.0), ("matcher", 0.2))
+}
+"""A micro-batch costs Spark tens of milliseconds of CPU, whatever its size. With ten a second of each operator it took
+most of a core, and what it took was missing where the operators worked: no model of a queue knows of that."""
+
+CALIBRATION, CALIBRATION_S = "calibration", 20.0
+
+ROWS = "rows.jsonl"
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """One run: a policy, and what it is judged by."""
+
+    policy: PolicyContender
+    requirements: tuple[Requirement, ...]
+
+    def __str__(self) -> str:
+        bounds = ", ".join(f"{r.statistic} {r.bound_s:g} s" for r in self.requirements)
+        return f"{self.policy.label} ({bounds})"
+
+    @property
+    def folder(self) -> str:
+        """Its name."""
+        bounds = [f"{r.statistic}-{r.bound_s:g}" for r in self.requirements] if len(self.requirements) == 1 else ["all"]
+        return "-".join([self.policy.label, *bounds])
+
+    def pipeline(self, workload: Workload) -> Pipeline:
+        """As Spark runs it, under the first requirement: who is judged by several looks at none."""
+        return live_pipeline(workload.pipeline(self.requirements[0]), BATCHES)
+
+
+def runs_of(requirements: Sequence[Requirement], policies: Sequence[PolicyContender]) -> list[LiveRun]:
+    """What has to be run: one for a policy that does not look at the requirement, one for each requirement otherwise.
+
+    >>> both = [Requirement("parser>matcher", 0.5), Requirement("parser>matcher", 1.0)]
+    >>> [str(run) for run in runs_of(both, [PolicyContender.of("static"), PolicyContender.of("adaptive")])]
+    ['static (mean 0.5 s, mean 1 s)', 'adaptive (mean 0.5 s)', 'adaptive (mean 1 s)']
+    """
+    blind = [LiveRun(policy, tuple(requirements)) for policy in policies if isinstance(policy.options, BLIND)]
+    seeing = [policy for policy in policies if not isinstance(policy.options, BLIND)]
+    return [*blind, *(LiveRun(policy, (requirement,)) for requirement in requirements for policy in seeing)]
+
+
+@dataclass(frozen=True)
+class LiveComparison:
+    """What is the same for all runs."""
+
+    spark: SparkSession
+    manager: Opener
+    workload: Workload
+    trace: Trace
+    duration_s: float
+    tried: int
+    """Patterns per message, which make the matcher's demand."""
+    folder: Path
+    actuation_delay_s: float
+
+    def calibrated(self, demand_s: float) -> LiveComparison:
+        """The same with a matcher that costs so much live: beside Spark, a tuple costs more than it does alone."""
+        run = LiveRun(PolicyContender.of("static"), (Requirement(PATH, bound_s=1.0),))
+        result = self._result(run, self.folder / CALIBRATION, min(CALIBRATION_S, self.duration_s))
+        return replace(self, tried=max(1, round(self.tried * demand_s / result.demands_s["matcher"])))
+
+    def rows(self, runs: Sequence[LiveRun]) -> Iterator[list[LiveRow]]:
+        """Those of one run after the other, each written down before it is returned."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for run in runs:
+            rows = self.rows_of(run)
+            with (self.folder / ROWS).open("a", encoding="utf-8") as file:
+                file.writelines(f"{json.dumps(row.as_json(), allow_nan=False)}\n" for row in rows)
+            yield rows
+
+    def rows_of(self, run: LiveRun) -> list[LiveRow]:
+        """One run, and a row for each requirement. Raises KeyboardInterrupt if somebody ends it before its time."""
+        folder = self.folder / run.folder
+        result = self._result(run, folder, self.duration_s)
+        foreseen = twin(result, folder / ARRIVALS, result.timeline)
+        report = LiveReport.of(result)
+        return [
+            LiveRow(
+                requirement=verdict.requirement,
+                policy=run.policy.label,
+                mean_s=result.responses[verdict.requirement.path].mean_s,
+                p95_s=result.responses[verdict.requirement.path].percentile_s(95),
+                met=verdict.met,
+                cores=result.mean_cores,
+                replicas=mean_replicas(result),
+                changes=result.changes,
+                predicted_mean_s=float(foreseen[verdict.requirement.path].mean()),
+                predicted_p95_s=float(np.percentile(foreseen[verdict.requirement.path], 95)),
+                used=sum(ran for ran, _ in report.used.values()),
+                throttled=sum(held for _, held in report.used.values()),
+                java=None if result.cpu.java_s is None else result.cpu.java_s / result.duration_s,
+                own=result.cpu.driver_s / result.duration_s,
+            )
+            for verdict in (LiveVerdict.of(result, requirement) for requirement in run.requirements)
+        ]
+
+    def _result(self, run: LiveRun, folder: Path, duration_s: float) -> LiveResult:
+        folder.mkdir(parents=True)
+        np.save(folder / ARRIVALS, self.trace.timestamps_us - self.trace.timestamps_us[0])
+        pipeline, options = run.pipeline(self.workload), run.policy.options
+        source = TraceInput(
+            folder / ARRIVALS, 1.0, folder / WARM_UP, "mead.workload.log_lines:log_lines", "line string"
+        )
+        with (
+            lent(self.manager([operator.name for operator in pipeline.operators])) as shares,
+            History.open(folder / IN_FOLDER) as history,
+        ):
+            record = history.begin(
+                f"{pipeline.name}, {run}",
+                pipeline,
+                policy=options.name,
+                started=datetime.now(UTC).isoformat(timespec="seconds"),
+                options=options.model_dump(),
+                engine="spark",
+            )
+            result = run_live(
+                self.spark,
+                Knowledge(pipeline, self.actuation_delay_s),
+                source,
+                self._work(),
+                folder,
+                shares,
+                registry.policy(options),
+                duration_s=duration_s,
+                kept_iats=kept_iats_for(options),
+                on_round=lambda this, _: record(this),
+            )
+        if result.interrupted:
+            raise KeyboardInterrupt
+        return result
+
+    def _work(self) -> dict[str, Work]:
+        return {
+            "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
+            "counter": OnStream(counter.count),
+            "matcher": OnBatches(matcher.make_matcher(tried=self.tried), matcher.OUTPUT_SCHEMA),
+        }
+
+
+def mean_replicas(result: LiveResult) -> dict[str, float]:
+    """By operator, the time average."""
+    times_s, allocations = zip(*result.timeline, strict=True)
+    timeline = Timeline(list(times_s), list(allocations))
+    return {o.name: timeline.mean_replicas(o.name, result.duration_s) for o in result.pipeline.operators}

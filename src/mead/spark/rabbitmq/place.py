@@ -1,0 +1,98 @@
+"""Where a RabbitMQ stream is, as the options of a query tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import local
+
+from mead.spark.rabbitmq.connection import ANSWER_S, Connection, RabbitError
+from mead.spark.rabbitmq.stream import Retention, Stream
+
+FORMAT = "mead-rabbitmq"
+
+ARRIVAL_HEADER = "arrival_us"
+"""The header in which the time of arrival travels, in microseconds since 1970."""
+
+RETRY_S = 0.2
+"""Between two tries to reach a broker that has gone."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stream, and how it is reached."""
+
+    url: str
+    stream: str
+    create: bool = False
+    exchange: str | None = None
+    retention: Retention = field(default_factory=Retention)
+    reconnect_s: float = 60.0
+    """How long a broker is waited for that has been there before."""
+    answer_s: float = ANSWER_S
+    """How long an answer to one question is waited for."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Place:
+        """As told by the options of a query."""
+        for name in ("url", "stream"):
+            if name not in options:
+                raise RabbitError(f"format {FORMAT} needs the option {name}")
+        exchange = options.get("exchange")
+        return cls(
+            options["url"],
+            options["stream"],
+            one_of(options, "create", "false", "true") == "true" or exchange is not None,
+            exchange,
+            Retention(options.get("max_age"), _number(options, "max_length_bytes"), _number(options, "segment_bytes")),
+            float(options.get("reconnect_s", "60")),
+        )
+
+    def open(self) -> Stream:
+        """Through a new connection. The stream is there, or is made."""
+        connection = Connection(self.url, self.answer_s)
+        stream = Stream(connection, self.stream)
+        try:
+            if self.create:
+                stream.create(self.retention, self.exchange)
+            else:
+                stream.check()
+        except RabbitError:
+            connection.close()
+            raise
+        return stream
+
+
+class Kept(local):
+    """Streams that are open in a worker, so that its next task finds the connection there. Each thread has its own."""
+
+    def __init__(self) -> None:
+        self._streams: dict[Place, Stream] = {}
+
+    def open(self, place: Place) -> Stream:
+        """The same as the last time, unless it was dropped."""
+        if place not in self._streams:
+            self._streams[place] = place.open()
+        return self._streams[place]
+
+    def drop(self) -> None:
+        """Close them all: some may be broken."""
+        while self._streams:
+            self._streams.popitem()[1].connection.close()
+
+
+KEPT = Kept()
+
+
+def one_of(options: Mapping[str, str], name: str, *choices: str) -> str:
+    """The value of an option; the first choice if it is not given."""
+    chosen = options.get(name, choices[0])
+    if chosen not in choices:
+        raise RabbitError(f"format {FORMAT}: the option {name} is {' or '.join(choices)}, not {chosen}")
+    return chosen
+
+
+def _number(options: Mapping[str, str], name: str) -> int | None:
+    if name in options and not options[name].isdecimal():
+        raise RabbitError(f"format {FORMAT}: the option {name} is a number of bytes, not {options[name]}")
+    return int(options[name]) if name in options else None

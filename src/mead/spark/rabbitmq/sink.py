@@ -1,0 +1,60 @@
+"""A RabbitMQ stream as a sink of streaming queries: at least once, under a key that tells what came twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.types import BinaryType, StringType, StructType
+
+from mead.spark.rabbitmq.connection import RabbitError
+from mead.spark.rabbitmq.place import FORMAT, Place
+from mead.spark.rabbitmq.publish import Outgoing, publish
+
+
+class RabbitWriter(DataSourceStreamArrowWriter):
+    """Tasks publish. A batch that is tried again publishes again, under the same keys.
+
+    A key is the id of the query and the column ``key``. Without that column, or where it is null, it is the id of the
+    query, the number of the batch, the number of the task and the number of the row in it: the same again only if the
+    batch has as many tasks as at the first try.
+    """
+
+    def __init__(self, place: Place, schema: StructType, key: str | None) -> None:
+        self.place, self.key = place, key
+        columns = {column.name: column.dataType for column in schema}
+        there = f"there are {', '.join(columns)}"
+        if not isinstance(columns.get("value"), BinaryType | StringType):
+            raise RabbitError(f"format {FORMAT} writes a column value, binary or string: {there}")
+        if key is not None and key not in columns:
+            raise RabbitError(f"format {FORMAT}: no column {key} can be the key: {there}")
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """In a task. All is with the broker when this ends."""
+        task = TaskContext.get()
+        if task is None:
+            raise RuntimeError("rows are written in tasks")
+        query, batch = task.getLocalProperty("sql.streaming.queryId"), task.getLocalProperty("streaming.sql.batchId")
+        messages = self._messages(iterator, f"{query}", f"{batch}:{task.partitionId()}")
+        publish(self.place, messages, reached=batch != "0")
+        return WriterCommitMessage()
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - PySpark's name
+        """Nothing is left to do."""
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """A stream takes nothing back."""
+
+    def _messages(self, batches: Iterable[pa.RecordBatch], query: str, task: str) -> Iterator[Outgoing]:
+        number = 0
+        for batch in batches:
+            rows = range(number, number := number + batch.num_rows)
+            named = batch[self.key].to_pylist() if self.key else [None] * len(rows)
+            # A row without a key of its own must not pass for another one.
+            keys = [f"{task}:{row}" if key is None else key for key, row in zip(named, rows, strict=True)]
+            stamps = batch["arrival_us"].to_pylist() if "arrival_us" in batch.schema.names else [None] * len(rows)
+            for value, key, stamp in zip(batch["value"].to_pylist(), keys, stamps, strict=True):
+                body = value.encode() if isinstance(value, str) else value
+                yield Outgoing(body or b"", f"{query}:{key}", stamp)

@@ -1,0 +1,193 @@
+"""The arena: the same for everybody, judged as it happened, ranked by its rules."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import asdict, replace
+from functools import cache
+from itertools import pairwise, permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mead.evaluate.arena.board import DEPENDABLE, board, by_workload
+from mead.evaluate.arena.contest import (
+    BUSY_CORES,
+    OURS,
+    POLICIES,
+    REQUIREMENTS,
+    Bound,
+    Bout,
+    Contest,
+    Judged,
+    bouts,
+    contests,
+    fought,
+    named,
+)
+from mead.evaluate.arena.report import arena_tables, write_csv
+from mead.evaluate.comparison import PolicyContender
+from mead.evaluate.workloads import Workload, required
+from mead.plan.registry import POLICIES as REGISTERED
+from mead.serve.arena_page import arena_page
+from mead.simulate.simulation import Simulation
+from mead.workload.generators.poisson import Poisson
+from mead.workload.trace import Trace
+
+MEAN = required("mean=0.3")
+
+
+@cache
+def contest(duration_s: float = 60.0) -> Contest:
+    return Contest.of(Workload("poisson", "Poisson", 0.0, Poisson(rate_per_s=300.0, duration_s=duration_s)))
+
+
+def line(policy: str, *, met: bool, cores: float, workload: str = "w", seed: int = 1, lost: int = 0) -> Judged:
+    return Judged(workload, "mean=1", policy, seed, met, 0.5, 1.0, cores, 2.0, 0.1, 0.7, 30.0, 6.0, lost, 0.001)
+
+
+def bout(policy: str, **changes: float) -> Bout:
+    return replace(Bout(contest(), PolicyContender.of(policy), (MEAN,), 1), **changes)  # type: ignore[arg-type]
+
+
+def test_every_policy_is_there() -> None:
+    assert {text.partition("@")[0] for text in POLICIES} == set(REGISTERED)
+    assert OURS in POLICIES
+
+
+def test_every_workload_keeps_the_matcher_as_busy() -> None:
+    found, missing = contests(None, None, 120.0)
+    assert [one.name for one in found] == ["synt", "lm", "similar", "walk", "ramp", "logs", "crowd"]
+    assert "Bellcore" in missing
+    for one in found:
+        matcher = one.under([MEAN]).operator("matcher")
+        assert matcher.demand_s * one.trace(1).rate_per_s == pytest.approx(BUSY_CORES)
+        assert (matcher.min_replicas, matcher.max_replicas, matcher.shares[-1]) == (1, 4, 1.0)
+
+
+def test_recorded_arrivals_take_part_if_they_are_there(tmp_path: Path) -> None:
+    rates = tmp_path / "rates.csv"
+    rates.write_text("time,value\n" + "".join(f"{s},{100 if s < 60 else 300}\n" for s in range(120)))
+    trace = Trace.from_timestamps_s(np.arange(0.0, 200.0, 0.01))
+    found, missing = contests(trace, rates, 120.0)
+    assert missing == ""
+    by_name = {one.name: one for one in found}
+    assert by_name["bc"].trace(1).duration_s == pytest.approx(120.0, abs=0.1)
+    times_s = by_name["logs"].trace(1).times_s
+    assert (times_s >= 60).sum() / (times_s < 60).sum() == pytest.approx(3.0, rel=0.05)
+
+
+def test_who_looks_at_no_requirement_runs_once_for_all() -> None:
+    two = [PolicyContender.of("static"), PolicyContender.of("drs")]
+    found = bouts([contest()], two, REQUIREMENTS, [1, 2])
+    assert [(one.policy.label, len(one.requirements)) for one in found] == [("static", 3)] * 2 + [("drs", 1)] * 6
+    alone = next(fought(found[:1], jobs=1))
+    assert [one.requirement for one in alone] == [named(one) for one in REQUIREMENTS]
+
+
+def test_a_run_is_judged_by_what_happened() -> None:
+    (judged,) = bout("static@share=0.7@replicas=3").judged()
+    pipeline = contest().under([MEAN])
+    simulation = Simulation(pipeline, contest().trace(1), seed=1)  # an independent run, held at the same level
+    level = simulation.in_force.with_("matcher", replace(simulation.in_force["matcher"], share=0.7, replicas=3))
+    simulation = Simulation(pipeline, contest().trace(1), seed=1, allocation=level)
+    simulation.drain()
+    late = simulation.responses(MEAN.path).response_s
+    assert judged.response_s == pytest.approx(late.mean(), rel=0.05)  # the policy is asked after a second
+    assert judged.cores == pytest.approx(2.1, rel=0.03)
+    assert judged.replicas == pytest.approx(3.0, rel=0.03)
+    assert judged.replica_changes_per_h == pytest.approx(60.0, rel=0.02)
+    assert (judged.lost, judged.met) == (0, True)
+
+
+def test_a_policy_that_loses_tuples_has_met_nothing() -> None:
+    (judged,) = bout("dabs@interval_s=10@hold_down_s=0@downtime_s=5").judged()
+    assert judged.lost > 0
+    assert not judged.met
+
+
+@pytest.mark.parametrize("policy", ["static@share=1@replicas=2", "hybrid"])
+def test_nobody_who_meets_a_requirement_undercuts_the_bound(policy: str) -> None:
+    (judged,) = bout(policy).judged()
+    bound = Bound(contest(), MEAN, seed=1).cores()
+    assert judged.met
+    assert bound is not None
+    assert 0.9 * BUSY_CORES < bound <= judged.cores
+
+
+def test_there_is_no_bound_where_everything_is_not_enough() -> None:
+    heavy = Contest.of(contest(), busy_cores=8.0)
+    assert Bound(heavy, MEAN, seed=1).cores() is None
+
+
+RUNS = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.sampled_from(["v", "w"]), st.integers(1, 3), st.booleans(), st.floats(1, 4)),
+    min_size=1,
+    unique_by=lambda run: run[:3],
+)
+
+
+@given(RUNS)
+def test_requirements_come_first_and_cpu_decides_among_the_dependable(
+    runs: list[tuple[str, str, int, bool, float]],
+) -> None:
+    judged = [line(p, met=met, cores=cores, workload=w, seed=seed) for p, w, seed, met, cores in runs]
+    standings = board(judged, {})
+    assert [one.rank for one in standings] == list(range(1, len(standings) + 1))
+    possible = len({(one.workload, one.seed) for one in judged if one.met})
+    for first, then in pairwise(standings):
+        assert first.dependable >= then.dependable
+        if first.dependable and then.dependable:
+            assert first.cores <= then.cores
+        elif not first.dependable:
+            assert (-first.met, first.cores) <= (-then.met, then.cores)
+    for one in standings:
+        assert one.possible == possible
+        assert one.dependable == (one.met >= DEPENDABLE * possible)
+
+
+def test_the_order_of_the_runs_makes_no_difference() -> None:
+    judged = [line("a", met=True, cores=2.0), line("b", met=True, cores=1.0), line("c", met=False, cores=0.5)]
+    assert len({board(order, {}) for order in permutations(judged)}) == 1
+
+
+def test_a_workload_says_where_ours_is_not_first() -> None:
+    def remark(*lines: Judged) -> str:
+        return by_workload(lines, {})[0].remark
+
+    ours, other = line(OURS, met=True, cores=1.1), line("drs", met=True, cores=2.0)
+    assert remark(ours, other) == "ours"
+    assert remark(replace(ours, cores=2.2), other) == f"{OURS} is number 2: +10.0% cores"
+    assert remark(replace(ours, met=False), other) == f"{OURS} is number 2: it meets 0 of 1"
+
+
+def test_cores_stand_beside_the_bound_of_their_own_case() -> None:
+    judged = [line("a", met=True, cores=1.5), line("a", met=True, cores=3.0, workload="v")]
+    (alone,) = board(judged, {("w", "mean=1"): 1.0, ("v", "mean=1"): 2.0})
+    assert alone.over_bound == pytest.approx(0.5)
+    (alone,) = board(judged, {("w", "mean=1"): None})
+    assert alone.over_bound is None
+
+
+def test_the_table_has_a_line_for_every_judgement(tmp_path: Path) -> None:
+    judged = [line("a", met=True, cores=1.5), line("b", met=False, cores=3.0, lost=7)]
+    write_csv(judged, tmp_path / "arena.csv")
+    with (tmp_path / "arena.csv").open(newline="") as file:
+        read = list(csv.DictReader(file))
+    assert read == [{name: str(value) for name, value in asdict(one).items()} for one in judged]
+
+
+def test_the_page_needs_nothing_else_and_shows_every_policy() -> None:
+    judged = [line("<b>", met=True, cores=1.5), line(OURS, met=True, cores=3.0), line("c", met=False, cores=1.0)]
+    bounds = {("w", "mean=1"): 1.2}
+    standings, workloads = board(judged, bounds), by_workload(judged, bounds)
+    page = arena_page(standings, workloads, bounds, ["1 seed"])
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    assert f"{OURS} is number 2: +100.0% cores" in page
+    assert "src=" not in page
+    assert "<svg" in page
+    assert sum(table.row_count for table in arena_tables(standings, workloads, bounds)) == 4

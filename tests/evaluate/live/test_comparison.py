@@ -1,0 +1,130 @@
+"""Which live runs a comparison needs; no Spark needed."""
+
+from __future__ import annotations
+
+import pytest
+from tests.evaluate.live_results import live_result, seen
+
+from mead.cli.evaluate.live import LIVE_POLICIES, LIVE_REQUIREMENTS
+from mead.evaluate.arena.contest import BLIND
+from mead.evaluate.comparison import PolicyContender
+from mead.evaluate.experiment import run
+from mead.evaluate.live.comparison import BATCHES, mean_replicas, runs_of
+from mead.evaluate.live.replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, ReplicatedWorkload, flash_crowd, refusal
+from mead.evaluate.live.rows import LiveRow, in_order, live_table
+from mead.evaluate.workloads import PATH, Workload, required
+from mead.knowledge.allocation import Resources
+from mead.knowledge.requirement import Requirement
+from mead.plan import registry
+from mead.workload.generators.markovian import Markovian
+
+POLICIES = [PolicyContender.of(text) for text in LIVE_POLICIES]
+REQUIREMENTS = [required(text) for text in LIVE_REQUIREMENTS]
+BURSTS = Workload("bursts", "bursts", 0.0015, Markovian(rate_per_s=330.0, idc=200.0, duration_s=120.0))
+
+
+def test_the_whole_table_takes_two_runs_and_four_for_each_requirement() -> None:
+    runs = runs_of(REQUIREMENTS, POLICIES)
+    assert len(runs) == 2 + 4 * 5
+    cases = [(this.policy.label, requirement) for this in runs for requirement in this.requirements]
+    assert sorted(map(str, cases)) == sorted(str((policy.label, r)) for policy in POLICIES for r in REQUIREMENTS)
+    assert len({this.folder for this in runs}) == len(runs), "each has a folder of its own"
+
+
+def test_all_runs_are_in_micro_batches() -> None:
+    (this, *_) = runs_of(REQUIREMENTS, POLICIES)
+    pipeline = this.pipeline(BURSTS)
+    assert {operator.name: operator.batches for operator in pipeline.operators} == BATCHES
+    assert pipeline.requirements == (REQUIREMENTS[0],)
+
+
+@pytest.mark.parametrize(
+    "policy", [*POLICIES, *map(PolicyContender.of, ("ds2@interval_s=15", "psps"))], ids=lambda one: one.label
+)
+def test_who_runs_once_decides_alike_under_any_requirement(policy: PolicyContender) -> None:
+    """And who runs for each of them does not."""
+
+    def course(requirement: Requirement) -> list[object]:
+        done = run(BURSTS.pipeline(requirement), BURSTS.trace(1), registry.policy(policy.options), seed=1)
+        return [this.in_force for this in done.rounds]
+
+    alike = course(Requirement(PATH, 0.003)) == course(Requirement(PATH, 50.0))
+    assert alike == isinstance(policy.options, BLIND)
+
+
+def test_rows_are_shown_in_the_order_in_which_they_were_asked_for() -> None:
+    rows = [
+        row_of(requirement, this.policy.label)
+        for this in runs_of(REQUIREMENTS, POLICIES)
+        for requirement in this.requirements
+    ]
+    shown = [(row.requirement, row.policy) for row in in_order(rows, REQUIREMENTS, POLICIES)]
+    assert shown == [(requirement, policy.label) for requirement in REQUIREMENTS for policy in POLICIES]
+    assert rows[0].as_json()["error"] == {"mean": 0.0, "p95": 0.0}
+
+
+def row_of(requirement: Requirement, policy: str, **replicas: float) -> LiveRow:
+    met = True
+    shown = replicas or {"parser": 1.0, "matcher": 1.0}
+    return LiveRow(requirement, policy, 0.1, 0.2, met, 0.5, shown, 1, 0.1, 0.2, 0.3, 0.0, 0.4, 0.1)
+
+
+def test_replicas_are_shown_where_anybody_had_several() -> None:
+    one = live_table([row_of(REQUIREMENTS[0], "static")])
+    assert "replicas" not in [column.header for column in one.columns]
+    rows = [row_of(REQUIREMENTS[0], "static"), row_of(REQUIREMENTS[0], "drs", parser=1.0, matcher=2.34)]
+    both = live_table(rows)
+    (shown,) = [column for column in both.columns if column.header == "replicas"]
+    assert list(shown.cells) == ["1.0", "2.3"]
+    assert "replicas of matcher" in str(both.title)
+    assert rows[1].as_json()["replicas_mean"] == {"parser": 1.0, "matcher": 2.34}
+
+
+def test_replicas_are_averaged_over_time() -> None:
+    pipeline = ReplicatedWorkload("live", "live", 0.0015, BURSTS.arrivals, most_replicas=4).pipeline(REQUIREMENTS[0])
+    few = pipeline.most.with_("matcher", Resources(0.4, 2))
+    rounds = [seen(time_s, pipeline, in_force=held) for time_s, held in ((30.0, few), (60.0, few))]
+    result = live_result(pipeline, 120.0, {}, rounds=rounds)
+    assert mean_replicas(result) == {"parser": 4.0, "counter": 4.0, "matcher": 0.25 * 4 + 0.75 * 2}
+
+
+@pytest.mark.parametrize("policy", ["drs", "pasps", "psps", "dabs@hold_down_s=20"])
+def test_who_changes_replicas_alone_needs_several(policy: str) -> None:
+    assert refusal(PolicyContender.of(policy), 1) == (
+        f"{policy} changes replicas alone, and operators may have one; give --replicas 2 or more"
+    )
+    assert refusal(PolicyContender.of(policy), 2) == ""
+
+
+@pytest.mark.parametrize("policy", ["hybrid", "adaptive", "static", "static@replicas=1", "map", "ds2"])
+def test_others_make_do_with_one(policy: str) -> None:
+    assert refusal(PolicyContender.of(policy), 1) == ""
+
+
+def test_one_task_cannot_carry_the_crowd_and_four_can() -> None:
+    """In virtual time, where a run takes no time."""
+    crowd = ReplicatedWorkload("live", "live", 0.0015, flash_crowd(90.0), most_replicas=4)
+    requirement = required(REPLICA_REQUIREMENTS[0])
+    means_s = {}
+    for policy in ("static@replicas=1", "static"):
+        (this,) = runs_of([requirement], [PolicyContender.of(policy)])
+        done = run(this.pipeline(crowd), crowd.trace(1), registry.policy(this.policy.options), seed=1)
+        means_s[policy] = done.simulation.responses(PATH).response_s.mean()
+    assert means_s["static@replicas=1"] > 2 * requirement.bound_s
+    assert means_s["static"] < 0.7 * requirement.bound_s
+
+
+@pytest.mark.parametrize("policy", [text for text in REPLICA_POLICIES if not text.startswith("static")])
+def test_whoever_changes_replicas_follows_the_crowd(policy: str) -> None:
+    """As it will be run live, in virtual time: several replicas in the crowd, and one before it and after it."""
+    crowd = ReplicatedWorkload("live", "live", 0.0015, flash_crowd(90.0), most_replicas=4)
+    (this,) = runs_of([required(REPLICA_REQUIREMENTS[0])], [PolicyContender.of(policy)])
+    done = run(this.pipeline(crowd), crowd.trace(1), registry.policy(this.policy.options), seed=1)
+
+    def held(time_s: float) -> int:
+        before = [r for r in done.rounds if r.time_s <= time_s and r.in_force is not None]
+        return before[-1].in_force["matcher"].replicas  # type: ignore[index]
+
+    assert held(29.0) == 1
+    assert held(55.0) >= 2
+    assert held(89.0) < held(55.0)
