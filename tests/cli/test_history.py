@@ -101,6 +101,18 @@ def test_the_default_is_a_file_in_the_current_folder(
     assert [path.name for path in tmp_path.iterdir()] == ["mead-history.sqlite"]  # looking leaves nothing behind
 
 
+def test_old_runs_can_be_forgotten(past: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.sqlite"
+    copy.write_bytes(past.read_bytes())
+    document = answer("history", copy, "--keep", 1)
+    assert ([one["run"] for one in document["runs"]], document["forgotten"]) == ([2], 1)
+    assert "forgotten: 0 runs" in shown(copy, "--keep", 1)
+    assert copy.stat().st_size < past.stat().st_size
+    missing = tmp_path / "missing.sqlite"
+    assert "no such file" in complaint("history", missing, "--keep", 1)
+    assert not missing.exists()
+
+
 def test_what_cannot_be_shown_is_one_line(past: Path, trace: Path, tmp_path: Path) -> None:
     assert complaint("history", past, "--run", 7) == (
         f"mead history: {past}: there is no run 7; those that it has are 1 to 2"

@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -21,7 +22,7 @@ from mead.evaluate import experiment
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.history import recorder
 from mead.knowledge.history.file import History
-from mead.knowledge.history.schema import VERSION, HistoryError
+from mead.knowledge.history.schema import BY_RUN, VERSION, HistoryError
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation, OperatorReading, PathReading
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
@@ -245,6 +246,25 @@ def test_a_file_holds_several_runs_even_written_at_once(path: Path) -> None:
             ("second", 3, 30.0),
         ]
         assert [r.time_s for r in history.rounds(2)] == [10.0, 20.0, 30.0]
+
+
+def test_old_runs_are_forgotten_with_all_that_belongs_to_them(path: Path) -> None:
+    with History.open(path) as history:
+        for name in ("first", "second", "third"):
+            record = history.begin(name, PIPELINE, policy="p", started=STARTED)
+            record(numbered(1.0))
+            record.conclude({PATH: {"p95_s": 1.0}})
+        assert (history.keep(2), history.keep(2), history.keep(9)) == (1, 0, 0)
+    with History.open(path) as history:
+        assert [(run.number, run.name, run.rounds) for run in history.runs()] == [(2, "second", 1), (3, "third", 1)]
+        assert history.figures(2) == {PATH: {"p95_s": 1.0}}
+        with pytest.raises(HistoryError, match="there is no run 1; those that it has are 2 to 3"):
+            history.run(1)
+        history.begin("fourth", PIPELINE, policy="p", started=STARTED)
+        assert history.runs()[-1].number == 4, "a number means one run for ever"
+    with closing(sqlite3.connect(path)) as connection:
+        left = [connection.execute(f"SELECT min(run) FROM {table}").fetchone()[0] for table in BY_RUN]  # noqa: S608
+        assert left == [2] * len(BY_RUN)
 
 
 def python(code: str, *arguments: object) -> subprocess.Popen[str]:

@@ -42,14 +42,18 @@ def history(
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Only the last N decisions.  [default: 20; with --json all]")
     ] = None,
+    keep: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="First forget all runs but the last N, and make the file smaller."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Past runs, their decisions, and what followed.
 
     Lists all runs, or the decisions of one: what changed when and why, and predicted beside observed response times. A
-    history can be read while a run is being written to it.
+    history can be read while a run is being written to it; let that run be among those that you --keep.
 
-    Example: `mead history mead-history.sqlite --run -1 --changes`
+    Examples: `mead history mead-history.sqlite --run -1 --changes`, `mead history mead-history.sqlite --keep 10`
     """
     from mead.evaluate.history_report import decision_json, decision_tables, run_json, runs_table
     from mead.knowledge.history.file import History
@@ -60,6 +64,7 @@ def history(
     if limit is None and not as_json:
         limit = SHOWN_DECISIONS
     try:
+        forgotten = None if keep is None else _forgotten(file, keep)
         with History.read(file) as past:
             runs = past.runs()
             chosen = None if run is None else past.run(runs[-1].number if run == LAST and runs else run)
@@ -69,7 +74,7 @@ def history(
         ctx.fail(str(error))
     if as_json and chosen is None:
         told = ({**run_json(one), "model_error": of_paths} for one, of_paths in zip(runs, errors, strict=True))
-        print_json({"runs": list(told)})
+        print_json({"runs": list(told)} | ({} if forgotten is None else {"forgotten": forgotten}))
         return
     if as_json and chosen is not None:
         print_json({"run": run_json(chosen), "decisions": [decision_json(decision) for decision in decisions]})
@@ -78,11 +83,23 @@ def history(
     from rich.console import Console
 
     console = Console()
+    if forgotten is not None:
+        console.print(f"forgotten: {forgotten} {'run' if forgotten == 1 else 'runs'}")
     if chosen is None:
         console.print(runs_table(runs, errors))
         return
     for part in decision_tables(chosen, decisions, changes_only=changes):
         console.print(part)
+
+
+def _forgotten(file: Path, keep: int) -> int:
+    """How many runs are gone from the file, now that so many are kept."""
+    from mead.knowledge.history.file import History
+
+    with History.read(file):  # to keep what is not there would make an empty one
+        pass
+    with History.open(file) as past:
+        return past.keep(keep)
 
 
 class Recorded:

@@ -16,7 +16,7 @@ from mead.knowledge.history.parsed import allocation_of, effect_of, newer
 from mead.knowledge.history.pipeline_json import pipeline_from_json, pipeline_to_json
 from mead.knowledge.history.recorder import Recorder
 from mead.knowledge.history.rows import PHASES
-from mead.knowledge.history.schema import ERRORS, FOLLOWED, HistoryError, connect
+from mead.knowledge.history.schema import BY_RUN, ERRORS, FOLLOWED, HistoryError, connect
 from mead.knowledge.history.values import Decision, PastRound, PastRun
 from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
@@ -116,9 +116,23 @@ class History:
         """The run of that number."""
         runs = {run.number: run for run in self.runs()}
         if number not in runs:
-            known = f"those that it has are 1 to {max(runs)}" if runs else "it has none"
+            known = f"those that it has are {min(runs)} to {max(runs)}" if runs else "it has none"
             raise HistoryError(f"{self.path}: there is no run {number}; {known}")
         return runs[number]
+
+    def keep(self, last: int) -> int:
+        """Forget all runs but so many, and give their space back. Returns how many are gone."""
+        gone = [run.number for run in self.runs()][:-last]
+        with self._errors("written"):
+            for number in gone:
+                self._connection.execute("BEGIN IMMEDIATE")
+                for table in BY_RUN:
+                    self._connection.execute(f"DELETE FROM {table} WHERE run = ?", (number,))  # noqa: S608
+                self._connection.execute("DELETE FROM run WHERE number = ?", (number,))
+                self._connection.execute("COMMIT")
+            if gone:
+                self._connection.execute("VACUUM")
+        return len(gone)
 
     def decisions(self, run: int, *, changes_only: bool = False, limit: int | None = None) -> list[Decision]:
         """What was decided, oldest first, each with what followed until the next of them; the last ``limit``."""

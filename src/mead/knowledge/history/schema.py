@@ -114,6 +114,9 @@ CREATE TABLE path (
 ) WITHOUT ROWID;
 """
 
+BY_RUN = ("figure", "path", "operator", "round")
+"""Tables whose rows belong to a run."""
+
 FOLLOWED = """
 SELECT round.run, round.follows_{kind} AS round, path.place,
        max(round.observed_s) AS until_s,
