@@ -27,6 +27,7 @@ from mead.config.policies import AdaptiveKeys, AdaptiveOptions, PolicyOptions, P
 from mead.config.policy_choice import chosen_policy
 from mead.execute.detect import Opener, detect
 from mead.execute.limit import PERIOD_US
+from mead.execute.priority import give_way
 from mead.execute.share_probe import actuation_delay_s
 from mead.execute.shares import ShareManager
 from mead.knowledge.history.file import History
@@ -184,6 +185,7 @@ class Attached:
         """Turns the loop. What is in force stays in force if it ends."""
 
         def control() -> None:
+            give_way()
             with suppress(Stopped):
                 self.loop.run(inf)
 

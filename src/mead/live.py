@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from mead.clock import RunClock, Stopped
 from mead.execute.engine import Engine
 from mead.execute.negotiator import NegotiatedEngine
+from mead.execute.priority import give_way
 from mead.execute.shares import CpuUsage, ShareManager
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
@@ -281,6 +282,7 @@ class _Run:
 
     def _start_control(self) -> None:
         def control() -> None:
+            give_way()
             with suppress(Stopped):
                 self.loop.run(self.duration_s)
 
