@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ from mead.evaluate.live.rows import live_table
 from mead.evaluate.workloads import DEMAND_S, PATH, Workload
 from mead.execute.detect import detect
 from mead.execute.share_probe import actuation_delay_s
+from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.spark.build import live_pipeline
 from mead.spark.engine import SparkEngine
@@ -52,7 +54,7 @@ else:  # run as a script, whose folder is where its imports come from
 BELLCORE = Path(__file__).parents[2] / "shared" / "data" / "bc-paug89.parquet"
 RUN_S, SPARE_S = 60.0, 10.0
 MONITOR_RATE_PER_S, MONITOR_S, MONITOR_ROUNDS = 1000.0, 10.0, 4
-RATES_PER_S = (1_000, 2_000, 5_000, 10_000, 20_000, 40_000)
+RATES_PER_S = (1_000, 10_000, 40_000, 80_000, 160_000, 320_000)
 LOAD_S = 15.0
 LIGHT_TRIED = 1
 """Patterns that the matcher tries, where operators are to be light."""
@@ -86,9 +88,11 @@ def policies(spark: SparkSession) -> Table:
 
 @contextmanager
 def light_pipeline(spark: SparkSession, rate_per_s: float, duration_s: float) -> Iterator[RunningPipeline]:
-    """Log analysis with hardly any work per tuple, warm, under Poisson arrivals."""
+    """Log analysis with hardly any work per tuple, each operator with a core if it wants one, warm, Poisson arrivals."""
     trace = Poisson(rate_per_s=rate_per_s, duration_s=duration_s).generate(np.random.default_rng(1))
-    pipeline = live_pipeline(Workload("light", "light", 1e-4, trace).pipeline(Requirement(PATH, 1.0)), BATCHES)
+    held = Workload("light", "light", 1e-4, trace).pipeline(Requirement(PATH, 1.0))
+    operators = [replace(operator, shares=(1.0,)) for operator in held.operators]
+    pipeline = live_pipeline(Pipeline(held.name, operators, held.edges, held.requirements), BATCHES)
     with tempfile.TemporaryDirectory() as name, closing(detect().open([o.name for o in pipeline.operators])) as shares:
         folder = Path(name)
         np.save(folder / "arrivals.npy", trace.timestamps_us - trace.timestamps_us[0])
