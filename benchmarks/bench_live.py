@@ -88,7 +88,7 @@ def policies(spark: SparkSession) -> Table:
 
 @contextmanager
 def light_pipeline(spark: SparkSession, rate_per_s: float, duration_s: float) -> Iterator[RunningPipeline]:
-    """Log analysis with hardly any work per tuple, each operator with a core if it wants one, warm, Poisson arrivals."""
+    """Log analysis with hardly any work per tuple, a core for each operator that wants one; warm, Poisson arrivals."""
     trace = Poisson(rate_per_s=rate_per_s, duration_s=duration_s).generate(np.random.default_rng(1))
     held = Workload("light", "light", 1e-4, trace).pipeline(Requirement(PATH, 1.0))
     operators = [replace(operator, shares=(1.0,)) for operator in held.operators]
