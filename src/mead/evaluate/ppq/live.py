@@ -56,7 +56,7 @@ class Control:
 
 CONTROLS = (
     Control("elasticity", "elasticity alone", "never", elastic=True, start=(1, 1)),
-    Control("splitting", "splitting alone, 4 + 2 tasks", "adaptive", elastic=False, start=(4, 2)),
+    Control("splitting", "splitting alone", "adaptive", elastic=False, start=(4, 2)),
     Control("both", "both levels", "adaptive", elastic=True, start=(1, 1)),
 )
 
@@ -188,8 +188,8 @@ def _sorted(rows: FloatArray) -> FloatArray:
 
 def live_parts(done: Sequence[LiveRun]) -> Iterator[Table | str]:
     """Side by side, and what follows."""
-    columns = ("utilization", "highest", "pane tasks", "window tasks", "splitting", "late by, s", "right windows")
-    table = plain_table("Both levels on Spark", "", *columns)
+    columns = ("busy", "most", "pane tasks", "for windows", "splits", "late, s", "right")
+    table = plain_table("Both levels on Spark", "acts", *columns)
     titles = {control.name: control.title for control in CONTROLS}
     for one in done:
         figures = (
@@ -203,6 +203,7 @@ def live_parts(done: Sequence[LiveRun]) -> Iterator[Table | str]:
         table.add_row(titles[one.control], *map(number, figures), f"{one.right} of {one.windows}")
     yield table
     yield (
-        "Utilization is CPU time of the pane tasks over the time in which their tuples arrived, weighted as in the "
-        "paper; late is how long after the last arrival the last window was complete."
+        "Busy is the utilization of the pane stage, CPU time over the time in which its tuples arrived, weighted as in "
+        "the paper: its mean, and that of the busiest interval. Tasks and partitions of a pane are means; splitting "
+        "alone has 4 + 2 tasks. Late is how long after the last arrival the last window was complete."
     )
