@@ -74,24 +74,30 @@ def in_order(
 
 
 def live_table(rows: Sequence[LiveRow]) -> Table:
-    """For a terminal. Replicas are shown where anybody had more than one."""
+    """For a terminal. Replicas are shown where anybody had more than one, requirements where there are several."""
     operators = list(rows[0].replicas) if rows else []
     several = [name for name in operators if any(row.replicas[name] > 1 for row in rows)]
-    title = "Live on Spark, times in s" + ("; replicas of " + ":".join(several) if several else "")
-    shown = ("required", "mean", "p95", "met", "CPU", *["replicas"][: len(several)], "changes", "foreseen", "p95")
+    bounds = {_required(row.requirement) for row in rows}
+    required, replicas = ["required"] * (len(bounds) > 1), ["replicas"] * bool(several)
+    title = "Live on Spark, times in s" + ("" if len(bounds) != 1 else f"; {min(bounds)} is required")
+    title += "; replicas of " + ":".join(several) if several else ""
+    shown = (*required, "mean", "p95", "met", "CPU", *replicas, "changes", "foreseen", "p95")
     table = plain_table(title, "policy", *shown)
     for row in rows:
         errors = [NOTHING if error is None else f"{error:+.0%}" for error in row.errors]
-        replicas = ":".join(f"{row.replicas[name]:.1f}" for name in several)
         table.add_row(
             Text(row.policy.replace("@", " ")),  # so that a long one breaks there
-            f"{row.requirement.statistic} {row.requirement.bound_s:g}",
+            *[_required(row.requirement) for _ in required],
             NOTHING if row.mean_s is None else number(row.mean_s),
             NOTHING if row.p95_s is None else number(row.p95_s),
             Text("yes", style="green") if row.met else Text("NO", style="bold red"),
             f"{row.cores:.1%}",
-            *([replicas] if several else []),
+            *[":".join(f"{row.replicas[name]:.1f}" for name in several) for _ in replicas],
             str(row.changes),
             *errors,
         )
     return table
+
+
+def _required(requirement: Requirement) -> str:
+    return f"{requirement.statistic} {requirement.bound_s:g}"
