@@ -124,3 +124,31 @@ def test_a_stamp_long_past_among_stamps_at_some_ranks_takes_no_memory(first_us: 
     assert most < 5_000_000
     arrivals.known_until(last_us + BIN_US)
     assert arrivals.counts[-150:].sum() == pytest.approx(15_000 * 150 / 160, rel=0.01)
+
+
+@pytest.mark.parametrize("ahead_s", [5, 300, 7200])
+def test_a_clock_that_was_ahead_for_a_moment_leaves_nothing_behind(ahead_s: int) -> None:
+    """A steady stream of 20/s, of which a second was stamped by that clock."""
+    stamps_us = START_US + 50_000 * np.arange(1_000)
+    ahead_us = stamps_us[200:220] + 1_000_000 * ahead_s
+    arrivals = fed([stamps_us[:200], ahead_us], kept_iats=800)
+    arrivals.known_until(int(ahead_us[-1]))
+    arrivals.at(int(stamps_us[200]))
+    for first in range(200, 1_000, 20):
+        arrivals.add(stamps_us[first : first + 20])
+        now_us = int(stamps_us[first + 19]) + 50_000
+        arrivals.known_until(now_us)
+        arrivals.at(now_us)
+    assert np.array_equal(arrivals.iats_s, np.full(800, 0.05))
+    assert np.array_equal(arrivals.counts[-400:], np.full(400, 2.0)), "forty seconds of two in every tenth"
+
+
+@given(bunches(), st.integers(0, 4_000_000))
+def test_a_clock_that_only_goes_on_takes_nothing_away(parts: list[IntArray], until_us: int) -> None:
+    arrivals, asked = fed(parts), fed(parts)
+    now_us = START_US + 3_000_000 + until_us
+    for one in (arrivals, asked):
+        one.known_until(now_us)
+    asked.at(now_us)
+    assert np.array_equal(asked.iats_s, arrivals.iats_s)
+    assert np.array_equal(asked.counts, arrivals.counts)

@@ -1,1 +1,1 @@
-"""From raw readings to what the models need: service demands, estimated while the pipeline runs."""
+"""From raw readings to what the models need: arrivals, response times in sketches, service demands, overheads."""

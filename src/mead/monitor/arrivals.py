@@ -10,6 +10,9 @@ from mead.models.arrays import FloatArray, IntArray, frozen
 BIN_US = round(COUNT_BIN_S * 1e6)
 COUNTED_BINS = round(600 / COUNT_BIN_S)
 
+STAMP_ERROR_US = 1_000_000
+"""So far stamps may lie in the future, where other machines have set them."""
+
 
 class Arrivals:
     """Stamps come in bunches, each in order; bunches of different tasks may overlap a little.
@@ -69,6 +72,23 @@ class Arrivals:
         if self._first_us is not None:
             self._known_bins = max(self._known_bins, (time_us - self._first_us) // BIN_US)
             self._make_room(self._known_bins)
+
+    def at(self, time_us: int) -> None:
+        """So late it is now. What is said to have come later was stamped by a clock that has been set back since.
+
+        It is forgotten: for as long as that clock was ahead, it would stay the last that came.
+        """
+        last_us = time_us + STAMP_ERROR_US
+        self._size = int(np.searchsorted(self._stamps_us[: self._size], last_us, side="right"))
+        if self._first_us is None:
+            return
+        past = (last_us - self._first_us) // BIN_US + 1 - self._dropped_bins
+        if past > 0:
+            self._bins[past:] = 0.0
+            self._known_bins = min(self._known_bins, (time_us - self._first_us) // BIN_US)
+        else:  # all that is still counted was ahead
+            self._bins[:] = 0.0
+            self._first_us, self._dropped_bins, self._known_bins = None, 0, 0
 
     @property
     def iats_s(self) -> FloatArray:
