@@ -84,6 +84,8 @@ def test_who_looks_at_no_requirement_runs_once_for_all() -> None:
     two = [PolicyContender.of("static"), PolicyContender.of("drs")]
     found = bouts([contest()], two, REQUIREMENTS, [1, 2])
     assert [(one.policy.label, len(one.requirements)) for one in found] == [("static", 3)] * 2 + [("drs", 1)] * 6
+    split = bouts([contest()], [PolicyContender.of("static@two_level=true")], REQUIREMENTS, [1])
+    assert [len(one.requirements) for one in split] == [1, 1, 1], "what waits is split by what is required"
     alone = next(fought(found[:1], jobs=1))
     assert [one.requirement for one in alone] == [named(one) for one in REQUIREMENTS]
 
@@ -146,7 +148,7 @@ def test_requirements_come_first_and_cpu_decides_among_the_dependable(
             assert (-first.met, first.cores) <= (-then.met, then.cores)
     for one in standings:
         assert one.possible == possible
-        assert one.dependable == (one.met >= DEPENDABLE * possible)
+        assert one.dependable == (possible > 0 and one.met >= DEPENDABLE * possible)
 
 
 def test_the_order_of_the_runs_makes_no_difference() -> None:
@@ -154,14 +156,29 @@ def test_the_order_of_the_runs_makes_no_difference() -> None:
     assert len({board(order, {}) for order in permutations(judged)}) == 1
 
 
-def test_a_workload_says_where_ours_is_not_first() -> None:
-    def remark(*lines: Judged) -> str:
-        return by_workload(lines, {})[0].remark
+def remark(*lines: Judged) -> str:
+    return by_workload(lines, {})[0].remark
 
+
+def test_a_workload_says_where_ours_is_not_first() -> None:
     ours, other = line(OURS, met=True, cores=1.1), line("drs", met=True, cores=2.0)
     assert remark(ours, other) == "ours"
     assert remark(replace(ours, cores=2.2), other) == f"{OURS} is number 2: +10.0% cores"
     assert remark(replace(ours, met=False), other) == f"{OURS} is number 2: it meets 0 of 1"
+
+
+def test_where_nobody_is_dependable_it_is_said_what_decided() -> None:
+    """Two policies meet different runs, so that neither meets nearly all that was met."""
+
+    def lines(policy: str, met: set[int], cores: float) -> list[Judged]:
+        return [line(policy, met=seed in met, cores=cores, seed=seed) for seed in range(4)]
+
+    first, cheaper = lines("drs", {0, 1}, 2.0), lines(OURS, {3}, 1.5)
+    assert remark(*first, *cheaper) == f"{OURS} is number 2: it meets 1 of 3", "and not that it takes fewer cores"
+    assert remark(*first, *lines(OURS, {2, 3}, 3.0)) == f"{OURS} is number 2: +50.0% cores"
+    nothing = lines("drs", set(), 2.0), lines(OURS, set(), 1.0)
+    assert remark(*nothing[0], *nothing[1]) == "nobody meets anything", "the cheapest has won nothing"
+    assert not any(one.dependable for one in board([*nothing[0], *nothing[1]], {}))
 
 
 def test_cores_stand_beside_the_bound_of_their_own_case() -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.evaluate.live_results import live_result, seen
 
 from mead.cli.evaluate.live import LIVE_POLICIES, LIVE_REQUIREMENTS
-from mead.evaluate.arena.contest import BLIND
+from mead.evaluate.arena.contest import blind
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.experiment import run
 from mead.evaluate.live.comparison import BATCHES, mean_replicas, runs_of
@@ -49,7 +49,22 @@ def test_who_runs_once_decides_alike_under_any_requirement(policy: PolicyContend
         return [this.in_force for this in done.rounds]
 
     alike = course(Requirement(PATH, 0.003)) == course(Requirement(PATH, 50.0))
-    assert alike == isinstance(policy.options, BLIND)
+    assert alike == blind(policy.options)
+
+
+@pytest.mark.parametrize("policy", ["static@replicas=1", "threshold", "ds2@interval_s=15", "psps"])
+def test_on_two_levels_everybody_looks_at_the_requirement(policy: str) -> None:
+    """More tasks than planned clear what waits within the bound, so that one run cannot be judged by every bound."""
+    bursts = ReplicatedWorkload("bursts", "bursts", 0.0015, BURSTS.arrivals, most_replicas=4)
+    options = PolicyContender.of(f"{policy}@two_level=true").options
+
+    def course(requirement: Requirement) -> list[object]:
+        done = run(bursts.pipeline(requirement), bursts.trace(1), registry.policy(options), seed=1)
+        return [this.in_force for this in done.rounds]
+
+    assert course(Requirement(PATH, 0.003)) != course(Requirement(PATH, 50.0))
+    assert not blind(options)
+    assert len(runs_of(REQUIREMENTS, [PolicyContender.of(f"{policy}@two_level=true")])) == len(REQUIREMENTS)
 
 
 def test_rows_are_shown_in_the_order_in_which_they_were_asked_for() -> None:

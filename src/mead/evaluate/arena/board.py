@@ -2,7 +2,8 @@
 
 Requirements come first, CPU second. But who gives everything all the time meets most requirements, and is no scaler. So
 policies are *dependable* that meet nearly all of what was met by anybody, and among those the cheapest is first. The
-others follow by how much they meet; what they cost says little, since to fall short is cheap.
+others follow by how much they meet; what they cost says little, since to fall short is cheap. Where nobody met
+anything, nobody is dependable.
 """
 
 from __future__ import annotations
@@ -67,13 +68,15 @@ class WorkloadBoard:
 
     @property
     def remark(self) -> str:
-        """Whether ours has won, and if not, what it lacks."""
+        """Whether ours has won, and if not, what it lacks: requirements where these decided, and else cores."""
         ours, first = self.ours, self.winner
         if ours is None:
             return ""
+        if not first.met:
+            return "nobody meets anything"
         if ours is first:
             return "ours"
-        if ours.dependable < first.dependable:
+        if not ours.dependable and ours.met < first.met:
             return f"{OURS} is number {ours.rank}: it meets {ours.met} of {ours.possible}"
         return f"{OURS} is number {ours.rank}: {ours.cores / first.cores - 1:+.1%} cores"
 
@@ -109,7 +112,7 @@ def _standing(policy: str, own: Sequence[Judged], possible: set[tuple[str, str, 
     return Standing(
         policy,
         rank=0,
-        dependable=met >= DEPENDABLE * len(possible),
+        dependable=met >= DEPENDABLE * len(possible) > 0,
         met=met,
         possible=len(possible),
         cores=fmean(one.cores for one in own),

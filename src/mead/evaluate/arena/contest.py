@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.config.policies import DS2Options, ForecastKeys, StaticOptions, ThresholdOptions
+from mead.config.policies import DS2Options, ForecastKeys, PolicyOptions, StaticOptions, ThresholdOptions
 from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.comparison import PolicyContender, each
 from mead.evaluate.experiment import Run, kept_iats_for, recorded_every_for, run
@@ -40,7 +40,7 @@ POLICIES = (
 """All of them as they are by default. DRS first moves after six minutes, so it is there with one minute too."""
 
 BLIND = StaticOptions, ThresholdOptions, DS2Options, ForecastKeys
-"""Of policies that do not look at what is required: one run is judged by every requirement."""
+"""Of policies that do not look at what is required by themselves. See ``blind``."""
 
 REQUIREMENTS = tuple(required(text) for text in ("mean=0.3", "p95=0.5", "p99=1"))
 
@@ -168,6 +168,17 @@ def named(requirement: Requirement) -> str:
     return f"{requirement.statistic}={requirement.bound_s:g}"
 
 
+def blind(options: PolicyOptions) -> bool:
+    """Whether a policy does not look at what is required: then one run of it is judged by every requirement.
+
+    On two levels each does: what waits is split by how soon it has to be done.
+
+    >>> [blind(PolicyContender.of(text).options) for text in ("static", "static@two_level=true", "drs")]
+    [True, False, False]
+    """
+    return isinstance(options, BLIND) and not options.two_level
+
+
 def bouts(
     contests: Sequence[Contest],
     policies: Sequence[PolicyContender],
@@ -181,7 +192,7 @@ def bouts(
         Bout(contest, policy, seen, seed, replicas_delay_s)
         for contest in contests
         for policy in policies
-        for seen in ([every] if isinstance(policy.options, BLIND) else [(one,) for one in every])
+        for seen in ([every] if blind(policy.options) else [(one,) for one in every])
         for seed in seeds
     ]
 

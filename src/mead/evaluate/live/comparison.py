@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mead.applications.log_analysis import counter, matcher, parser
-from mead.evaluate.arena.contest import BLIND
+from mead.evaluate.arena.contest import blind
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.experiment import kept_iats_for
 from mead.evaluate.live.rows import LiveRow
@@ -85,9 +85,9 @@ def runs_of(requirements: Sequence[Requirement], policies: Sequence[PolicyConten
     >>> [str(run) for run in runs_of(both, [PolicyContender.of("static"), PolicyContender.of("adaptive")])]
     ['static (mean 0.5 s, mean 1 s)', 'adaptive (mean 0.5 s)', 'adaptive (mean 1 s)']
     """
-    blind = [LiveRun(policy, tuple(requirements)) for policy in policies if isinstance(policy.options, BLIND)]
-    seeing = [policy for policy in policies if not isinstance(policy.options, BLIND)]
-    return [*blind, *(LiveRun(policy, (requirement,)) for requirement in requirements for policy in seeing)]
+    once = [LiveRun(policy, tuple(requirements)) for policy in policies if blind(policy.options)]
+    seeing = [policy for policy in policies if not blind(policy.options)]
+    return [*once, *(LiveRun(policy, (requirement,)) for requirement in requirements for policy in seeing)]
 
 
 @dataclass(frozen=True)
