@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from mead.config.policies import PolicyOptions, StaticOptions
 from mead.evaluate.experiment import run
@@ -88,6 +88,24 @@ def test_the_slow_policy_sees_its_own_interval_and_its_own_allocation() -> None:
     assert planner.shown[1].operators["matcher"].arrived == 30 * look(1.0, 0).operators["matcher"].arrived
 
 
+def test_before_the_first_turn_tasks_are_added_to_what_a_run_has_started_with() -> None:
+    planner = Planner()
+    plans = controlled(TwoLevel(planner), [1300, 100, 1300] + [700] * 27)
+    assert [plan.allocation["matcher"].replicas for plan in plans[:3]] == [6, 2, 6]
+    assert planner.shown[0].allocation == PLANNED, "not the tasks that were added on top"
+
+
+@pytest.mark.parametrize("delay", [1, 3])
+def test_an_order_that_is_on_its_way_is_not_taken_for_that_of_somebody_else(delay: int) -> None:
+    """Replicas that come seconds after they were ordered: what is in force is an earlier order of ours."""
+    planner = Planner()
+    two, in_force = TwoLevel(planner), [PLANNED] * (1 + delay)
+    for second in range(1, 61):
+        waiting = 1300 if second % 4 < 2 else 700
+        in_force.append(decide(two, look(float(second), waiting, in_force[-1 - delay])).allocation)
+    assert [one.allocation for one in planner.shown] == [PLANNED, PLANNED]
+
+
 def test_what_somebody_else_has_set_is_what_the_slow_policy_sees() -> None:
     planner, other = Planner(), Allocation.of(matcher=Resources(1.0, 5))
     two = TwoLevel(planner)
@@ -122,6 +140,11 @@ def test_a_policy_on_two_levels_conforms_as_on_one(name: str, check: Callable[[A
         {"name": name, "interval_s": 5.0, "two_level": True}
     )
     check(lambda: policy(options))
+
+
+def test_a_policy_that_restarts_with_every_change_is_refused_on_two_levels() -> None:
+    with pytest.raises(ValidationError, match="every split would restart the pipeline"):
+        TypeAdapter(PolicyOptions).validate_python({"name": "dabs", "two_level": True})
 
 
 def test_bursts_are_over_sooner_on_two_levels() -> None:

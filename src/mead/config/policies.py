@@ -192,6 +192,12 @@ class DabsOptions(ForecastKeys):
         default=120.0, description="so long after a change nothing is lowered, s"
     )
 
+    @model_validator(mode="after")
+    def _on_one_level(self) -> Self:
+        if self.two_level:
+            raise wrong_key("two_level", "is not for this policy: every split would restart the pipeline")
+        return self
+
 
 class DRSOptions(Keys):
     """DRS: replicas from a network of queues, for the shortest time on k_max processors or the fewest for t_max_s."""
@@ -206,7 +212,9 @@ class DRSOptions(Keys):
         default=None, description="sojourn time to keep, s; default the strictest requirement, unless k_max is given"
     )
     t_min_s: Annotated[float, Field(ge=0)] | None = Field(
-        default=None, description="response time below which replicas are removed, s; default 0.45 of t_max_s"
+        default=None,
+        description="response time below which replicas are removed, s; default 0.45 of t_max_s, or with micro-batches "
+        "what they take and 0.45 of the rest",
     )
     t_ra_s: Annotated[float, Field(ge=0)] = Field(
         default=360.0, description="least time between two re-allocations (T_ra), s"

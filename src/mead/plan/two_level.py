@@ -49,7 +49,10 @@ class TwoLevel:
         self._looks: list[Observation] = []
         self._due_s = slow.interval_s
         self._planned: Plan | None = None
-        self._ordered: Allocation | None = None
+        self._level: Allocation | None = None
+        """What the slow policy has planned, or before that what a run has started with."""
+        self._orders: list[Allocation] = []
+        """Since the slow policy's last turn: any of them may be what is in force by now."""
 
     def analyze(self, observation: Observation, knowledge: Knowledge) -> Turn | None:
         """Collect what is seen until it is the slow policy's turn. None in between."""
@@ -59,6 +62,7 @@ class TwoLevel:
             return None
         whole = replace(merged(self._looks), allocation=self._base(observation), time_s=observation.time_s)
         self._looks, self._due_s = [], observation.time_s + self.slow.interval_s
+        self._orders.clear()
         return Turn(whole, self.slow.analyze(whole, knowledge))
 
     def plan(self, observation: Observation, analysis: Turn | None, knowledge: Knowledge) -> Plan:
@@ -68,24 +72,25 @@ class TwoLevel:
         elif unknown := unusable(observation, knowledge.pipeline):
             return Plan.keep(observation.allocation, unknown)
         base = self._base(observation) if self._planned is None else self._planned.allocation
-        self._ordered = split(base, observation, knowledge.pipeline)
-        if analysis is not None and self._planned is not None and self._ordered == base:
+        self._level = base
+        ordered = split(base, observation, knowledge.pipeline)
+        self._orders.append(ordered)
+        if analysis is not None and self._planned is not None and ordered == base:
             return self._planned
-        hot = [
-            f"{observation.operators[name].backlog} tuples wait at {name}" for name in base if self._more(name, base)
-        ]
+        more = [name for name in base if ordered[name] != base[name]]
+        hot = [f"{observation.operators[name].backlog} tuples wait at {name}" for name in more]
         because = " and ".join(hot) or f"no more waits than {base} clears soon"
-        what = moved(observation.allocation, self._ordered) or "keep"
-        return Plan(self._ordered, base, f"{what}, because {because}; planned: {base}")
+        what = moved(observation.allocation, ordered) or "keep"
+        return Plan(ordered, base, f"{what}, because {because}; planned: {base}")
 
     def _base(self, observation: Observation) -> Allocation:
-        """What the slow policy has in force, without what was added on top; or what is, if somebody else set it."""
-        if self._planned is None or observation.allocation != self._ordered:
-            return observation.allocation
-        return self._planned.allocation
+        """What is in force without what was added on top; or all of it, if somebody else set it.
 
-    def _more(self, name: str, base: Allocation) -> bool:
-        return self._ordered is not None and self._ordered[name] != base[name]
+        Orders take their time: what is in force may be one of some seconds ago.
+        """
+        if self._level is None or observation.allocation not in self._orders:
+            return observation.allocation
+        return self._level
 
 
 def split(base: Allocation, observation: Observation, pipeline: Pipeline) -> Allocation:
