@@ -206,6 +206,16 @@ def test_who_keeps_what_has_come_so_far_takes_no_order_back() -> None:
     assert simulation.in_force == held(first=3, second=5)
 
 
+def test_who_keeps_what_is_in_force_hears_no_complaint_if_the_rest_has_come_meanwhile() -> None:
+    manager = Slow(held=4)
+    simulation, engine = slow_engine(manager)
+    with pytest.raises(NotGranted):
+        engine.apply(held(first=3, second=5))
+    manager.deliver(4)  # between a look at the engine and the order that follows from it
+    engine.apply(held(first=2, second=2))
+    assert simulation.in_force == held(first=3, second=5)
+
+
 def test_another_order_takes_the_place_of_one_that_is_under_way() -> None:
     manager = Slow(held=4)
     simulation, engine = slow_engine(manager)
