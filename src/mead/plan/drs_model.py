@@ -15,11 +15,8 @@ from math import floor, inf, isfinite
 
 from mead.knowledge.pipeline import Batches
 from mead.models.queues.gigk import gigk
-from mead.models.queues.response import Unstable
+from mead.models.queues.response import SATURATED, Unstable, overloaded
 from mead.models.queues.split_batch import batch_wait_s, gate_s
-
-ROUNDING = 1e-9
-"""A load this close below a whole number is that number: 0.3 / 0.1 is three, and three processors are overloaded."""
 
 
 class Model(Enum):
@@ -59,12 +56,15 @@ class Station:
 
     @property
     def least(self) -> int:
-        """The fewest processors that keep up: strictly more than the load (Algorithm 1, line 2).
+        """The fewest processors that keep up: more than the load (Algorithm 1, line 2), by as much as the queues need.
+
+        A load that rounding has left just below a whole number is that number: 0.3 / 0.1 is three.
 
         >>> Station(6.0, 2.0).least, Station(5.9, 2.0).least, Station(0.0, 2.0).least
         (4, 3, 1)
         """
-        return floor(self.load + ROUNDING) + 1
+        fewest = floor(self.load / SATURATED) + 1
+        return fewest + overloaded(self.load / fewest)
 
     @property
     def gate_s(self) -> float:
