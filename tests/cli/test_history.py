@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.program import EXAMPLES, Word, answer, complaint, run
+from tests.serve import runs
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.grounds import Candidate, Grounds
+from mead.knowledge.history.file import History
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.plan import Plan, Prediction
+from mead.knowledge.requirement import Requirement
+from mead.knowledge.round import Round
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 
@@ -44,14 +54,14 @@ def past(trace: Path, simulated: dict[str, Any]) -> Path:
 
 
 def test_runs_are_listed(past: Path, simulated: dict[str, Any]) -> None:
-    runs = answer("history", past)["runs"]
-    assert [(one["run"], one["name"], one["policy"]) for one in runs] == [
+    listed = answer("history", past)["runs"]
+    assert [(one["run"], one["name"], one["policy"]) for one in listed] == [
         (1, "log-analysis", "threshold"),
         (2, "log-analysis", "mg1"),
     ]
-    assert all(one["finished"] and one["workload"] == "arrivals.npy, seed 0" for one in runs)
-    assert runs[0]["options"]["interval_s"] == 10.0
-    assert [one["changes"] for one in runs] == [simulated[one["policy"]]["changes"] for one in runs]
+    assert all(one["finished"] and one["workload"] == "arrivals.npy, seed 0" for one in listed)
+    assert listed[0]["options"]["interval_s"] == 10.0
+    assert [one["changes"] for one in listed] == [simulated[one["policy"]]["changes"] for one in listed]
     table = shown(past)
     assert "threshold" in table
     assert "mg1" in table
@@ -107,10 +117,51 @@ def test_old_runs_can_be_forgotten(past: Path, tmp_path: Path) -> None:
     document = answer("history", copy, "--keep", 1)
     assert ([one["run"] for one in document["runs"]], document["forgotten"]) == ([2], 1)
     assert "forgotten: 0 runs" in shown(copy, "--keep", 1)
+    assert answer("history", copy, "--keep", 1, "--run", "-1")["forgotten"] == 0
     assert copy.stat().st_size < past.stat().st_size
     missing = tmp_path / "missing.sqlite"
     assert "no such file" in complaint("history", missing, "--keep", 1)
     assert not missing.exists()
+
+
+def test_the_folder_of_a_run_is_as_good_as_its_history(past: Path, tmp_path: Path) -> None:
+    (tmp_path / "history.sqlite").write_bytes(past.read_bytes())
+    assert answer("history", tmp_path) == answer("history", past)
+    assert complaint("history", tmp_path.parent).endswith("there is no such file; a run with --history makes one")
+
+
+def test_the_hint_names_the_file_and_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = runs.written(Path("other.sqlite"), runs.simulated())  # bursts that M/G/1 does not see coming
+    table = " ".join(shown(file, "--run", 1).split())
+    hint = re.search(r"`mead (explain) ROUND (\S+) --run (\d+)`", table)
+    assert hint, table
+    command, named, number = hint.groups()
+    found = answer(command, "last", named, "--run", int(number))
+    assert found["run"]["started"] == runs.STARTED
+
+
+EVIL = "\x1b]0;gone\x07\x1b[2J[bold]x[/nothing]"
+
+
+def test_names_and_reasons_of_somebody_elses_file_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    one = f"{EVIL}one"
+    asked = [Requirement(one, 0.5), Requirement(one, 0.9, percent=95.0)]
+    pipeline = Pipeline(EVIL, [Operator(one, 0.001)], requirements=asked)
+    most, least = pipeline.most, Allocation.of({one: pipeline.operators[0].least})
+    candidates = (Candidate(least, (0.7, None)), Candidate(most, (0.1, 0.2)))
+    grounds = Grounds((EVIL,), candidates, caution=2.0)
+    with History.open(tmp_path / "history.sqlite") as history:
+        record = history.begin(EVIL, pipeline, policy=EVIL, started=runs.STARTED, engine=EVIL, workload=EVIL)
+        for second, plan in enumerate((most, least, most)):
+            decided = Plan(plan, plan, EVIL, {one: Prediction(0.1, 0.2)}, grounds)
+            record(Round(float(second), plan=decided, error=f"plan: {EVIL}", in_force=plan))
+    for words in (("history", tmp_path), ("history", tmp_path, "--run", 1), ("explain", "last", tmp_path)):
+        said = run(*words, columns=200)
+        assert said.exit_code == 0, said.output
+        assert "\x1b" not in said.stdout
+        assert "\x07" not in said.stdout
+        assert "[bold]" in said.stdout, "a name is text, and no markup"
 
 
 def test_what_cannot_be_shown_is_one_line(past: Path, trace: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -126,6 +127,23 @@ def test_a_page_that_goes_away_is_shown_as_it_was_last() -> None:
         view.process.wait()
         os.close(view.ours)
         os.close(view.theirs)
+
+
+@dataclass(frozen=True)
+class Odd:
+    """Nothing that a page would say of a path."""
+
+    mean_s: str = "soon"
+
+
+def test_a_page_that_is_none_cannot_steer_the_terminal_by_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(runs.board(runs.simulated().rounds)) as address, terminal("top", address, "--interval", "0.1") as view:
+        view.shows(b"q quits")
+        monkeypatch.setattr("mead.serve.application.so_far", lambda _: {"\x1b]0;gone\x07": Odd()})
+        view.shows(b"this is no page of a run")
+        assert b"\x1b]0;" not in view.shown
+        os.write(view.ours, b"q")
+        assert view.ends() == 0
 
 
 def test_one_frame_is_printed_for_scripts(folder: Path) -> None:

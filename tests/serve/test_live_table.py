@@ -10,7 +10,7 @@ from tests.serve import runs
 
 from mead.serve.frame import Kind
 from mead.serve.live_table import live_table
-from mead.serve.look import Look
+from mead.serve.look import Look, Standing
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_names_and_reasons_from_elsewhere_cannot_steer_the_terminal(look: Look, 
         operators=(evil,),
         frames=(replace(last, reason=evil, operators={evil: last.operators["matcher"]}),),
         paths={evil: next(iter(look.paths.values()))},
-        requirements=(),
+        requirements=(Standing(evil, evil, 0.3, 1.5, broken=True),),
     )
     text = shown(hostile, width)
     assert "\x1b" not in text

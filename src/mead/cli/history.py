@@ -32,7 +32,10 @@ HistoryPath = Annotated[
 def history(
     ctx: typer.Context,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A history, as `mead simulate --history` writes it.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A history, as `mead simulate --history` writes it, or the folder of a run."
+        ),
     ] = Path("mead-history.sqlite"),
     *,
     run: Annotated[
@@ -58,7 +61,9 @@ def history(
     from mead.evaluate.history_report import decision_json, decision_tables, run_json, runs_table
     from mead.knowledge.history.file import History
     from mead.knowledge.history.schema import HistoryError
+    from mead.serve.past import history_file
 
+    file = history_file(file)
     if run is None and (changes or limit is not None):
         ctx.fail("of which run? Add --run N, or --run -1 for the last; without it, all runs are listed")
     if limit is None and not as_json:
@@ -72,12 +77,14 @@ def history(
             errors = [past.model_errors(one.number) for one in runs] if chosen is None else []
     except HistoryError as error:
         ctx.fail(str(error))
-    if as_json and chosen is None:
-        told = ({**run_json(one), "model_error": of_paths} for one, of_paths in zip(runs, errors, strict=True))
-        print_json({"runs": list(told)} | ({} if forgotten is None else {"forgotten": forgotten}))
-        return
-    if as_json and chosen is not None:
-        print_json({"run": run_json(chosen), "decisions": [decision_json(decision) for decision in decisions]})
+    if as_json:
+        gone = {} if forgotten is None else {"forgotten": forgotten}
+        if chosen is None:
+            told = ({**run_json(one), "model_error": of_paths} for one, of_paths in zip(runs, errors, strict=True))
+            print_json({"runs": list(told)} | gone)
+        else:
+            decided = [decision_json(decision) for decision in decisions]
+            print_json({"run": run_json(chosen), "decisions": decided} | gone)
         return
 
     from rich.console import Console
@@ -88,7 +95,7 @@ def history(
     if chosen is None:
         console.print(runs_table(runs, errors))
         return
-    for part in decision_tables(chosen, decisions, changes_only=changes):
+    for part in decision_tables(chosen, decisions, file, changes_only=changes):
         console.print(part)
 
 

@@ -85,6 +85,7 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
     from rich.live import Live
     from rich.text import Text
 
+    from mead.config.keys import printable
     from mead.serve.live_table import live_table
     from mead.serve.watcher import WatchError
 
@@ -100,7 +101,7 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
                 shown = live_table(watcher.look())
                 live.update(Group(shown, footer), refresh=True)
             except WatchError as error:
-                live.update(Group(shown, Text(str(error), style="bold red"), footer), refresh=True)
+                live.update(Group(shown, Text(printable(str(error)), style="bold red"), footer), refresh=True)
 
 
 def _newest(ctx: typer.Context) -> Path:

@@ -76,7 +76,7 @@ class Explanation:
         if broken := self._broken(one, 1.0):
             return f"breaks {', '.join(broken)}"
         if broken := self._broken(one, self.grounds.caution):
-            return f"breaks the tighter bound on {', '.join(broken)}"
+            return f"would break {', '.join(broken)} with bounds {self.grounds.caution:.2g} times tighter"
         return _dearer(one.allocation.cores - wanted.cores)
 
     def _broken(self, one: Candidate, caution: float) -> list[str]:

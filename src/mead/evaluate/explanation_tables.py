@@ -9,7 +9,7 @@ from rich.text import Text
 
 from mead.evaluate.explanation import Explanation
 from mead.evaluate.history_report import described
-from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table
+from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table, plain_text
 from mead.knowledge.history.values import Effect
 
 UNKNOWN = "What was weighed is not in the history: the policy compares no candidates, or the file is old."
@@ -21,7 +21,7 @@ def explanation_tables(this: Explanation) -> Iterator[Table | Text]:
     if this.seen.operators:
         yield _observation(this)
     if this.grounds.models:
-        yield Text("Believed:\n" + "\n".join(f"  {model}" for model in this.grounds.models))
+        yield plain_text("Believed:\n" + "\n".join(f"  {model}" for model in this.grounds.models))
     if this.grounds.caution > 1:
         said = f"Predictions were exceeded lately: bounds were taken {this.grounds.caution:.2g} times tighter."
         yield Text(said, style="yellow")
@@ -36,7 +36,7 @@ def _headline(this: Explanation) -> Text:
     decision, run = this.decision, this.run
     where = f"run {run.number}, {run.name} under {run.policy}"
     said = described(decision) if decision.reason else Text("nothing is decided in mode observe")
-    return Text(f"Round {decision.round} of {where}, at {decision.time_s:g} s\n").append_text(said)
+    return plain_text(f"Round {decision.round} of {where}, at {decision.time_s:g} s\n").append_text(said)
 
 
 def _observation(this: Explanation) -> Table:
@@ -49,7 +49,7 @@ def _observation(this: Explanation) -> Table:
         cores = None if before is None else before[name].cores
         busy = reading.busy_s / interval_s / cores if interval_s > 0 and cores else None
         table.add_row(
-            Text(name),
+            plain_text(name),
             number(reading.arrived / interval_s) if interval_s > 0 else NOTHING,
             f"{reading.backlog:,}",
             NOTHING if before is None else str(before[name]),
@@ -63,7 +63,7 @@ def _candidates(this: Explanation) -> Table:
     shown = this.run.pipeline.requirements if any(one.response_s for one in candidates) else ()
     unit = TimeUnit.of(value_s for one in candidates for value_s in one.response_s if value_s is not None)
     of = f"; predicted in {unit.name}" if shown else ""
-    headings = [f"{r.statistic} of {r.path}\nrequired {unit.show(r.bound_s)}" for r in shown]
+    headings = [plain_text(f"{r.statistic} of {r.path}\nrequired {unit.show(r.bound_s)}") for r in shown]
     table = plain_table(f"Weighed, the cheapest first{of}", "allocation", "cores", *headings, "")
     table.columns[-1].justify, table.columns[-1].no_wrap = "left", False
     for one in this.weighed:
@@ -71,10 +71,10 @@ def _candidates(this: Explanation) -> Table:
         left = _left(one.margin) if taken else ""
         values_s = one.candidate.response_s if shown else ()
         table.add_row(
-            Text(str(one.candidate.allocation)),
+            plain_text(str(one.candidate.allocation)),
             f"{one.candidate.allocation.cores:.2f}",
             *("overloaded" if value_s is None else unit.show(value_s) for value_s in values_s),
-            Text(one.verdict + left),
+            plain_text(one.verdict + left),
             style="bold" if taken else "",
         )
     return table
@@ -91,7 +91,7 @@ def _effects(this: Explanation) -> Table | Text:
     for effect in decision.effects:
         times = NOTHING if effect.times is None else number(effect.times)
         table.add_row(
-            Text(effect.path),
+            plain_text(effect.path),
             *(NOTHING if value_s is None else unit.show(value_s) for value_s in _means_s(effect)),
             Text(f"{times} (far off)", style="bold red") if effect.surprising else Text(times),
             f"{effect.completed:,}",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from mead.evaluate.decision_json import allocation_json, prediction_json
-from mead.evaluate.tables import NOTHING, TimeUnit, plain_table
+from mead.evaluate.tables import NOTHING, TimeUnit, plain_table, plain_text
 from mead.knowledge.history.values import Decision, Effect, PastRun
 from mead.plan.steps import moved
 
@@ -73,14 +74,14 @@ def runs_table(runs: Sequence[PastRun], model_errors: Sequence[Mapping[str, floa
         mode = "" if run.mode == "act" else f", {run.mode}"
         table.add_row(
             str(run.number),
-            Text(f"{run.name}\n{run.workload}" if run.workload else run.name),
-            Text(f"{run.policy}{mode}"),
+            plain_text(f"{run.name}\n{run.workload}" if run.workload else run.name),
+            plain_text(f"{run.policy}{mode}"),
             f"{run.rounds:,}",
             f"{run.changes:,}",
             Text(f"{run.errors:,}", style="bold red" if run.errors else ""),
             _off(run, errors),
             f"{run.duration_s:,.0f} s{'' if run.finished else '...'}",
-            Text(run.started.replace("T", " ")[:16]),
+            plain_text(run.started.replace("T", " ")[:16]),
         )
     notes = ["model: observed over predicted mean response time, less 1"] if any(model_errors) else []
     if not all(run.finished for run in runs):
@@ -89,13 +90,15 @@ def runs_table(runs: Sequence[PastRun], model_errors: Sequence[Mapping[str, floa
     return table
 
 
-def decision_tables(run: PastRun, decisions: Sequence[Decision], *, changes_only: bool) -> Iterator[Table | Text]:
+def decision_tables(
+    run: PastRun, decisions: Sequence[Decision], file: Path, *, changes_only: bool
+) -> Iterator[Table | Text]:
     """When, what, why, and predicted beside observed response times of the paths that something is required of."""
     required = {requirement.path for requirement in run.pipeline.requirements} or set(run.pipeline.paths)
     shown = [[effect for effect in decision.effects if effect.path in required] for decision in decisions]
     times_s = [time_s for effects in shown for effect in effects for time_s in _times_s(effect) if time_s is not None]
     unit = TimeUnit.of(times_s)
-    yield Text(f"Run {run.number}, {run.name} under {run.policy}, {run.engine}, started {run.started}")
+    yield plain_text(f"Run {run.number}, {run.name} under {run.policy}, {run.engine}, started {run.started}")
     each = "change" if changes_only else "decision"
     table = plain_table(
         f"Mean response time in {unit.name}, until the next {each}",
@@ -109,11 +112,12 @@ def decision_tables(run: PastRun, decisions: Sequence[Decision], *, changes_only
         table.add_column("path", no_wrap=True)
     for decision, effects in zip(decisions, shown, strict=True):
         cells = [Text("\n").join(_shown(e, i, unit) for e in effects) for i in (0, 1)]
-        paths = [Text("\n".join(e.path for e in effects))] if len(required) > 1 else []
+        paths = [plain_text("\n".join(e.path for e in effects))] if len(required) > 1 else []
         table.add_row(f"{decision.round}", f"{decision.time_s:,.10g}", described(decision), *cells, *paths)
     yield table
     if any(effect.surprising for effects in shown for effect in effects):
-        yield Text("!: far from what was predicted. `mead explain ROUND` tells how a decision was made.")
+        explain = f"mead explain ROUND {file} --run {run.number}"
+        yield plain_text(f"!: far from what was predicted. `{explain}` tells how a decision was made.")
     total = run.changes if changes_only else run.rounds
     if len(decisions) < total:
         yield Text(f"The last {len(decisions):,} of {total:,}; --limit shows more.")
@@ -141,10 +145,10 @@ def _off(run: PastRun, errors: Mapping[str, float]) -> str:
 def described(decision: Decision) -> Text:
     """What changed, and why; in red what went wrong."""
     change = "" if decision.before is None or decision.after is None else moved(decision.before, decision.after)
-    text = Text(decision.reason if change in decision.reason else f"{change}: {decision.reason}")
+    text = plain_text(decision.reason if change in decision.reason else f"{change}: {decision.reason}")
     text.stylize("bold", 0, text.plain.find(change) + len(change))
     if decision.changed and not decision.applied:
         text.append(" (not applied)", style="red")
     if decision.error and decision.error not in decision.reason:
-        text.append(f"\n{decision.error}", style="red")
+        text.append_text(plain_text(f"\n{decision.error}", style="red"))
     return text

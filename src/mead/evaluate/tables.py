@@ -9,6 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from mead.config.keys import printable
 from mead.evaluate.fit_report import ResponseAt, Statistics, WindowReport
 from mead.evaluate.solve import Answer, Figures
 
@@ -112,7 +113,7 @@ def _response_table(responses: Sequence[ResponseAt]) -> Table:
     return table
 
 
-def plain_table(title: str, first: str, *others: str) -> Table:
+def plain_table(title: str, first: str, *others: str | Text) -> Table:
     """A table with names on the left and numbers on the right of each column."""
     table = Table(
         title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0)
@@ -121,6 +122,15 @@ def plain_table(title: str, first: str, *others: str) -> Table:
     for heading in others:
         table.add_column(heading, justify="right", no_wrap=True)
     return table
+
+
+def plain_text(text: str, style: str = "") -> Text:
+    r"""A name or a reason from elsewhere: neither markup nor anything that a terminal would obey. Lines stay lines.
+
+    >>> plain_text("[red]mat\x1b[2Jcher").plain
+    '[red]mat?[2Jcher'
+    """
+    return Text("\n".join(map(printable, text.split("\n"))), style=style)
 
 
 def number(value: float) -> str:

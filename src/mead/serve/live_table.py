@@ -65,15 +65,12 @@ def _paths(look: Look) -> Table:
     for path, found in look.paths.items():
         asked = [standing for standing in look.requirements if standing.path == path]
         late = any(standing.broken for standing in asked)
+        required = ", ".join(f"{one.statistic} {one.bound_s:g}{' BROKEN' if one.broken else ''}" for one in asked)
         cells = [look.recent_s(path), found.mean_s, found.p95_s]
         table.add_row(
             Text(printable(path)),
             *(NOTHING if value is None else number(value) for value in cells),
-            Text(
-                ", ".join(f"{one.statistic} {one.bound_s:g}{' BROKEN' if one.broken else ''}" for one in asked)
-                or NOTHING,
-                style="bold red" if late else "",
-            ),
+            Text(printable(required) or NOTHING, style="bold red" if late else ""),
         )
     return table
 
