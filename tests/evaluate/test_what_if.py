@@ -18,7 +18,8 @@ from mead.config.policies import (
     ThresholdOptions,
 )
 from mead.evaluate.experiment import kept_iats_for, run
-from mead.evaluate.what_if import FACTORS, MOST_TUPLES, WhatIf, tail, what_if
+from mead.evaluate.frontier import FACTORS
+from mead.evaluate.what_if import MOST_TUPLES, WhatIf, tail, what_if
 from mead.evaluate.what_if_report import what_if_tables
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.knowledge import Knowledge

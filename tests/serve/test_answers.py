@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from math import log
 
@@ -7,22 +8,29 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.serve import runs
 
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.models.map import MAP
 from mead.serve.answers import LEAST_FITTED, arrivals, frontier, prediction, workload
-from mead.serve.question import Question
+from mead.serve.question import BOUND_FACTORS, DISPERSIONS, RATES_PER_S, Question
 
 ONE = Pipeline("one", [Operator("a", 0.001, scv=1.0)], requirements=[Requirement("a", 0.01)])
+
+
+def any_size(bounds: tuple[float, float]) -> st.SearchStrategy[float]:
+    """Small numbers as often as large ones."""
+    least, most = bounds
+    return st.floats(0.0, 1.0).map(lambda part: min(most, least * (most / least) ** part))
 
 
 def question(rate_per_s: float, idc: float, share: float, factor: float = 1.0) -> Question:
     return Question(rate_per_s, idc, factor, Allocation.of(a=Resources(share)))
 
 
-@given(st.floats(0.1, 1e4), st.floats(1.0, 1e4))
+@given(any_size(RATES_PER_S), any_size(DISPERSIONS))
 @settings(max_examples=50)
 def test_arrivals_have_the_rate_and_the_dispersion_that_are_asked_for(rate_per_s: float, idc: float) -> None:
     process = arrivals(rate_per_s, idc)
@@ -73,6 +81,28 @@ def _met(share: float, factor: float) -> bool:
     return bool(prediction(ONE, question(400.0, 5.0, share, factor))["met"])
 
 
+shares = st.sampled_from(runs.PIPELINE.operators[0].shares)
+
+
+@given(any_size(RATES_PER_S), any_size(DISPERSIONS), any_size(BOUND_FACTORS), st.tuples(shares, shares, shares))
+@settings(max_examples=40)
+def test_whatever_may_be_asked_is_answered_in_numbers(
+    rate_per_s: float, idc: float, factor: float, held: tuple[float, float, float]
+) -> None:
+    names = ("parser", "counter", "matcher")
+    allocation = Allocation.of({name: Resources(share) for name, share in zip(names, held, strict=True)})
+    found = prediction(runs.PIPELINE, Question(rate_per_s, idc, factor, allocation))
+    json.dumps(found, allow_nan=False)
+    for path, response in found["paths"].items():
+        services_s = [runs.PIPELINE.operator(name).demand_s / allocation[name].cores for name in path.split(">")]
+        busiest = rate_per_s * max(services_s)
+        assert response["stable"] == (busiest < 1 - 1e-5)
+        if response["stable"]:
+            assert response["utilization"] == pytest.approx(busiest)
+            assert response["mean_s"] >= sum(services_s) * (1 - 1e-6)
+            assert response["p50_s"] <= response["p95_s"] <= response["p99_s"]
+
+
 def test_without_a_requirement_there_is_no_frontier() -> None:
     free = Pipeline("free", ONE.operators)
     assert frontier(free, question(400.0, 5.0, 1.0))["points"] == []
@@ -90,8 +120,9 @@ def test_the_workload_stands_beside_its_model() -> None:
 
 def test_a_rate_that_doubles_is_a_drift() -> None:
     rng = np.random.default_rng(4)
-    found = workload(np.r_[rng.exponential(0.02, 3000), rng.exponential(0.014, 6000)])
-    assert found["drift"]["younger_per_s"] > found["drift"]["older_per_s"]
+    drift = workload(np.r_[rng.exponential(0.02, 4000), rng.exponential(0.01, 8000)])["drift"]
+    assert drift["younger_per_s"] > 1.5 * drift["older_per_s"]
+    assert drift["drifted"]
 
 
 def test_too_few_arrivals_are_said_to_be_too_few() -> None:

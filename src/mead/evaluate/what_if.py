@@ -8,11 +8,11 @@ reacts has none to name: it is run over the same part, and what it had in the me
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import dataclass
 
 from mead.config.policies import PolicyOptions, RuleKeys
 from mead.evaluate.experiment import kept_iats_for, run
+from mead.evaluate.frontier import FrontierPoint, frontier
 from mead.evaluate.outcome import statistic_s
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
@@ -24,9 +24,8 @@ from mead.models.network.graph import PATH_SEPARATOR, InvalidNetworkError
 from mead.models.queues.batch_server import BatchServer
 from mead.models.queues.response import overloaded
 from mead.plan import registry
-from mead.plan.forecast import enough, predictions, remembered
+from mead.plan.forecast import remembered
 from mead.plan.replayed import Draws, WindowReplay
-from mead.plan.search import Predictor, exact, heuristic
 from mead.simulate.conditions import Conditions, Restart
 from mead.simulate.simulation import KEPT_IATS, Simulation
 from mead.workload.trace import Trace
@@ -36,9 +35,6 @@ TAIL_S, MOST_TUPLES = 600.0, 500_000
 
 REACTIVE = ("threshold", "adaptive")
 """These follow utilization and backlog from moment to moment."""
-
-FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
-"""The bounds of the frontier, over those that are required."""
 
 MOST_EXACT = 5_000
 """With more allocations than this the frontier is found by the paper's heuristic."""
@@ -61,18 +57,6 @@ class Choice:
     """Whether the simulated response times keep every requirement; None if it cannot answer."""
     reason: str
     """In its own words; or why it cannot answer."""
-
-
-@dataclass(frozen=True)
-class FrontierPoint:
-    """The cheapest allocation for bounds that are ``factor`` times those required."""
-
-    factor: float
-    requirements: tuple[Requirement, ...]
-    allocation: Allocation
-    predicted: Mapping[str, Prediction]
-    met: bool
-    """Whether it keeps those bounds; if not, it comes closest."""
 
 
 @dataclass(frozen=True)
@@ -222,25 +206,14 @@ def _utilization(operator: Operator, cores: float, rate_per_s: float) -> float:
 
 
 def _frontier(pipeline: Pipeline, last: Trace) -> tuple[tuple[FrontierPoint, ...], str]:
-    """By replay of the last IATs: the cheapest allocation for every bound, and how it was found."""
+    """By replay of the last IATs, and how it was found."""
     if not pipeline.requirements:
         return (), "nothing is required of this pipeline"
     window = WindowReplay(last.iats_s[-KEPT_IATS:], Draws(seed=0))
     predict = remembered(lambda allocation: window.solution(pipeline, allocation))
-    count = prod(len(o.shares) * (o.max_replicas - o.min_replicas + 1) for o in pipeline.operators)
-    search = exact if count <= MOST_EXACT else heuristic
     try:
-        points = tuple(_point(pipeline, predict, search, factor) for factor in FACTORS)
+        found = frontier(pipeline, predict, MOST_EXACT)
     except Exception as error:  # noqa: BLE001 - the policies have answered
         return (), _failure(error)
-    return points, "exact search" if search is exact else f"the heuristic, since there are {count:,} allocations"
-
-
-def _point(
-    pipeline: Pipeline, predict: Predictor, search: Callable[[Pipeline, Predictor], Allocation], factor: float
-) -> FrontierPoint:
-    asked = tuple(replace(r, bound_s=r.bound_s * factor) for r in pipeline.requirements)
-    scaled = Pipeline(pipeline.name, pipeline.operators, pipeline.edges, asked)
-    allocation = search(scaled, predict)
-    solution = predict(allocation)
-    return FrontierPoint(factor, asked, allocation, predictions(solution), met=enough(solution, asked))
+    search = "exact search" if found.exact else f"the heuristic, since there are {found.allocations:,} allocations"
+    return found.points, search

@@ -9,8 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mead.evaluate.decision_json import allocation_json, prediction_json
+from mead.evaluate.frontier import FrontierPoint
 from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table
-from mead.evaluate.what_if import Choice, FrontierPoint, WhatIf
+from mead.evaluate.what_if import Choice, WhatIf
 from mead.knowledge.plan import Prediction
 
 COLUMNS = 80

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from mead.evaluate import frontier as costs
 from mead.evaluate.decision_json import allocation_json
 from mead.evaluate.fit_report import Statistics
-from mead.evaluate.what_if import FACTORS
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.pipeline import Pipeline
 from mead.models.arrays import FloatArray
@@ -20,7 +20,7 @@ from mead.models.network.solve import NetworkSolution
 from mead.models.queues.response import QueueSolution, Unstable
 from mead.models.scales import lags_of, spans_of
 from mead.plan.forecast import enough, meets, remembered, response_s
-from mead.plan.search import Predictor, exact, heuristic
+from mead.plan.search import Predictor
 from mead.plan.solved import Source, solved
 from mead.serve.question import Question
 
@@ -76,26 +76,21 @@ def prediction(pipeline: Pipeline, question: Question) -> dict[str, Any]:
 
 def frontier(pipeline: Pipeline, question: Question) -> dict[str, Any]:
     """The cheapest allocation for bounds that are shorter and longer than those asked for: what speed costs."""
-    predict = _predictor(pipeline, question)
-    count = prod(len(o.levels) for o in pipeline.operators)
     most = MOST_EXACT_BATCHES if all(o.batches for o in pipeline.operators) else MOST_EXACT
-    search = exact if count <= most else heuristic
-    points = []
-    for factor in FACTORS if pipeline.requirements else ():
-        scaled = Question(question.rate_per_s, question.idc, question.bound_factor * factor, question.allocation)
-        required = scaled.required(pipeline)
-        allocation = search(required, predict)
-        solution = predict(allocation)
-        points.append(
+    found = costs.frontier(question.required(pipeline), _predictor(pipeline, question), most)
+    return {
+        "search": "exact" if found.exact else "heuristic",
+        "points": [
             {
-                "factor": factor,
-                "bounds_s": [r.bound_s for r in required.requirements],
-                "cores": allocation.cores,
-                "allocation": allocation_json(allocation),
-                "met": enough(solution, required.requirements),
+                "factor": point.factor,
+                "bounds_s": [r.bound_s for r in point.requirements],
+                "cores": point.allocation.cores,
+                "allocation": allocation_json(point.allocation),
+                "met": point.met,
             }
-        )
-    return {"search": "exact" if search is exact else "heuristic", "points": points}
+            for point in found.points
+        ],
+    }
 
 
 def workload(iats_s: FloatArray) -> dict[str, Any]:

@@ -10,7 +10,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LONGEST_QUERY = 4000
+LONGEST_QUERY = 60_000
+"""Bytes: room for a question about the largest pipeline that a file may describe, and less than the server reads of a
+request before it refuses it."""
+
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 HEADERS = {

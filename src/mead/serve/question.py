@@ -6,14 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isfinite
 
+from mead.config.pipeline_file import MOST_OPERATORS
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Pipeline
 
 RATES_PER_S = (0.01, 1e6)
 DISPERSIONS = (1.0, 1e5)
 BOUND_FACTORS = (0.05, 20.0)
-MOST_VALUES = 200
-"""Keys in one question: more than any pipeline has operators."""
+MOST_VALUES = 3 + 2 * MOST_OPERATORS
+"""Keys in one question: share and replicas of every operator, and three that are of all."""
 
 SHARE, REPLICAS = "share.", "replicas."
 
@@ -40,7 +41,7 @@ class Question:
                 raise QuestionError(f"{_shown(key)}: is there twice; give it once")
             known[key] = value
             if len(known) > MOST_VALUES:
-                raise QuestionError(f"there are more than {MOST_VALUES} keys; give one for each operator at most")
+                raise QuestionError(f"there are more than {MOST_VALUES} keys; give each once")
         allocation = default.allocation
         for operator in pipeline.operators:
             held = allocation[operator.name]
@@ -74,7 +75,7 @@ class Question:
     def required(self, pipeline: Pipeline) -> Pipeline:
         """The pipeline with the bounds that are asked for."""
         asked = tuple(replace(r, bound_s=r.bound_s * self.bound_factor) for r in pipeline.requirements)
-        return Pipeline(pipeline.name, pipeline.operators, pipeline.edges, asked)
+        return pipeline.with_requirements(asked)
 
 
 def _number(key: str, text: str, least: float, most: float) -> float:

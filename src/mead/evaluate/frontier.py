@@ -1,0 +1,53 @@
+"""What speed costs: the cheapest allocation for bounds that are shorter and longer than those required."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from mead.knowledge.allocation import Allocation
+from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.plan import Prediction
+from mead.knowledge.requirement import Requirement
+from mead.plan.forecast import enough, predictions
+from mead.plan.search import Predictor, exact, heuristic
+
+FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
+"""The bounds of the frontier, over those that are required."""
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """The cheapest allocation for bounds that are ``factor`` times those required."""
+
+    factor: float
+    requirements: tuple[Requirement, ...]
+    allocation: Allocation
+    predicted: Mapping[str, Prediction]
+    met: bool
+    """Whether it keeps those bounds; if not, it comes closest."""
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """One point for each factor; none where nothing is required."""
+
+    points: tuple[FrontierPoint, ...]
+    allocations: int
+    """How many there are to choose from."""
+    exact: bool
+    """Whether a point is the cheapest of all, or what the paper's heuristic finds."""
+
+
+def frontier(pipeline: Pipeline, predict: Predictor, most_exact: int) -> Frontier:
+    """By exact search where there are no more than so many allocations, by the heuristic otherwise."""
+    allocations = prod(len(o.levels) for o in pipeline.operators)
+    search = exact if allocations <= most_exact else heuristic
+    points = []
+    for factor in FACTORS if pipeline.requirements else ():
+        asked = tuple(replace(r, bound_s=r.bound_s * factor) for r in pipeline.requirements)
+        allocation = search(pipeline.with_requirements(asked), predict)
+        solution = predict(allocation)
+        points.append(FrontierPoint(factor, asked, allocation, predictions(solution), met=enough(solution, asked)))
+    return Frontier(tuple(points), allocations, exact=search is exact)
