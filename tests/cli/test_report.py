@@ -40,7 +40,15 @@ def test_a_folder_gets_its_report(folder: Path) -> None:
     assert document["report"] == str(folder / "report.html")
     assert [one["policy"] for one in document["runs"]] == ["adaptive"]
     assert numbers(folder / "report.html")["figures"] == document["runs"][0]
-    assert not (folder / "report.part").exists()
+
+
+def test_a_report_takes_the_place_of_the_one_before_and_of_nothing_else(folder: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "one.part"
+    mine.write_text("of somebody")
+    for _ in range(2):
+        answer("report", folder, "-o", tmp_path / "one.html")
+    assert mine.read_text() == "of somebody"
+    assert {path.name for path in tmp_path.iterdir()} == {"one.html", "one.part"}
 
 
 def test_the_figures_are_those_that_the_simulation_printed(folder: Path, tmp_path: Path) -> None:

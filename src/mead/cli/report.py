@@ -86,9 +86,12 @@ def report(
 
 def write_page(page: str, target: Path) -> None:
     """All of it or nothing: somebody may be looking at the one before."""
-    new = target.with_suffix(".part")
-    new.write_text(page, encoding="utf-8")
-    os.replace(new, target)  # noqa: PTH105 - as good
+    new = target.with_name(f".{target.name}.{os.getpid()}.part")  # a name that is nobody else's
+    try:
+        new.write_text(page, encoding="utf-8")
+        new.replace(target)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def names_of(found: Sequence[RunFigures], places: Sequence[Path]) -> list[str]:
