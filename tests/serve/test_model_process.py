@@ -73,6 +73,26 @@ def test_closing_in_the_middle_of_an_answer_keeps_nobody_waiting() -> None:
     assert ended == [True]
 
 
+def test_whoever_waits_while_it_closes_starts_nothing_anew() -> None:
+    models, refused = ModelProcess(most_wait_s=600.0), []
+
+    def ask(seconds: int) -> None:
+        with pytest.raises(TooSlowError) as error:
+            models.ask(time.sleep, seconds)  # type: ignore[arg-type]
+        refused.append(str(error.value))
+
+    models.ask(dict)
+    asking = [Thread(target=ask, args=(seconds,), daemon=True) for seconds in (600, 0)]
+    for one in asking:
+        one.start()
+        time.sleep(0.2)  # the first question is on its way, the second waits for its turn
+    models.close()
+    for one in asking:
+        one.join(30)
+    assert sorted(refused) == ["the page is closing", "the process that computes predictions has ended; ask again"]
+    assert models._process is None
+
+
 def test_a_process_that_died_is_started_again(models: ModelProcess) -> None:
     models.ask(dict)
     os.kill(models._process.pid, signal.SIGKILL)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.serve import runs
@@ -63,3 +65,8 @@ def test_what_was_found_in_virtual_time_is_read_again() -> None:
 
 def test_more_than_there_was_is_no_saving() -> None:
     assert "50% more than there were" in str(Savings(2.0, 3.0, {}, "by its plans"))
+
+
+def test_what_was_in_force_and_is_not_known_was_not_saved() -> None:
+    unknown = [replace(frame, cores=None) for frame in frames("advise")]
+    assert advised(unknown, runs.PIPELINE) is None

@@ -32,7 +32,8 @@ class ModelProcess:
 
     def __init__(self, most_wait_s: float = MOST_WAIT_S) -> None:
         self.most_wait_s = most_wait_s
-        self._asking = Lock()
+        self._asking, self._changing = Lock(), Lock()
+        self._closed = False
         self._process: Any = None
         self._pipe: Connection | None = None
 
@@ -58,21 +59,26 @@ class ModelProcess:
         return answer  # type: ignore[no-any-return] # what a pipe brings has no type
 
     def close(self) -> None:
-        """End it, also in the middle of an answer."""
+        """End it, also in the middle of an answer. Whoever asks after that, or has been waiting, is refused."""
+        self._closed = True
         self._end()
 
     def _started(self) -> Connection:
-        if self._pipe is None:
-            context = get_context("spawn")  # a fork would take the threads' locks along, and the JVM's sockets
-            self._pipe, theirs = context.Pipe()
-            self._process = context.Process(target=_serve, args=(theirs,), name="mead-models", daemon=True)
-            self._process.start()
-            theirs.close()
-        return self._pipe
+        with self._changing:
+            if self._closed:
+                raise TooSlowError("the page is closing")
+            if self._pipe is None:
+                context = get_context("spawn")  # a fork would take the threads' locks along, and the JVM's sockets
+                self._pipe, theirs = context.Pipe()
+                self._process = context.Process(target=_serve, args=(theirs,), name="mead-models", daemon=True)
+                self._process.start()
+                theirs.close()
+            return self._pipe
 
     def _end(self) -> None:
-        process, pipe = self._process, self._pipe
-        self._process = self._pipe = None
+        with self._changing:
+            process, pipe = self._process, self._pipe
+            self._process = self._pipe = None
         if process is not None:
             process.kill()  # first: whoever waits for an answer is woken by the end of the pipe
             process.join()

@@ -67,7 +67,7 @@ class Savings:
 
 
 def advised(frames: Sequence[Frame], pipeline: Pipeline) -> Savings | None:
-    """By the plans of a run whose advice was not followed; None if it gave none."""
+    """By the plans of a run whose advice was not followed; None if it gave none, or what was in force is not known."""
     held = [(frame, lasted_s) for frame, lasted_s in _lasting(frames) if frame.kind not in NOT_PLANNED]
     duration_s = sum(lasted_s for _, lasted_s in held)
     if duration_s <= 0:
@@ -83,12 +83,11 @@ def advised(frames: Sequence[Frame], pipeline: Pipeline) -> Savings | None:
         key = {None: "predicted_mean_s", 95.0: "predicted_p95_s"}.get(asked.percent)
         of_path = ((getattr(frame.paths[asked.path], key) if key else None, lasted_s) for frame, lasted_s in held)
         predicted_s[str(asked)] = mean(of_path)
-    return Savings(
-        mean((frame.cores, lasted_s) for frame, lasted_s in held) or 0.0,
-        mean((_planned(frame), lasted_s) for frame, lasted_s in held) or 0.0,
-        predicted_s,
-        "by its plans, and as it predicted for them",
-    )
+    in_force = mean((frame.cores, lasted_s) for frame, lasted_s in held)
+    instead = mean((_planned(frame), lasted_s) for frame, lasted_s in held)
+    if in_force is None or instead is None:
+        return None
+    return Savings(in_force, instead, predicted_s, "by its plans, and as it predicted for them")
 
 
 def in_charge(pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in_force: float) -> Savings | None:

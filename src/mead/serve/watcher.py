@@ -64,7 +64,7 @@ class HistoryWatcher:
         self.history.__exit__(None)
 
     def look(self) -> Look:
-        """What is written. However long the run is, only rounds that are new are read."""
+        """What is written. Only rounds that are new are read one by one; SQLite adds up those of before."""
         try:
             run = self.history.run(self.number)
             for _, frame in framed(self.history, self.number, self.pipeline, after=self._read):
