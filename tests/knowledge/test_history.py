@@ -187,7 +187,7 @@ def test_a_change_is_held_against_what_was_seen_until_the_next(path: Path, late_
         assert effect.predicted is not None
         assert effect.predicted.mean_s is not None
         if completed:
-            assert effect.error_s == pytest.approx(sum_s / completed - effect.predicted.mean_s)
+            assert effect.times == pytest.approx(sum_s / completed / effect.predicted.mean_s)
 
 
 @pytest.mark.parametrize(("kind", "changes_only"), [("round", False), ("change", True)])

@@ -49,13 +49,6 @@ class Effect:
     """From the decision to the last of these tuples, as far as it was seen."""
 
     @property
-    def error_s(self) -> float | None:
-        """Observed less predicted mean, where there are both."""
-        if self.mean_s is None or self.predicted is None or self.predicted.mean_s is None:
-            return None
-        return self.mean_s - self.predicted.mean_s
-
-    @property
     def times(self) -> float | None:
         """Observed over predicted mean, where there are both."""
         return times_predicted(None if self.predicted is None else self.predicted.mean_s, self.mean_s)
