@@ -14,20 +14,19 @@ import atexit
 import logging
 from collections import deque
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from datetime import UTC, datetime
-from math import inf
 from pathlib import Path
 from threading import Thread
 from time import thread_time
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from mead.clock import RunClock, Stopped
+from mead.clock import RunClock
 from mead.config.policies import AdaptiveKeys, AdaptiveOptions, PolicyOptions, PredictiveOptions
 from mead.config.policy_choice import chosen_policy
+from mead.controller import Controller
 from mead.execute.detect import Opener, detect
 from mead.execute.limit import PERIOD_US
-from mead.execute.priority import give_way
 from mead.execute.share_probe import actuation_delay_s
 from mead.execute.shares import ShareManager
 from mead.knowledge.history.file import History
@@ -35,6 +34,7 @@ from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
+from mead.monitor.run_record import KEPT_ROUNDS
 from mead.plan.registry import policy as policy_of
 from mead.spark.attached_engine import AttachedEngine, AttachError
 from mead.spark.attached_query import context_of, cores_of, pipeline_of
@@ -57,7 +57,6 @@ END_S = 30.0
 SHOWN_S = 60.0
 """Response times in a status are those of so long."""
 
-KEPT_ROUNDS = 3_600
 KEPT_IATS = 10_000
 
 
@@ -159,17 +158,16 @@ class Attached:
 
     def _watched(self) -> None:
         """Until the query has ended, or somebody does not want this any more."""
-        controller = self._controller()
+        controller = Controller(self.loop, self._clock, self.engine.operator.name)
+        controller.start()
         try:
             while not self._clock.stopped and not self.query.awaitTermination(WATCH_S):
-                if not controller.is_alive() and not self._clock.stopped:
+                if controller.revive():
                     self._note("the controller ended before its time and was started again")
-                    controller = self._controller()
         except Exception as error:  # noqa: BLE001 - it failed, or Spark is gone: the owner is told by Spark
             log.info("%s has ended: %s", self.engine.operator.name, str(error).partition("\n")[0])
         finally:
-            self._clock.stop()
-            controller.join(END_S)
+            controller.end(END_S)
             try:
                 self._opened.close()
             except Exception as error:  # noqa: BLE001 - in a thread nobody would hear of it
@@ -180,18 +178,6 @@ class Attached:
         """For whoever asks, and for the log."""
         self._notes = (*self._notes, what)
         log.warning("%s: %s", self.engine.operator.name, what)
-
-    def _controller(self) -> Thread:
-        """Turns the loop. What is in force stays in force if it ends."""
-
-        def control() -> None:
-            give_way()
-            with suppress(Stopped):
-                self.loop.run(inf)
-
-        controller = Thread(target=control, name=f"mead-controller-{self.engine.operator.name}", daemon=True)
-        controller.start()
-        return controller
 
 
 def attach(

@@ -1,0 +1,43 @@
+"""The control loop in a thread of its own, for engines that run by the wall clock."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from math import inf
+from threading import Thread
+
+from mead.clock import RunClock, Stopped
+from mead.execute.priority import give_way
+from mead.loop import ControlLoop
+
+
+class Controller:
+    """Turns a loop until its time is over, or its clock is stopped. If it dies, what is in force stays in force."""
+
+    def __init__(self, loop: ControlLoop, clock: RunClock, name: str, duration_s: float = inf) -> None:
+        self.loop, self.clock, self.name, self.duration_s = loop, clock, f"mead-controller-{name}", duration_s
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        """Begin, or begin again."""
+        self._thread = Thread(target=self._control, name=self.name, daemon=True)
+        self._thread.start()
+
+    def revive(self) -> bool:
+        """Start it again if it has died; whether it had. Who ends in the last interval has nothing left to do."""
+        over = self.clock.stopped or self.clock.now_s() >= self.duration_s - self.loop.policy.interval_s
+        if over or self._thread is None or self._thread.is_alive():
+            return False
+        self.start()
+        return True
+
+    def end(self, limit_s: float) -> None:
+        """Stop the clock, and wait for the round that is under way, so long at most."""
+        self.clock.stop()
+        if self._thread is not None:
+            self._thread.join(limit_s)
+
+    def _control(self) -> None:
+        give_way()
+        with suppress(Stopped):
+            self.loop.run(self.duration_s)
