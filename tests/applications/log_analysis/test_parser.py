@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.applications.log_analysis.parser import OUTPUT_SCHEMA, ROW, parse, parsed
-from mead.applications.log_analysis.rejects import reject
+from mead.applications.log_analysis.parser import OUTPUT_SCHEMA, ROW, make_parser, parse, parsed
+from mead.applications.log_analysis.rejects import make_reject, reject
 from mead.workload.log_lines import LEVELS, formatted, log_lines
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -76,3 +76,12 @@ def test_number_and_time_of_arrival_stay_with_their_line() -> None:
 
 def test_columns_are_those_of_the_schema_beside_the_function() -> None:
     assert [column.split()[0] for column in OUTPUT_SCHEMA.split(", ")] == ROW.names
+
+
+def test_lines_may_be_in_another_column_as_brokers_have_them() -> None:
+    lines = batch_of(log_lines(np.arange(2_000))["line"].to_pylist())
+    values = lines.rename_columns(["id", "arrival_us", "value"]).append_column("key", lines["id"])
+    assert 0 < parse(lines).num_rows < 2_000
+    assert make_parser("value")(values).equals(parse(lines))
+    assert make_reject("value")(values).equals(reject(lines))
+    assert make_parser()(lines).equals(parse(lines))

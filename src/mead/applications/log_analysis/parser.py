@@ -1,19 +1,24 @@
 """Parser: from lines of text to their parts.
 
-A line that is not whole is dropped: how many is what went in less what came out, of every micro-batch. The lines
-themselves are to be had by an operator beside this one, see `rejects`.
+A line that is not whole is dropped: how many is what went in less what came out, which every report of a run shows. The
+lines themselves are to be had by an operator beside this one, see `rejects`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pyarrow as pa
 
 from mead.workload.log_lines import LEVELS
 
 OUTPUT_SCHEMA = "id bigint, arrival_us bigint, logged_us bigint, level string, component string, message string"
+
+LINE_COLUMN = "line"
+"""Where lines are, unless somebody says otherwise."""
 
 LINE = re.compile(
     r"(?P<stamp>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2}))"
@@ -38,7 +43,15 @@ ROW = pa.schema(
 )
 
 
-def parse(batch: pa.RecordBatch) -> pa.RecordBatch:
+def make_parser(column: str = LINE_COLUMN) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """A `parse` of lines that are in another column, such as ``value``, where brokers have them.
+
+    In a pipeline file: ``function: mead.applications.log_analysis.parser:make_parser``, ``options: {column: value}``.
+    """
+    return partial(parse, column=column)
+
+
+def parse(batch: pa.RecordBatch, column: str = LINE_COLUMN) -> pa.RecordBatch:
     """From ``id, arrival_us, line`` to the parts of every whole line.
 
     >>> lines = ["2023-11-14T22:13:20.021Z WARN [search] slow query 7: 950 ms", "    at search.Handler.run:7"]
@@ -48,7 +61,7 @@ def parse(batch: pa.RecordBatch) -> pa.RecordBatch:
       'message': 'slow query 7: 950 ms'}]
     """
     whole, logged_us, levels, components, messages = [], [], [], [], []
-    for row, line in enumerate(batch.column("line").to_pylist()):
+    for row, line in enumerate(batch.column(column).to_pylist()):
         parts = parsed(line)
         if parts is not None:
             whole.append(row)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pyarrow as pa
 
-from mead.applications.log_analysis.parser import parsed
+from mead.applications.log_analysis.parser import LINE_COLUMN, parsed
 
 OUTPUT_SCHEMA = "id bigint, arrival_us bigint, line string"
 
 
-def reject(batch: pa.RecordBatch) -> pa.RecordBatch:
+def make_reject(column: str = LINE_COLUMN) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """A `reject` of lines that are in another column, as of ``parser.make_parser``."""
+    return partial(reject, column=column)
+
+
+def reject(batch: pa.RecordBatch, column: str = LINE_COLUMN) -> pa.RecordBatch:
     """The rows of ``id, arrival_us, line`` whose lines are malformed.
 
     >>> reject(pa.record_batch({"id": [1], "arrival_us": [5], "line": ["    at search.Handler.run:7"]})).num_rows
     1
     """
-    malformed = [parsed(line) is None for line in batch.column("line").to_pylist()]
-    return batch.select(["id", "arrival_us", "line"]).filter(pa.array(malformed, pa.bool_()))
+    malformed = [parsed(line) is None for line in batch.column(column).to_pylist()]
+    rows = batch.select(["id", "arrival_us", column]).filter(pa.array(malformed, pa.bool_()))
+    return rows.rename_columns(["id", "arrival_us", "line"])
