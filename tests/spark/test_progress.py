@@ -39,6 +39,7 @@ NONSENSE = {
     "a negative duration": json.dumps({**MESSAGE, "durationMs": {"addBatch": -5, "triggerExecution": 9}}),
     "a time that is none": json.dumps({**MESSAGE, "timestamp": "soon"}),
     "a time without a date": json.dumps({**MESSAGE, "timestamp": None}),
+    "no number of rows": json.dumps({**MESSAGE, "numInputRows": None}),
     "a negative number of rows": json.dumps({**MESSAGE, "numInputRows": -1}),
     "a negative batch": json.dumps({**MESSAGE, "batchId": -1}),
     "sources that are none": json.dumps({**MESSAGE, "sources": 5}),

@@ -103,9 +103,10 @@ class Progress:
         """From Spark's own text. Raises ValueError if it makes no sense."""
         try:
             progress = cls._read(json.loads(message))
+            least = min(progress.batch, progress.rows, progress.done_us - progress.started_us, progress.took_s)
         except (AttributeError, KeyError, TypeError, IndexError) as error:
             raise ValueError(f"a message of a query is not understood: {message[:200]}") from error
-        if min(progress.batch, progress.rows, progress.done_us - progress.started_us, progress.took_s) < 0:
+        if least < 0:
             raise ValueError(f"{progress.query}: a message has numbers below 0: {message[:200]}")
         return progress
 
