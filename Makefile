@@ -12,18 +12,21 @@ export MKL_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PIP := $(RUN) -m pip --quiet --quiet
-# Of the tests: one begins with those that share a session of Spark, one with programs that start it themselves, one with
-# everything else. The first two often wait. 0 keeps all in one process, to debug.
+# Of the tests: one begins with all that starts Spark, the other takes the rest, file by file. Two Sparks at a time would
+# be late for each other on two cores. 0 keeps all in one process, to debug.
 PROCESSES ?= 2
 BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test lint format bench docs pictures lock clean
+.PHONY: help install demo test lint format bench docs pictures lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+install: $(VENV)/.run ## Set up .venv and nothing else: enough for everything but Spark, which needs Java too
+	@echo 'Ready. To have it on the path: export PATH="$(CURDIR)/$(VENV)/bin:$$PATH"'
 
 demo: $(VENV)/.java $(VENV)/.run ## Analyze log lines that come in bursts on local Spark, auto-scaled live (report in runs/)
 	@$(VENV)/bin/mead demo $(DEMO_ARGS)
