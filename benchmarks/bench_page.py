@@ -24,9 +24,10 @@ from mead.models.map import MAP
 from mead.monitor.responses import BatchResponses, PathMonitor
 from mead.plan import registry
 from mead.serve import answers
-from mead.serve.board import Board, RunFacts
+from mead.serve.board import Board
 from mead.serve.decisions import decided
 from mead.serve.exposition import exposition
+from mead.serve.facts import RunFacts
 from mead.serve.question import Question
 from mead.workload.trace import Trace
 

@@ -18,7 +18,8 @@ from mead.loop import Mode
 from mead.models.map import MAP
 from mead.models.network.graph import Edge
 from mead.plan import registry
-from mead.serve.board import Board, RunFacts
+from mead.serve.board import Board
+from mead.serve.facts import RunFacts
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
+from urllib.request import urlopen
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,12 +15,19 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.serve import runs
 
+from mead.config.keys import LONGEST_NAME
+from mead.config.pipeline_file import MOST_OPERATORS
 from mead.knowledge.allocation import Resources
+from mead.knowledge.pipeline import Operator, Pipeline
+from mead.models.network.graph import Edge
 from mead.serve.answers import prediction
 from mead.serve.application import STATIC, application
+from mead.serve.board import Board
 from mead.serve.guard import LONGEST_QUERY, Hosts
 from mead.serve.model_process import BusyError, ModelProcess
+from mead.serve.present import present
 from mead.serve.question import Question
+from mead.serve.server import serving
 
 VIEWS = ("now", "pipeline", "why", "workload", "what-if")
 PATHS = [
@@ -65,6 +75,8 @@ def test_the_run_is_described(client: TestClient) -> None:
     found = answer(client, "/api/run")
     assert found["pipeline"]["name"] == "log-analysis"
     assert [o["name"] for o in found["pipeline"]["operators"]] == ["parser", "counter", "matcher"]
+    assert (found["id"], found["started"]) == ("1767268800", runs.STARTED)
+    assert found["changes"] == sum(frame.changed for frame in runs.board(runs.simulated().rounds).since(0))
     assert [(r["path"], r["statistic"]) for r in found["requirements"]] == [
         ("parser>matcher", "mean"),
         ("parser>counter", "p95"),
@@ -174,6 +186,20 @@ def test_there_is_no_way_out_of_the_folder(client: TestClient, path: str) -> Non
 
 def test_a_query_has_an_end(client: TestClient) -> None:
     assert client.get("/api/rounds?after=" + "1" * LONGEST_QUERY).status_code == 414
+
+
+def test_the_largest_pipeline_can_be_asked_about() -> None:
+    names = [f"{number:03}-{'x' * (LONGEST_NAME - 4)}" for number in range(MOST_OPERATORS)]
+    operators = [Operator(name, 0.001, max_replicas=2) for name in names]
+    wide = Pipeline("wide", operators, [Edge(names[0], name) for name in names[1:]])
+    board = Board(replace(runs.facts(), pipeline=wide), wall_s=lambda: 0.0)
+    keys = {"rate_per_s": "100.125", "idc": "12.5", "bound_factor": "1"}
+    for name in names:
+        keys |= {f"share.{name}": "0.85", f"replicas.{name}": "2"}
+    with serving(board) as address, urlopen(f"{address}api/now?{urlencode(keys)}", timeout=30) as answer:  # noqa: S310 - ours
+        assert len(json.load(answer)["allocation"]) == MOST_OPERATORS
+    asked = Question.parsed(keys.items(), wide, present(board))
+    assert {str(held) for held in asked.allocation.values()} == {"2 x 0.85"}
 
 
 def test_somebody_elses_question_is_waited_for_and_then_refused() -> None:

@@ -10,33 +10,29 @@ import io
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.wait import WebDriverWait
 from tests.serve import runs
-from tests.serve.browser import browser, complaints, painted, why_no_browser
+from tests.serve.browser import browser, complaints, why_no_browser
+from tests.serve.page import VIEWS, Page, served
 
 from mead.config.pipeline_file import read_pipeline
 from mead.evaluate.experiment import run
-from mead.knowledge.pipeline import Pipeline
 from mead.models.map import MAP
 from mead.plan import registry
-from mead.serve.board import Board, RunFacts
+from mead.serve.board import Board
+from mead.serve.facts import RunFacts
 from mead.serve.server import serving
 from mead.workload.trace import Trace
 
 PICTURES = os.environ.get("MEAD_PICTURES")
 SHIPPED = Path(__file__).parents[2] / "src/mead/applications/log_analysis/pipeline.yaml"
-VIEWS = ("now", "pipeline", "why", "workload", "what-if")
-PATIENCE_S = 90
+NO_STORAGE = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no'); } });"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,63 +41,19 @@ def _needs_a_browser() -> None:
         pytest.skip(reason)
 
 
-@dataclass
-class Page:
-    driver: Chrome
-    board: Board
-    address: str
-
-    def open(self, view: str) -> None:
-        self.driver.get("about:blank")
-        self.driver.get(f"{self.address}#{view}")
-
-    def text(self, selector: str) -> str:
-        found: str = self.driver.find_element(By.CSS_SELECTOR, selector).text
-        return found
-
-    def until(self, holds: Callable[[], Any]) -> Any:
-        # What is redrawn while it is looked at is looked at again.
-        redrawn = [NoSuchElementException, StaleElementReferenceException]
-        return WebDriverWait(self.driver, PATIENCE_S, ignored_exceptions=redrawn).until(lambda _: holds())
-
-    def run(self, script: str) -> Any:
-        return self.driver.execute_script(script)
-
-    def until_drawn(self, view: str) -> None:
-        self.until(lambda: self.drawn(view) and all(self.drawn(view)))
-
-    def drawn(self, view: str) -> list[bool]:
-        """Of every chart of a view, whether something is painted on it besides the grid."""
-        return painted(self.driver, f"#{view} figure.chart canvas")
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[Chrome]:
-    with browser() as found:
-        yield found
-
-
-@pytest.fixture
-def page(driver: Chrome) -> Iterator[Page]:
-    board = runs.board(runs.simulated("threshold").rounds[:18])
-    with serving(board, port=0) as address:
-        complaints(driver)  # of the page before
-        yield Page(driver, board, address)
-        assert complaints(driver) == []
-        driver.get("about:blank")
-
-
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_is_drawn(page: Page, view: str) -> None:
     page.open(view)
     page.until_drawn(view)
     assert page.text("#name") == "log-analysis"
     assert "policy mg1, mode act" in page.text("#facts")
+    for lines in page.looks(view):
+        assert len({dash for _, dash in lines}) == len(lines), "without colours they could not be told apart"
 
 
 def test_rounds_appear_while_they_are_made(page: Page) -> None:
     page.open("now")
-    page.until(lambda: page.text("#connection") == "live")
+    page.until_live()
     page.until(lambda: "1:30" in page.text("#now"))
     rounds = runs.simulated("threshold").rounds
     for this in rounds[18:]:
@@ -121,20 +73,32 @@ def test_the_pipeline_shows_what_every_operator_has_and_shall_have(page: Page) -
     rows = {row.split()[0]: row for row in page.text("#pipeline tbody").splitlines()}
     for name, operator in last.operators.items():
         assert f" {operator.share:g} " in rows[name]
-    assert len(page.driver.find_elements(By.CSS_SELECTOR, "#pipeline svg.dag path.edge")) == 2
+    assert len(page.elements("#pipeline svg.dag path.edge")) == 2
 
 
 def test_why_lists_changes_with_reason_and_effect_and_opens_by_keyboard(page: Page) -> None:
     page.open("why")
-    entries = page.until(lambda: page.driver.find_elements(By.CSS_SELECTOR, "#why ol > li"))
+    entries = page.until(lambda: page.elements("#why ol > li"))
     changes = [frame for frame in page.board.since(0) if frame.changed]
     assert len(entries) == len(changes)
     summary = entries[0].find_element(By.CSS_SELECTOR, "summary")
     assert changes[-1].kind.value in summary.text
     summary.send_keys(Keys.ENTER)
     page.until(lambda: "utilizations" in entries[0].text)
-    page.driver.find_element(By.ID, "why-all").send_keys(Keys.SPACE)
-    page.until(lambda: len(page.driver.find_elements(By.CSS_SELECTOR, "#why ol > li")) == len(page.board.since(0)))
+    page.element("#why-all").send_keys(Keys.SPACE)
+    page.until(lambda: len(page.elements("#why ol > li")) == len(page.board.since(0)))
+
+    at = "const at = document.activeElement;"
+    at += " return at.matches('#why summary') && at.querySelector('time').textContent"
+    page.run("document.querySelectorAll('#why summary')[3].focus()")
+    before = page.run(at)
+    assert before
+    for this in runs.simulated("threshold").rounds[18:]:
+        page.board.add(this)
+    page.until(lambda: len(page.elements("#why ol > li")) == len(page.board.since(0)) > 18)
+    assert page.run(at) == before, "rounds that come do not take the focus away"
+    assert entries[0].find_element(By.CSS_SELECTOR, "details").get_attribute("open")
+    assert f"{page.board.totals.changes} changes" in page.text("#why")
 
 
 def test_the_workload_stands_beside_its_model(page: Page) -> None:
@@ -146,80 +110,91 @@ def test_the_workload_stands_beside_its_model(page: Page) -> None:
 def test_sliders_change_what_is_predicted(page: Page) -> None:
     page.open("what-if")
     before = page.until(lambda: page.text("#what-if table"))
-    page.until(lambda: not page.driver.find_elements(By.CSS_SELECTOR, "#what-if .busy"))
-    slider = page.driver.find_element(By.ID, "idc")
+    page.until(lambda: not page.elements("#what-if .busy"))
+    slider = page.element("#idc")
     for _ in range(30):
         slider.send_keys(Keys.ARROW_RIGHT)
     after = page.until(lambda: page.text("#what-if table") != before and page.text("#what-if table"))
     assert "parser>matcher" in after
     page.until(lambda: "cores" in page.text("#what-if-cheapest"))
-    rate = page.driver.find_element(By.ID, "rate_per_s")
+    rate = page.element("#rate_per_s")
     rate.send_keys(Keys.END)
     page.until(lambda: page.text("#what-if-verdict") == "overloaded")
-    for button in page.driver.find_elements(By.CSS_SELECTOR, "#what-if form button"):
-        button.click()
+    page.element("#what-if form button").click()
     page.until(lambda: page.text("#what-if table") == before)
 
 
 def test_tabs_are_reached_by_the_keyboard_alone(page: Page) -> None:
     page.open("now")
-    page.until(lambda: page.text("#connection") == "live")
-    page.driver.find_element(By.ID, "tab-now").send_keys(Keys.ARROW_RIGHT)
+    page.until_live()
+    page.element("#tab-now").send_keys(Keys.ARROW_RIGHT)
     assert page.driver.switch_to.active_element.get_attribute("id") == "tab-pipeline"
-    assert page.driver.find_element(By.ID, "pipeline").is_displayed()
+    assert page.element("#pipeline").is_displayed()
     page.driver.switch_to.active_element.send_keys(Keys.END)
     assert page.driver.switch_to.active_element.get_attribute("id") == "tab-what-if"
-    assert not page.driver.find_element(By.ID, "pipeline").is_displayed()
+    assert not page.element("#pipeline").is_displayed()
+
+
+def test_the_values_of_a_chart_are_reached_by_the_keyboard_alone(page: Page) -> None:
+    page.open("now")
+    page.until_drawn("now")
+    plot, last = page.element("#now .plot"), page.board.since(0)[-2:]
+    plot.send_keys(Keys.ARROW_LEFT)
+    page.until(lambda: page.text("#now .tip").startswith(_clock(last[1].time_s)))
+    plot.send_keys(Keys.ARROW_LEFT)
+    page.until(lambda: page.text("#now .tip").startswith(_clock(last[0].time_s)))
+    mean_s = last[0].paths["parser>counter"].mean_s
+    assert mean_s is not None
+    assert f"mean of a round: {float(f'{mean_s:.3g}'):g}" in page.text("#now .tip")
+    said = page.run("return document.querySelector('#now figure [role=status]').textContent")
+    assert said.split("; ") == page.text("#now .tip").splitlines()
+    plot.send_keys(Keys.ESCAPE)
+    page.until(lambda: not page.text("#now .tip"))
+
+
+def _clock(time_s: float) -> str:
+    return f"{round(time_s) // 60}:{round(time_s) % 60:02d}"
 
 
 def test_light_and_dark_are_chosen_and_remembered(page: Page) -> None:
     page.open("now")
-    page.until(lambda: page.text("#connection") == "live")
+    page.until_live()
     seen = "return getComputedStyle(document.body).backgroundColor"
     light = page.run(seen)
-    page.driver.find_element(By.ID, "theme").click()
+    page.element("#theme").click()
     dark = page.run(seen)
     assert dark != light
     page.driver.refresh()
     page.until(lambda: page.run(seen) == dark)
-    page.driver.find_element(By.ID, "theme").click()
+    page.element("#theme").click()
+    added = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": NO_STORAGE})
+    page.driver.refresh()  # in a browser that keeps nothing
+    page.until_live()
+    page.element("#theme").click()
+    assert page.run(seen) == dark
+    page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
 def test_every_chart_gives_its_numbers_away(page: Page) -> None:
     page.open("now")
     page.until_drawn("now")
-    taken = """window.saved = {};
-        URL.createObjectURL = (blob) => { blob.text().then((text) => { saved[blob.type] = text; }); return '#'; };
-        HTMLAnchorElement.prototype.click = () => {};"""
-    page.run(taken)
-    chart = page.driver.find_element(By.CSS_SELECTOR, "#now figure.chart")
-    for button in chart.find_elements(By.CSS_SELECTOR, ".get button"):
-        button.click()
-    saved = page.until(lambda: len(page.run("return window.saved")) == 2 and page.run("return window.saved"))
-    rows = list(csv.DictReader(io.StringIO(saved["text/csv"])))
+    as_csv, as_json = page.elements("#now figure.chart .get button")[:2]
+    rows = list(csv.DictReader(io.StringIO(page.saved(as_csv))))
     frames = page.board.since(0)
     assert [float(row["time_s"]) for row in rows] == [frame.time_s for frame in frames]
-    assert [row["time_s"] for row in json.loads(saved["application/json"])] == [frame.time_s for frame in frames]
+    assert [row["time_s"] for row in json.loads(page.saved(as_json))] == [frame.time_s for frame in frames]
     charts, buttons = ("#now figure.chart", "#now figure.chart .get button")
     count = "return document.querySelectorAll('{}').length"
     assert page.run(count.format(buttons)) == 2 * page.run(count.format(charts))
 
 
 def test_a_name_is_text_and_never_markup(driver: Chrome) -> None:
-    shown = Board(
-        RunFacts(_named("<img src=x onerror=alert(1)>"), "<b>p</b>", "act", "simulator", "", runs.STARTED, 1.0),
-        wall_s=time.time,
-    )
-    with serving(shown, port=0) as address:
-        complaints(driver)  # of the page before
-        driver.get(address)
-        WebDriverWait(driver, PATIENCE_S).until(lambda d: "<img" in d.find_element(By.ID, "name").text)
-        assert driver.find_elements(By.CSS_SELECTOR, "img, b:not(figcaption b)") == []
-        assert complaints(driver) == []
-
-
-def _named(name: str) -> Pipeline:
-    return Pipeline(name, runs.PIPELINE.operators, runs.PIPELINE.edges, runs.PIPELINE.requirements)
+    named = replace(runs.PIPELINE, name="<img src=x onerror=alert(1)>")
+    shown = Board(replace(runs.facts(), pipeline=named, policy="<b>p</b>"), wall_s=time.time)
+    with served(driver, shown) as page:
+        page.open("now")
+        page.until(lambda: "<img" in page.text("#name"))
+        assert page.elements("img, b:not(figcaption b)") == []
 
 
 @pytest.mark.parametrize(("width", "dark"), [(390, False), (1280, True)])
@@ -254,8 +229,9 @@ def test_pictures_are_taken(  # `make pictures` keeps them
             _sized(driver, width, 800)
             page.open(view)
             page.until_drawn(view)
-            page.driver.find_element(By.ID, "range").send_keys(Keys.HOME)
-            page.until(lambda: not driver.find_elements(By.CSS_SELECTOR, ".busy"))
+            page.element("#range").send_keys(Keys.HOME)
+            page.run("document.activeElement.blur()")
+            page.until(lambda: not page.elements(".busy"))
             height = min(1400, page.run("return document.documentElement.scrollHeight"))
             _sized(driver, width, height)
             time.sleep(0.5)  # until it is painted at that height

@@ -6,9 +6,12 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPResponse
 from threading import Thread
 from typing import Any
+from urllib.parse import quote
+from urllib.request import urlopen
 
 import pytest
 from tests.serve import runs
@@ -18,6 +21,7 @@ from mead.serve.board import Board
 from mead.serve.server import ServeError, serving
 
 CONNECTIONS: list[HTTPConnection] = []
+RUN = runs.facts().id
 
 
 @pytest.fixture(autouse=True)
@@ -73,10 +77,34 @@ def test_whoever_comes_again_gets_what_he_has_missed() -> None:
     board = runs.board(runs.simulated("threshold").rounds)
     board.finish()
     with serving(board, port=0) as address:
-        for path, last in (("/events", "7"), ("/events?after=7", None)):
+        for path, last in (
+            ("/events", f"{RUN}/7"),
+            (f"/events?last={RUN}/7", None),
+            (f"/events?last={RUN}/3", f"{RUN}/7"),
+        ):
             found = list(read(connected(address, path, last)))
             assert found[0][1]["rounds"][0]["number"] == 8
+            assert found[0][1]["changes"] == sum(frame.changed for frame in board.since(0))
             assert found[-1][0] == "finished"
+
+
+def test_whoever_comes_from_another_run_is_told_so_and_gets_all_of_this_one() -> None:
+    board = runs.board(runs.simulated("threshold").rounds)
+    board.finish()
+    with serving(board, port=0) as address:
+        found = list(read(connected(address, last="1700000000/7")))
+    assert [kind for kind, _ in found] == ["another-run", "rounds", "finished"]
+    assert found[1][1]["rounds"][0]["number"] == 1
+
+
+@pytest.mark.parametrize("last", ["7", "x/7", f"{RUN}/", f"{RUN}/-1", f"{RUN}/²", "9" * 5000, ""])
+def test_a_name_that_no_event_has_is_no_name(last: str) -> None:
+    board = runs.board(runs.simulated("threshold").rounds[:2])
+    board.finish()
+    with serving(board, port=0) as address:
+        found = list(read(connected(address, f"/events?last={quote(last)}")))
+    assert [kind for kind, _ in found] == ["rounds", "finished"]
+    assert found[0][1]["rounds"][0]["number"] == 1
 
 
 def test_a_client_that_does_not_read_is_dropped_and_does_not_hold_up_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,6 +145,26 @@ def test_those_who_look_hear_of_the_end() -> None:
         numbers(stream, len(runs.simulated().rounds))
         board.finish()
     assert [kind for kind, _ in read(stream)] == ["finished"]
+
+
+def test_whoever_reads_the_metrics_now_and_then_reads_of_the_end() -> None:
+    board, told = runs.board(runs.simulated().rounds), [""]
+
+    def scrape() -> None:
+        with suppress(OSError):  # until nobody answers any more
+            while True:
+                with urlopen(f"{address}metrics", timeout=30) as answer:  # noqa: S310 - ours
+                    told.append(answer.read().decode())
+                time.sleep(0.5)
+
+    with serving(board, port=0) as address:
+        reader = Thread(target=scrape, daemon=True)
+        reader.start()
+        _wait_until(lambda: len(told) > 2)
+        board.finish()
+    reader.join(30)
+    assert "mead_run_finished 0.0" in told[2]
+    assert "mead_run_finished 1.0" in told[-1]
 
 
 def test_the_server_ends_while_clients_look() -> None:

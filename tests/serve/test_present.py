@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.serve import runs
 
+from mead.knowledge.pipeline import Pipeline
+from mead.serve.board import Board
 from mead.serve.present import dispersion, present
 
 
@@ -29,6 +33,17 @@ def test_burstiness_now_is_read_from_arrivals_or_from_rounds() -> None:
     frames = runs.board(runs.simulated("threshold").rounds).since(0)
     observation = runs.simulated("threshold").rounds[-1].observation
     assert observation is not None
-    assert 30 < dispersion(observation.iats_s, frames) < 300  # of arrivals with a limit of 100
-    assert dispersion(np.zeros(0), frames) > 10
-    assert dispersion(np.zeros(0), []) == 1.0
+    assert 30 < dispersion(observation.iats_s, frames, "parser") < 300  # of arrivals with a limit of 100
+    assert dispersion(np.zeros(0), frames, "parser") > 10
+    assert dispersion(np.zeros(0), [], "parser") == 1.0
+
+
+def test_burstiness_is_that_of_the_source_wherever_it_stands_in_the_file() -> None:
+    frames = runs.board(runs.simulated("threshold").rounds).since(0)
+    backwards = Pipeline("log-analysis", runs.PIPELINE.operators[::-1], runs.PIPELINE.edges)
+    board = Board(replace(runs.facts(), pipeline=backwards), wall_s=lambda: 0.0)
+    for frame in frames:
+        steady = replace(frame.operators["matcher"], arrived=1000)
+        board.put(replace(frame, operators={"matcher": steady, "parser": frame.operators["parser"]}), 0.0)
+    counts = [frame.operators["parser"].arrived or 0 for frame in frames]
+    assert present(board).idc == pytest.approx(np.var(counts) / np.mean(counts))

@@ -27,13 +27,16 @@ def _needs_a_browser() -> None:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run, and two of them beside each other."""
+    """A run, two of them beside each other, and a run of more rounds than a page draws."""
     place = tmp_path_factory.mktemp("pages")
     found = []
     for policy in ("mg1", "threshold"):
         with History.read(runs.written(place / f"{policy}.sqlite", runs.simulated(policy))) as history:
             found.append(RunFigures.of(history, 1))
     texts = {"report": report_page(found[0]), "comparison": compare_page(found, ["mg1", "threshold"])}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("mead.serve.report_page.MOST_ROUNDS", 4)
+        texts["coarse"] = report_page(found[0])
     for name, text in texts.items():
         (place / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: place / f"{name}.html" for name in texts}
@@ -85,3 +88,6 @@ def test_the_report_shows_decisions_and_changes_its_look(pages: dict[str, Path])
         driver.find_element(By.ID, "theme").click()
         assert driver.execute_script(ground) != light
         assert complaints(driver) == []
+        opened(driver, pages["coarse"], 10)
+        for view in ("now", "why"):  # rounds that are drawn as one have changed something more than once
+            assert f"{len(changes)} changes" in driver.find_element(By.ID, view).text

@@ -114,6 +114,49 @@ def test_without_conclusions_the_rounds_are_judged_themselves(tmp_path: Path, si
     assert plain.operators == simulated.operators
 
 
+def written(file: Path, *, rounds: int | None = None) -> RunFigures:
+    """A run that broke off, of whose p99 a history has counted nothing: it counts by one bound for each path."""
+    path = "parser>counter"
+    asked = (Requirement(path, 0.002, percent=95.0), Requirement(path, 0.01, percent=99.0))
+    history = History.open(file)
+    record = history.begin("log-analysis", runs.PIPELINE.with_requirements(asked), policy="mg1", started=runs.STARTED)
+    for this in runs.simulated().rounds[:rounds]:
+        record(this)
+    record.flush()
+    return figures(file)
+
+
+def test_what_nobody_has_counted_is_neither_met_nor_broken(tmp_path: Path) -> None:
+    found = written(tmp_path / "history.sqlite")
+    p95, p99 = found.requirements
+    assert p95.met is not None
+    assert (p99.measured_s, p99.late, p99.met, p99.broken_windows) == (None, None, None, None)
+    assert found.met is (None if p95.met else False)
+    assert [one["met"] for one in found.as_json()["requirements"]] == [p95.met, None]
+    read = Reader(report_page(found))
+    at = read.cells.index(str(p99.requirement))
+    assert read.cells[at + 1 : at + 5] == ["-", "-", "-", "-"]
+    (judged,) = [one for one in read.numbers["run"]["requirements"] if one["statistic"] == "p99"]
+    assert (judged["used"], judged["completed"] > 0) == (None, True)
+
+
+def test_of_a_run_without_rounds_nothing_is_known_to_be_met(tmp_path: Path) -> None:
+    found = written(tmp_path / "history.sqlite", rounds=0)
+    assert [one.met for one in found.requirements] == [None, None]
+    compared = Reader(compare_page([found, found], ["one", "other"])).cells
+    assert compared[compared.index("one") + 3] == "-"
+
+
+def test_the_changes_of_a_long_run_are_counted_in_all_its_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mead.serve.report_page.MOST_ROUNDS", 10)
+    found = named_run(tmp_path / "history.sqlite", 35)
+    numbers = Reader(report_page(found)).numbers
+    assert len(numbers["rounds"]["time_s"]) <= 10
+    assert numbers["run"]["changes"] == found.run.changes == 35
+
+
 def test_every_figure_is_in_the_tables_and_in_the_numbers(page: Reader, simulated: RunFigures) -> None:
     for path, one in simulated.paths.items():
         at = page.cells.index(path)

@@ -191,7 +191,8 @@ def _watched(pipeline: Pipeline, options: LiveOptions, mode: Mode) -> Iterator[B
     """What the table and the page of a run are fed with; the address of the page goes to standard error."""
     import time
 
-    from mead.serve.board import Board, RunFacts
+    from mead.serve.board import Board
+    from mead.serve.facts import RunFacts
     from mead.serve.server import serving
 
     policy, started = options.policy, datetime.now(UTC).isoformat(timespec="seconds")
@@ -243,7 +244,9 @@ def _display(
     """What shows rounds, why one has to wait, and what has failed: a table in a terminal, lines elsewhere."""
     from rich.console import Console
     from rich.live import Live
+    from rich.text import Text
 
+    from mead.config.keys import printable
     from mead.serve.live_table import live_table
     from mead.serve.look import Look
 
@@ -258,14 +261,15 @@ def _display(
         def line(this: Round) -> None:
             if this.time_s >= last_s[0] + LINE_EVERY_S:
                 last_s[0] = this.time_s
-                console.print(f"{this.time_s:.0f} s: {this.in_force}: {this.plan.reason if this.plan else ''}")
+                said = f"{this.time_s:.0f} s: {this.in_force}: {this.plan.reason if this.plan else ''}"
+                console.print(printable(said), markup=False, highlight=False, soft_wrap=True)
 
         yield line, lambda _: None, complain
         return
     with Live(console=console, auto_refresh=False) as live:
         yield (
             lambda _: live.update(live_table(Look.of(board)), refresh=True),
-            lambda doing: live.update(doing, refresh=True),
+            lambda doing: live.update(Text(doing), refresh=True),
             complain,
         )
 

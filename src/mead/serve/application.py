@@ -21,7 +21,7 @@ from mead.models.network.graph import InvalidNetworkError
 from mead.serve import answers
 from mead.serve.board import Board
 from mead.serve.decisions import decided
-from mead.serve.events import Events
+from mead.serve.events import Events, Last
 from mead.serve.exposition import exposition
 from mead.serve.guard import Guard, Hosts
 from mead.serve.judged import JUDGED_S, judged
@@ -29,6 +29,7 @@ from mead.serve.look import so_far
 from mead.serve.model_process import BusyError, ModelProcess, TooSlowError
 from mead.serve.present import present
 from mead.serve.question import Question, QuestionError
+from mead.serve.scrapes import Scrapes
 
 STATIC = Path(__file__).parent / "static"
 MOST_ROUNDS = 3600
@@ -39,7 +40,7 @@ class Pages:
     """The routes of one board."""
 
     def __init__(self, board: Board, models: ModelProcess) -> None:
-        self.board, self.models, self.events = board, models, Events(board)
+        self.board, self.models, self.events, self.scrapes = board, models, Events(board), Scrapes()
 
     def run(self, request: Request) -> Response:
         """What runs, and how its requirements stand."""
@@ -47,16 +48,12 @@ class Pages:
         board, facts = self.board, self.board.facts
         recent = board.recent(JUDGED_S)
         return JSONResponse(
-            {
-                "pipeline": asdict(facts.pipeline) | {"paths": facts.pipeline.paths, "order": facts.pipeline.order},
-                "policy": facts.policy,
-                "mode": facts.mode,
-                "engine": facts.engine,
-                "workload": facts.workload,
-                "started": facts.started,
-                "interval_s": facts.interval_s,
+            facts.as_json()
+            | {
+                "id": facts.id,
                 "finished": board.finished,
                 "rounds": board.totals.rounds,
+                "changes": board.totals.changes,
                 "arrivals": int(board.arrivals.size),
                 "paths": {path: asdict(found) for path, found in so_far(board).items()},
                 "requirements": [judged(recent, r).as_json() for r in facts.pipeline.requirements],
@@ -103,15 +100,16 @@ class Pages:
     def metrics(self, request: Request) -> Response:
         """For Prometheus."""
         del request
-        return Response(exposition(self.board), media_type=CONTENT_TYPE_LATEST)
+        finished = self.board.finished  # asked for before the metrics, which have it too
+        answer = Response(exposition(self.board), media_type=CONTENT_TYPE_LATEST)
+        self.scrapes.add(finished=finished)
+        return answer
 
     async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Server-sent events. A browser that comes again says what it had last."""
+        """Server-sent events. Whoever comes again says what came last, in a header as browsers do, or in the query."""
         request = Request(scope, receive)
-        last = request.headers.get("last-event-id", "")
-        after = int(last) if last.isascii() and last.isdigit() and len(last) < 16 else None
-        after = _whole(request, "after", 0, 0, 2**53) if after is None else after
-        await self.events.serve(scope, receive, send, after)
+        last = request.headers.get("last-event-id") or request.query_params.get("last", "")
+        await self.events.serve(scope, receive, send, Last.parsed(last))
 
     async def _asked(self, request: Request, function: Callable[..., dict[str, Any]]) -> Response:
         pipeline = self.board.pipeline

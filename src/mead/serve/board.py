@@ -24,6 +24,7 @@ from mead.monitor.overhead import OverheadEstimator
 from mead.monitor.responses import PathMonitor
 from mead.monitor.run_record import KEPT_ROUNDS
 from mead.monitor.sketch import ResponseSketch
+from mead.serve.facts import RunFacts
 from mead.serve.frame import Frame, Kind
 from mead.serve.framed import of_round
 
@@ -35,26 +36,13 @@ RECENT_PARTS = 2
 """Half-minutes of a run whose response times are shown as those of now."""
 
 
-@dataclass(frozen=True)
-class RunFacts:
-    """What does not change while it runs."""
-
-    pipeline: Pipeline
-    policy: str
-    mode: str
-    engine: str
-    workload: str
-    started: str
-    """ISO 8601."""
-    interval_s: float | None
-    """Between two rounds, as the policy asks for; None where that is not known."""
-
-
 @dataclass
 class Totals:
     """Since the run began."""
 
     rounds: int = 0
+    changes: int = 0
+    """Rounds that planned something else than before."""
     kinds: Counter[Kind] = field(default_factory=Counter)
     phase_s: Sums = field(default_factory=lambda: defaultdict(float))
     arrived: Counter[str] = field(default_factory=Counter)
@@ -68,6 +56,7 @@ class Totals:
     def add(self, frame: Frame) -> None:
         """One round more."""
         self.rounds += 1
+        self.changes += frame.changed
         self.kinds[frame.kind] += 1
         for phase, spent_s in frame.phase_s.items():
             self.phase_s[phase] += max(spent_s, 0.0)
@@ -87,8 +76,8 @@ class Board:
     def __init__(self, facts: RunFacts, *, wall_s: Callable[[], float], kept: int = KEPT_ROUNDS) -> None:
         self.facts, self._wall_s = facts, wall_s
         self.finished = False
-        self.last_round_at_s: float | None = None
-        """Wall time of the last round."""
+        self.last_round_at_s = facts.started_s
+        """Wall time of the last round; before there is one, of the start."""
         self.lost = 0
         """Rounds that could not be shown."""
         self.totals = Totals()

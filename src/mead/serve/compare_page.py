@@ -15,7 +15,7 @@ from mead.models.arrays import FloatArray
 from mead.serve.figures import RunFigures
 from mead.serve.frame import Frame
 from mead.serve.one_file import html_table, one_file
-from mead.serve.report_page import KEPT_COLUMNS, facts, kept_cells
+from mead.serve.report_page import KEPT_COLUMNS, facts, kept_cells, verdict
 
 MOST_BINS = 600
 LEAST_BIN_S = 5.0
@@ -42,7 +42,7 @@ def _cells(figures: RunFigures) -> list[str]:
     return [
         figures.run.policy,
         figures.run.mode,
-        "yes" if all(one.met for one in figures.requirements) else "NO",
+        verdict(met=figures.met),
         f"{figures.cores:.3f}",
         f"{figures.cores / figures.most_cores:.0%}",
         f"{figures.run.changes:,}",

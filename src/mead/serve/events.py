@@ -1,13 +1,15 @@
 """Rounds as they come, as server-sent events.
 
 A client has no queue. It is woken after a round and sent what it has not had yet, straight from the ring of the board;
-one that does not take it in time is dropped, and may come again and say what it had last.
+one that does not take it in time is dropped, and may come again and say what it had last. The server may serve another
+run by then, so that an event is named by both: the run, and the last round in it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,6 +32,29 @@ SLOWEST_S = 10.0
 HEARTBEAT_S = 15.0
 """Without a round for so long, a comment shows that the connection is alive."""
 
+NAME = re.compile(r"(?P<run>-?\d{1,20})/(?P<round>\d{1,15})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Last:
+    """The last event that a client has had; of no run if there was none."""
+
+    run: str = ""
+    round: int = 0
+
+    @classmethod
+    def parsed(cls, name: str) -> Last:
+        """By the name of the event.
+
+        >>> Last.parsed("1767268800/17"), Last.parsed("seventeen")
+        (Last(run='1767268800', round=17), Last(run='', round=0))
+        """
+        found = NAME.fullmatch(name)
+        return cls() if found is None else cls(found["run"], int(found["round"]))
+
+    def __str__(self) -> str:
+        return f"{self.run}/{self.round}"
+
 
 @dataclass
 class Events:
@@ -40,8 +65,8 @@ class Events:
     dropped: int = field(default=0, init=False)
     closing: bool = field(default=False, init=False)
 
-    async def serve(self, scope: Scope, receive: Receive, send: Send, after: int) -> None:
-        """Send rounds after that number until the client goes, is dropped, or there will be no more."""
+    async def serve(self, scope: Scope, receive: Receive, send: Send, last: Last) -> None:
+        """Send what comes after that event until the client goes, is dropped, or there will be no more."""
         if scope["method"] == "HEAD":
             await PlainTextResponse("", media_type="text/event-stream")(scope, receive, send)
             return
@@ -50,7 +75,7 @@ class Events:
             await answer(scope, receive, send)
             return
         self.clients += 1
-        sending = asyncio.create_task(self._send(send, after))
+        sending = asyncio.create_task(self._send(send, last))
         leaving = asyncio.create_task(_gone(receive))
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -61,11 +86,11 @@ class Events:
             with suppress(asyncio.CancelledError, TimeoutError):
                 await sending
 
-    async def _send(self, send: Send, after: int) -> None:
+    async def _send(self, send: Send, last: Last) -> None:
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         try:
-            async for event in self._stream(after):
+            async for event in self._stream(last):
                 async with asyncio.timeout(SLOWEST_S):
                     await send({"type": "http.response.body", "body": event.encode(), "more_body": True})
         except TimeoutError:
@@ -74,15 +99,16 @@ class Events:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _news(self, frames: Sequence[Frame]) -> dict[str, Any]:
-        """Rounds, and how the requirements stand."""
+        """Rounds, how the requirements stand, and how many changes there were."""
         recent = self.board.recent(JUDGED_S)
         return {
             "rounds": [frame.as_json() for frame in frames],
             "requirements": [judged(recent, r).as_json() for r in self.board.facts.pipeline.requirements],
+            "changes": self.board.totals.changes,
         }
 
-    async def _stream(self, after: int) -> AsyncIterator[str]:
-        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+    async def _stream(self, last: Last) -> AsyncIterator[str]:
+        loop, changed, run = asyncio.get_running_loop(), asyncio.Event(), self.board.facts.id
 
         def wake() -> None:
             with suppress(RuntimeError):  # the server is closing
@@ -91,13 +117,17 @@ class Events:
         forget = self.board.on_change(wake)
         try:
             yield "retry: 2000\n\n"
+            if last.run not in {"", run}:
+                yield "event: another-run\ndata: {}\n\n"
+            after = last.round if last.run == run else 0
             while not self.closing:
                 changed.clear()
                 finished = self.board.finished  # asked for before the rounds: none comes after it
                 frames = self.board.since(after, AT_ONCE)
                 if frames:
                     after = frames[-1].number
-                    yield f"id: {after}\nevent: rounds\ndata: {json.dumps(self._news(frames), allow_nan=False)}\n\n"
+                    news = json.dumps(self._news(frames), allow_nan=False)
+                    yield f"id: {Last(run, after)}\nevent: rounds\ndata: {news}\n\n"
                 elif finished:
                     yield "event: finished\ndata: {}\n\n"
                     return

@@ -44,8 +44,10 @@ class Kept:
     """Its mean or percentile; None where it is not known."""
     late: float | None
     """The part of the tuples that took longer than the bound, where they were counted."""
-    met: bool
-    broken_windows: float
+    met: bool | None
+    """None where nothing left the path, and where nobody has counted what was late."""
+    broken_windows: float | None
+    """The part of the sliding windows that break it; None as above."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,12 @@ class RunFigures:
         return self.run.pipeline.most.cores
 
     @property
+    def met(self) -> bool | None:
+        """Whether all requirements were kept; None where that is not known of one, and none is known to be broken."""
+        kept = [one.met for one in self.requirements]
+        return False if False in kept else None if None in kept else True
+
+    @property
     def asked(self) -> tuple[str, ...]:
         """The paths that something is required of; all of them where nothing is."""
         required = {one.requirement.path for one in self.requirements} or set(self.paths)
@@ -171,9 +179,11 @@ def _kept(asked: Requirement, frames: Sequence[Frame], duration_s: float, known:
     """By every single tuple, where that was concluded; otherwise by what the rounds have counted."""
     found = judged(frames, asked)
     measured_s = known.get(f"{asked.statistic}_s", found.response_s)
-    met = not found.broken if measured_s is None else measured_s <= asked.bound_s
+    met = measured_s <= asked.bound_s if measured_s is not None else None if found.used is None else not found.broken
     broken = known.get(broken_windows(asked.statistic))
-    return Kept(asked, measured_s, found.late, met, _broken(asked, frames, duration_s) if broken is None else broken)
+    if broken is None and found.used is not None:
+        broken = _broken(asked, frames, duration_s)
+    return Kept(asked, measured_s, found.late, met, broken)
 
 
 def _broken(asked: Requirement, frames: Sequence[Frame], duration_s: float) -> float:

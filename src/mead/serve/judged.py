@@ -53,6 +53,7 @@ class Judged:
             "statistic": self.requirement.statistic,
             "bound_s": self.requirement.bound_s,
             "window_s": JUDGED_S,
+            "completed": self.completed,
             "response_s": self.response_s,
             "late": self.late,
             "used": self.used,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from pathlib import Path
 
 from mead.knowledge.history.file import IN_FOLDER, History
 from mead.knowledge.history.values import Decision, PastRound, PastRun
 from mead.knowledge.pipeline import Pipeline
 from mead.models.arrays import FloatArray
-from mead.serve.board import Board, RunFacts
+from mead.serve.board import Board
+from mead.serve.facts import RunFacts
 from mead.serve.frame import Frame
 from mead.serve.framed import of_history
 
@@ -23,20 +23,7 @@ class PastBoard:
 
     def __init__(self, history: History, run: PastRun, *, wall_s: Callable[[], float]) -> None:
         self.history, self.number = history, run.number
-        self.started_s = datetime.fromisoformat(run.started).timestamp()
-        interval_s = run.options.get("interval_s")
-        self.board = Board(
-            RunFacts(
-                run.pipeline,
-                run.policy,
-                run.mode,
-                run.engine,
-                run.workload,
-                run.started,
-                float(interval_s) if isinstance(interval_s, int | float) else None,
-            ),
-            wall_s=wall_s,
-        )
+        self.board = Board(RunFacts.of(run), wall_s=wall_s)
         self._read = 0
 
     def follow(self) -> None:
@@ -46,7 +33,7 @@ class PastBoard:
         for past, frame in framed(self.history, self.number, board.facts.pipeline, after=self._read):
             if past.operators and past.in_force is not None and not past.missing and not past.error:
                 board.learn(past.observed_s or past.time_s, past.operators, past.in_force)
-            board.put(frame, self.started_s + past.time_s)
+            board.put(frame, board.facts.started_s + past.time_s)
             self._read = past.round
         if finished and not board.finished:
             board.finish()

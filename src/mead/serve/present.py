@@ -27,22 +27,22 @@ def present(board: Board) -> Question:
     rates = [frame.rate_per_s for frame in frames if frame.rate_per_s is not None]
     return Question(
         rate_per_s=_within(sum(rates) / len(rates) if rates else 1.0, RATES_PER_S),
-        idc=_within(dispersion(board.arrivals, board.recent(JUDGED_S)), DISPERSIONS),
+        idc=_within(dispersion(board.arrivals, board.recent(JUDGED_S), board.facts.pipeline.order[0]), DISPERSIONS),
         bound_factor=1.0,
         allocation=_in_force(board.facts.pipeline, frames),
     )
 
 
-def dispersion(iats_s: FloatArray, frames: Sequence[Frame]) -> float:
+def dispersion(iats_s: FloatArray, frames: Sequence[Frame], source: str) -> float:
     """How bursty the arrivals are, roughly and at once: the index of dispersion of counts.
 
-    Of the arrivals themselves, the highest at any span that they tell about; otherwise of the counts of rounds.
+    Of the arrivals themselves, the highest at any span that they tell about; otherwise of the counts of rounds at the
+    source.
     """
     last = iats_s[-FITTED_IATS:]
     spans_s = spans_of(last.size, float(last.sum())) if last.size >= LEAST_FITTED else []
     if spans_s:
         return float(idc(last, spans_s).max())
-    source = next(iter(frames[0].operators)) if frames else ""
     counts = np.array([frame.operators[source].arrived or 0 for frame in frames], dtype=float)
     return float(counts.var() / counts.mean()) if counts.size > 1 and counts.any() else 1.0
 

@@ -10,6 +10,7 @@ from typing import Any
 from mead.evaluate.tables import NOTHING, number
 from mead.serve.coarser import coarser, columns
 from mead.serve.decisions import decided
+from mead.serve.facts import RunFacts
 from mead.serve.figures import Kept, RunFigures
 from mead.serve.judged import judged
 from mead.serve.one_file import html_table, one_file
@@ -108,9 +109,14 @@ def kept_cells(one: Kept) -> list[str]:
     return [
         NOTHING if one.measured_s is None else f"{number(one.measured_s)} s",
         NOTHING if one.late is None else f"{one.late:.1%}",
-        "yes" if one.met else "NO",
-        f"{one.broken_windows:.1%}",
+        verdict(met=one.met),
+        NOTHING if one.broken_windows is None else f"{one.broken_windows:.1%}",
     ]
+
+
+def verdict(*, met: bool | None) -> str:
+    """Whether a requirement was kept, as far as that is known."""
+    return NOTHING if met is None else "yes" if met else "NO"
 
 
 def _shown(value_s: float | None) -> str:
@@ -124,15 +130,7 @@ def _numbers(figures: RunFigures) -> dict[str, Any]:
     requirements = [judged(frames, r).as_json() | {"window_s": over_s} for r in run.pipeline.requirements]
     return {
         "figures": figures.as_json(),
-        "run": {
-            "pipeline": asdict(run.pipeline) | {"paths": run.pipeline.paths, "order": run.pipeline.order},
-            "policy": run.policy,
-            "mode": run.mode,
-            "engine": run.engine,
-            "started": run.started,
-            "requirements": requirements,
-        },
-        "requirements": requirements,
+        "run": RunFacts.of(run).as_json() | {"requirements": requirements, "changes": run.changes},
         "rounds": columns(coarser(frames, MOST_ROUNDS)),
         "decisions": {
             name: [one.as_json() for one in decided(frames, changes_only=only, limit=MOST_DECISIONS)]

@@ -10,9 +10,8 @@ from threading import Thread
 
 import uvicorn
 
-from mead.serve.application import application
+from mead.serve.application import Pages, application
 from mead.serve.board import Board
-from mead.serve.events import Events
 from mead.serve.guard import Hosts
 from mead.serve.model_process import ModelProcess
 
@@ -58,7 +57,7 @@ def serving(
         yield _address(host, listening)
     finally:
         if board.finished:
-            _wait_for(pages.events)
+            _say_goodbye(pages)
         pages.events.closing = True
         server.should_exit = True
         models.close()
@@ -66,10 +65,10 @@ def serving(
         listening.close()
 
 
-def _wait_for(events: Events) -> None:
-    """Let those who look hear of the end: a browser that only loses its connection would try again."""
+def _say_goodbye(pages: Pages) -> None:
+    """Let those who look hear of the end: a browser would try again, and Prometheus take the run for one that died."""
     deadline_s = time.monotonic() + GOODBYE_S
-    while events.clients and time.monotonic() < deadline_s:
+    while (pages.events.clients and time.monotonic() < deadline_s) or pages.scrapes.wait_s():
         time.sleep(GOODBYE_S / 20)
 
 

@@ -1,13 +1,26 @@
 // Charts: one look, one time axis, one cursor, marks where something was changed, and the numbers to take away.
 
 import uPlot from "./vendor/uplot/uPlot.esm.js";
+import { csv, save } from "./download.js";
 import { make, clock } from "./format.js";
 
+const COLOURS = 6;
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 2], [1, 3]];
+const DASHES_OF_BOUNDS = [[14, 4], [14, 4, 2, 4], [14, 4, 2, 4, 2, 4]];
 const ONE_CURSOR = uPlot.sync("time");
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// How the i-th of many lines looks: 36 of them differ, and six neighbours in colour and in dash.
+export function look(i) {
+  return { colour: `--c${i % COLOURS}`, dash: DASHES[(i + Math.floor(i / COLOURS)) % DASHES.length] };
+}
+
+// How the i-th bound of a path looks.
+export function boundLook(i) {
+  return { colour: "--c1", dash: DASHES_OF_BOUNDS[i % DASHES_OF_BOUNDS.length], width: 2 };
 }
 
 // A figure with a chart of lines. `lines`: [{name, colour, dash, step, width, points}], `band`: [upper, lower] line.
@@ -15,15 +28,16 @@ export class Chart {
   constructor({ title, unit = "", lines, band = null, marks = () => [], time = true, x = "time_s", logX = false, logY = false, height = 190, xLabel = null }) {
     Object.assign(this, { title, unit, lines, band, marks, time, x, logX, logY, height, xLabel });
     this.data = [[], ...lines.map(() => [])];
-    this.place = make("div", { class: "plot" });
+    this.place = make("div", { class: "plot", tabindex: 0, onkeydown: (event) => this.walk(event), onblur: () => this.point(null) });
     this.keys = make("ul", { class: "keys" });
+    this.said = make("p", { class: "unseen", role: "status" });
     this.element = make("figure", { class: "chart" },
       make("figcaption", {},
         make("b", {}, unit ? `${title}, ${unit}` : title),
         make("span", { class: "get" }, "Download ",
           make("button", { type: "button", onclick: () => this.download("csv"), "aria-label": `${title} as CSV` }, "CSV"), " ",
           make("button", { type: "button", onclick: () => this.download("json"), "aria-label": `${title} as JSON` }, "JSON"))),
-      this.keys, this.place);
+      this.keys, this.place, this.said);
     this.watch = new ResizeObserver(() => this.fit());
     this.watch.observe(this.place);
   }
@@ -49,11 +63,11 @@ export class Chart {
   // Names of the lines that have a value, each with a sample of its line.
   name() {
     const seen = (i) => this.data[i].some((value) => value !== null && value !== undefined);
-    const sample = (line, i) => (line.width === 0
+    const sample = (line) => (line.width === 0
       ? make("circle", { cx: 11, cy: 5, r: 4, fill: `var(${line.colour})` })
-      : make("path", { d: "M0 5H22", stroke: `var(${line.colour})`, "stroke-width": line.width ?? 2, "stroke-dasharray": (line.dash ?? DASHES[i % DASHES.length]).join(" ") }));
+      : make("path", { d: "M0 5H22", stroke: `var(${line.colour})`, "stroke-width": line.width ?? 2, "stroke-dasharray": line.dash.join(" ") }));
     const key = (drawn, name) => make("li", {}, make("svg", { width: 22, height: 10, "aria-hidden": "true" }, drawn), name);
-    const lines = this.lines.flatMap((line, i) => (line.name && seen(i + 1) ? [key(sample(line, i), line.name)] : []));
+    const lines = this.lines.flatMap((line, i) => (line.name && seen(i + 1) ? [key(sample(line), line.name)] : []));
     const band = this.band && seen(this.band.series[0]) ? [key(make("rect", { width: 22, height: 10, fill: "var(--band)" }), this.band.name)] : [];
     this.keys.replaceChildren(...lines, ...band);
   }
@@ -73,8 +87,8 @@ export class Chart {
         { ...axis, values: plain, size: 52 },
       ],
       bands: this.band ? [{ series: this.band.series, fill: colour("--band") }] : [],
-      series: [{}, ...this.lines.map((line, i) => ({
-        label: line.name, stroke: line.hidden ? "transparent" : colour(line.colour), width: line.width ?? 2, dash: line.dash ?? DASHES[i % DASHES.length],
+      series: [{}, ...this.lines.map((line) => ({
+        label: line.name, stroke: line.hidden ? "transparent" : colour(line.colour), width: line.width ?? 2, dash: line.dash,
         points: { show: line.points ?? false, size: 6, fill: colour(line.colour) }, spanGaps: line.spanGaps ?? false,
         paths: line.step ? uPlot.paths.stepped({ align: 1 }) : undefined,
       }))],
@@ -103,23 +117,43 @@ export class Chart {
     } } };
   }
 
-  // The numbers under the cursor.
+  // The numbers under the cursor, of the chart that the mouse or the keyboard is at: all charts share the cursor.
   tip() {
     const tip = make("div", { class: "tip", hidden: true });
     return { hooks: {
       init: (u) => u.over.append(tip),
       setCursor: (u) => {
-        const { idx, left } = u.cursor;
-        if (idx === null || idx === undefined || left < 0 || !u.over.matches(":hover")) { tip.hidden = true; return; }
-        const at = u.data[0][idx];
-        const rows = this.lines.map((line, i) => [line.name, u.data[i + 1][idx]]).filter(([name, value]) => name && value !== null && value !== undefined);
-        tip.replaceChildren(make("div", {}, this.time ? clock(at) : `${+at.toPrecision(3)}`), ...rows.map(([name, value]) => make("div", {}, `${name}: ${+value.toPrecision(3)}`)));
+        const { idx, left } = u.cursor, here = u.over.matches(":hover") || this.place.matches(":focus-visible");
+        if (idx === null || idx === undefined || left < 0 || !here) { tip.hidden = true; return; }
+        tip.replaceChildren(...this.valuesAt(idx).map((text) => make("div", {}, text)));
         tip.hidden = false;
         const wide = u.over.clientWidth, beside = left + 12 + tip.offsetWidth > wide ? left - 12 - tip.offsetWidth : left + 12;
         tip.style.left = `${Math.max(0, beside)}px`;
         tip.style.top = "4px";
       },
     } };
+  }
+
+  // Where on the axis, and every line that has a value there.
+  valuesAt(idx) {
+    const at = this.data[0][idx];
+    const values = this.lines.map((line, i) => [line.name, this.data[i + 1][idx]]).filter(([name, value]) => name && value !== null && value !== undefined);
+    return [this.time ? clock(at) : `${+at.toPrecision(3)}`, ...values.map(([name, value]) => `${name}: ${+value.toPrecision(3)}`)];
+  }
+
+  // Arrow keys lead from value to value, from the last one on; Escape takes the cursor away.
+  walk(event) {
+    const last = this.data[0].length - 1, at = this.plot?.cursor.idx ?? last + 1;
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last, Escape: null }[event.key];
+    if (to === undefined || last < 0) return;
+    event.preventDefault();
+    this.point(to === null ? null : Math.min(last, Math.max(0, to)));
+  }
+
+  // Put the cursor of all charts to a value, or away, and say what is there.
+  point(idx) {
+    this.plot?.setCursor({ left: idx === null ? -10 : this.plot.valToPos(this.data[0][idx], "x"), top: 0 }, true, true);
+    this.said.textContent = idx === null ? "" : this.valuesAt(idx).join("; ");
   }
 
   // For those who cannot see it: the last values in words.
@@ -140,20 +174,7 @@ export class Chart {
   download(kind) {
     const names = [this.x, ...this.lines.map((line) => line.key ?? line.name)];
     const rows = this.data[0].map((_, i) => this.data.map((column) => column[i] ?? null));
-    const cell = (value) => (value === null ? "" : typeof value === "number" ? String(value) : `"${String(value).replaceAll('"', '""')}"`);
-    const text = kind === "csv"
-      ? [names.map(cell), ...rows.map((row) => row.map(cell))].map((row) => row.join(",")).join("\r\n") + "\r\n"
-      : JSON.stringify(rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]]))), null, 1);
+    const text = kind === "csv" ? csv([names, ...rows]) : JSON.stringify(rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]]))), null, 1);
     save(`${this.title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}.${kind}`, text, kind === "csv" ? "text/csv" : "application/json");
   }
-}
-
-export function save(name, text, type) {
-  const address = URL.createObjectURL(new Blob([text], { type }));
-  make("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
-}
-
-export function palette(i) {
-  return `--c${i % 6}`;
 }

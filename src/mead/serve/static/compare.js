@@ -1,6 +1,6 @@
 // Several runs on one time axis.
 
-import { Chart, palette } from "./chart.js";
+import { boundLook, Chart, look } from "./chart.js";
 import { themed } from "./theme.js";
 
 const { time_s: times, runs, bounds } = JSON.parse(document.getElementById("numbers").textContent);
@@ -8,8 +8,8 @@ const place = document.getElementById("compared");
 
 function chart(title, unit, pick, { required = [], step = false } = {}) {
   // Rounds may be longer than a bin. The second colour is that of what is required.
-  const lines = runs.map((run, i) => ({ name: run.name, colour: palette(i ? i + 1 : 0), width: 1.8, spanGaps: true, step }));
-  const drawn = new Chart({ title, unit, height: 220, lines: [...lines, ...required.map(({ name }) => ({ name, colour: "--c1", dash: [10, 4], width: 2 }))] });
+  const lines = runs.map((run, i) => ({ name: run.name, ...look(i ? i + 1 : 0), width: 1.8, spanGaps: true, step }));
+  const drawn = new Chart({ title, unit, height: 220, lines: [...lines, ...required.map(({ name }, i) => ({ name, ...boundLook(i) }))] });
   place.append(drawn.element);
   drawn.show([times, ...runs.map(pick), ...required.map(({ bound_s }) => times.map(() => bound_s))], [times[0], Math.max(times.at(-1), times[0] + 1)]);
   return drawn;

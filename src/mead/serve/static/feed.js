@@ -1,6 +1,7 @@
 // What the page knows of the run: rounds from the server's events, kept as long as the server keeps them.
 
 const KEPT = 3600;
+const AGAIN_MS = 3000;
 
 export class Feed extends EventTarget {
   constructor() {
@@ -11,26 +12,36 @@ export class Feed extends EventTarget {
   }
 
   async start() {
-    this.run = await get("/api/run");
-    this.requirements = this.run.requirements;
+    this.begin(await get("/api/run"));
     this.connect();
   }
 
+  begin(run) {
+    Object.assign(this, { run, requirements: run.requirements, changes: run.changes, lastEvent: `${run.id}/0` });
+  }
+
   connect() {
-    const events = new EventSource("/events");
+    const events = new EventSource(`/events?last=${encodeURIComponent(this.lastEvent)}`);
     events.addEventListener("rounds", (event) => {
-      const { rounds, requirements } = JSON.parse(event.data);
+      const { rounds, requirements, changes } = JSON.parse(event.data);
       this.rounds.push(...rounds);
-      this.requirements = requirements;
+      Object.assign(this, { requirements, changes, lastEvent: event.lastEventId });
       if (this.rounds.length > KEPT) this.rounds.splice(0, this.rounds.length - KEPT);
       this.tell("live");
     });
+    // The server that has come back serves another run: nothing here is of that one.
+    events.addEventListener("another-run", () => location.reload());
     events.addEventListener("finished", () => {
       events.close();
       this.tell("finished");
     });
     events.addEventListener("open", () => this.state === "connecting" || this.tell("live"));
-    events.addEventListener("error", () => this.state === "finished" || this.tell("lost"));
+    events.addEventListener("error", () => {
+      if (this.state === "finished") return;
+      // A browser comes again by itself after a broken connection, and not after a refusal, as by a server that is full.
+      if (events.readyState === EventSource.CLOSED) setTimeout(() => this.connect(), AGAIN_MS);
+      this.tell("lost");
+    });
   }
 
   tell(state) {
@@ -42,6 +53,12 @@ export class Feed extends EventTarget {
     return this.rounds.at(-1);
   }
 
+  // The paths that something is required of; all of them where nothing is.
+  get asked() {
+    const { pipeline, requirements } = this.run;
+    return pipeline.paths.filter((path) => !requirements.length || requirements.some((r) => r.path === path));
+  }
+
   // The part of the time axis that all charts show.
   span(seconds) {
     if (!this.last) return null;
@@ -50,7 +67,7 @@ export class Feed extends EventTarget {
   }
 
   // When something was changed: the marks of all charts.
-  changes() {
+  marks() {
     return this.rounds.filter((round) => round.changed && round.applied).map((round) => round.time_s);
   }
 

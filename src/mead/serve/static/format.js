@@ -45,7 +45,7 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-const SVG = new Set(["svg", "rect", "path", "text", "g", "line", "title", "defs", "marker", "circle"]);
+const SVG = new Set(["svg", "rect", "path", "text", "g", "defs", "marker", "circle"]);
 
 export function table(headings, rows) {
   return make("div", { class: "scroll" },

@@ -1,6 +1,6 @@
 // Now: response against requirement, with what was predicted; what it costs; what the controller does.
 
-import { Chart, palette } from "./chart.js";
+import { boundLook, Chart } from "./chart.js";
 import { clock, cores, count, make, NOTHING, percent, seconds } from "./format.js";
 import { timesPredicted } from "./trust.js";
 
@@ -9,27 +9,26 @@ const SMOOTH_S = 30;
 export class Now {
   constructor(place, feed) {
     Object.assign(this, { place, feed });
-    const { pipeline } = feed.run;
     this.required = feed.run.requirements;
-    this.paths = pipeline.paths.filter((path) => !this.required.length || this.required.some((r) => r.path === path));
-    const marks = () => feed.changes();
+    this.paths = feed.asked;
+    const marks = () => feed.marks();
     this.responses = this.paths.map((path) => new Chart({
       title: `Response time of ${path}`, unit: "s", height: 240, marks,
       lines: [
         { name: `mean of the last ${SMOOTH_S} s`, key: "mean_30s_s", colour: "--c0", width: 2.5, dash: [] },
-        { name: "mean of a round", key: "mean_s", colour: "--c5", width: 1, dash: [], spanGaps: true },
+        { name: "mean of a round", key: "mean_s", colour: "--c4", width: 1, dash: [4, 2], spanGaps: true },
         { name: "p95", key: "p95_s", colour: "--c3", width: 1.5, dash: [2, 3] },
         { name: "predicted mean", key: "predicted_mean_s", colour: "--c0", width: 1, dash: [6, 4], step: true },
-        { name: "", key: "predicted_p95_s", colour: "--c0", hidden: true, step: true },
-        ...this.required.filter((r) => r.path === path).map((r) => ({ name: `required: ${r.statistic} ≤ ${r.bound_s} s`, key: `required_${r.statistic}_s`, colour: "--c1", width: 2, dash: [10, 4] })),
+        { name: "", key: "predicted_p95_s", colour: "--c0", dash: [], hidden: true, step: true },
+        ...this.required.filter((r) => r.path === path).map((r, i) => ({ name: `required: ${r.statistic} ≤ ${r.bound_s} s`, key: `required_${r.statistic}_s`, ...boundLook(i) })),
       ],
       band: { series: [5, 4], name: "predicted, mean to p95" },
     }));
     this.cost = new Chart({ title: "CPU cores in force", unit: "cores", marks, height: 160, lines: [
       { name: "all operators", key: "cores", colour: "--c0", step: true, dash: [] },
-      { name: "used", key: "used_cores", colour: "--c2", width: 1, dash: [] }] });
+      { name: "used", key: "used_cores", colour: "--c2", width: 1, dash: [4, 2] }] });
     this.rate = new Chart({ title: "Arrivals", unit: "tuples/s", marks, height: 160, lines: [
-      { name: "at the source", key: "rate_per_s", colour: palette(0), step: true, width: 1.2, dash: [] }] });
+      { name: "at the source", key: "rate_per_s", colour: "--c0", step: true, width: 1.2, dash: [] }] });
     this.charts = [...this.responses, this.cost, this.rate];
     this.cards = make("div", { class: "cards" });
     place.replaceChildren(this.cards, ...this.responses.map((chart) => chart.element),
@@ -65,13 +64,13 @@ export class Now {
   costCard(rounds) {
     const last = rounds.at(-1), most = this.feed.run.pipeline.operators.reduce((sum, o) => sum + Math.max(...o.shares) * o.max_replicas, 0);
     const known = rounds.filter((round) => round.cores !== null);
-    const mean = known.reduce((sum, round) => sum + round.cores, 0) / (known.length || 1);
+    const mean = known.length ? known.reduce((sum, round) => sum + round.cores, 0) / known.length : null;
     const bar = make("i");
     bar.style.width = `${Math.min(100, ((last.cores ?? 0) / most) * 100)}%`;
     return make("div", { class: "card" }, make("h2", {}, "CPU cost"),
       make("div", { class: "number" }, `${cores(last.cores)} cores`),
       make("div", { class: "meter", role: "img", "aria-label": `${percent((last.cores ?? 0) / most)} of all cores` }, bar),
-      make("p", { class: "note" }, `of ${cores(most)}; ${cores(mean)} in the mean of what is shown, ${percent(1 - mean / most)} saved`));
+      make("p", { class: "note" }, mean === null ? `of ${cores(most)}; what is in force is not known` : `of ${cores(most)}; ${cores(mean)} in the mean of what is shown, ${percent(1 - mean / most)} saved`));
   }
 
   arrivalsCard() {
@@ -82,10 +81,10 @@ export class Now {
   }
 
   modeCard() {
-    const { last, run } = this.feed;
+    const { last, run, changes } = this.feed;
     const does = { act: "shares are changed", advise: "shares are advised, not changed", observe: "nothing is decided" }[run.mode] ?? "";
     return make("div", { class: "card" }, make("h2", {}, "Mode"),
-      make("div", { class: "number" }, run.mode), make("p", { class: "note" }, `${does}; ${count(this.feed.changes().length)} changes so far`),
+      make("div", { class: "number" }, run.mode), make("p", { class: "note" }, `${does}; ${count(changes)} changes ${run.mode === "act" ? "" : "advised "}so far`),
       make("p", { class: "note" }, this.trusted()),
       make("p", { class: `note ${last.error ? "bad" : ""}` }, `${clock(last.time_s)}: ${last.error ? `failed in ${last.error}` : last.kind}`));
   }
@@ -119,8 +118,9 @@ function smoothed(rounds, path) {
 }
 
 // What the server says of a requirement, in words.
-function said({ statistic, bound_s, window_s, response_s, late, used }) {
-  if (used === null) return { value: NOTHING, text: "nothing has left the path" };
+function said({ statistic, bound_s, window_s, completed, response_s, late, used }) {
+  // A history counts the late tuples of one bound of a path.
+  if (used === null) return { value: NOTHING, text: completed ? "late tuples were not counted" : "nothing has left the path" };
   if (statistic === "mean") return { value: seconds(response_s), text: `in the last ${window_s} s; required ${seconds(bound_s)}` };
   const allowed = 100 - Number(statistic.slice(1));
   return { value: `${(late * 100).toFixed(1)} % late`, text: `beyond ${seconds(bound_s)} in the last ${window_s} s; ${+allowed.toFixed(2)} % may be` };

@@ -61,7 +61,7 @@ tabs.forEach((tab, i) => {
   });
 });
 range.addEventListener("change", draw);
-themed(() => Object.values(views).flatMap((view) => view.charts ?? []), localStorage);
+themed(() => Object.values(views).flatMap((view) => view.charts ?? []), { remember: true });
 addEventListener("hashchange", () => location.hash.slice(1) in VIEWS && choose(location.hash.slice(1)));
 feed.addEventListener("change", tell);
 

@@ -1,7 +1,7 @@
 // Pipeline: the graph of operators, each with what it gets, what it has, and what it shall have.
 
-import { Chart, palette } from "./chart.js";
-import { cores, count, given, make, percent, table } from "./format.js";
+import { Chart, look } from "./chart.js";
+import { cores, count, given, make, NOTHING, percent, table } from "./format.js";
 
 const BOX = { width: 214, height: 118, gapX: 74, gapY: 26 };
 const RECENT = 10;
@@ -11,8 +11,8 @@ export class Pipeline {
     Object.assign(this, { place, feed });
     const { operators } = feed.run.pipeline;
     this.names = operators.map((operator) => operator.name);
-    const marks = () => feed.changes();
-    const lines = (step) => this.names.map((name, i) => ({ name, colour: palette(i), step, width: 1.6 }));
+    const marks = () => feed.marks();
+    const lines = (step) => this.names.map((name, i) => ({ name, ...look(i), step, width: 1.6 }));
     this.shares = new Chart({ title: "CPU cores of each operator", unit: "cores", marks, height: 170, lines: lines(true) });
     this.backlog = new Chart({ title: "Tuples waiting or in service", unit: "tuples", marks, height: 170, lines: lines(true) });
     this.utilization = new Chart({ title: "Utilization", unit: "part of the cores", marks, height: 170, lines: lines(false) });
@@ -37,7 +37,7 @@ export class Pipeline {
     this.numbers.replaceChildren(table(["operator", "tuples/s", "utilization", "waiting", "share now", "planned", "throttled"],
       this.names.map((name) => {
         const o = now[name];
-        return [name, count(o.rate_per_s), percent(o.utilization), count(o.backlog), given(o.share, o.replicas), given(o.planned_share, o.planned_replicas), o.throttled === null ? "–" : `${cores(o.throttled)} cores`];
+        return [name, count(o.rate_per_s), percent(o.utilization), count(o.backlog), given(o.share, o.replicas), given(o.planned_share, o.planned_replicas), o.throttled === null ? NOTHING : `${cores(o.throttled)} cores`];
       })), make("p", { class: "note" }, `Rates, utilization and throttling are of the last ${RECENT} rounds.`));
   }
 

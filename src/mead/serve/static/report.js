@@ -7,9 +7,10 @@ import { themed } from "./theme.js";
 import { Why } from "./why.js";
 
 class KeptRun extends Feed {
-  constructor({ run, rounds, requirements, decisions }) {
+  constructor({ run, rounds, decisions }) {
     super();
-    Object.assign(this, { run, requirements, kept: decisions, rounds: unpacked(rounds), state: "finished" });
+    this.begin(run);
+    Object.assign(this, { kept: decisions, rounds: unpacked(rounds), state: "finished" });
   }
 
   async decisions(changesOnly) {

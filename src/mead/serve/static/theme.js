@@ -1,6 +1,6 @@
 // Light or dark, as the machine is set, until somebody presses the button. Charts are drawn anew.
 
-export function themed(charts, storage = null) {
+export function themed(charts, { remember = false } = {}) {
   const button = document.getElementById("theme"), machine = matchMedia("(prefers-color-scheme: dark)");
   const show = (dark) => {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
@@ -8,12 +8,20 @@ export function themed(charts, storage = null) {
     button.textContent = dark ? "Light" : "Dark";
     charts().forEach((chart) => chart.draw());
   };
-  const remembered = storage?.getItem("theme");
-  show(remembered ? remembered === "dark" : machine.matches);
-  machine.addEventListener("change", () => storage?.getItem("theme") ?? show(machine.matches));
+  // A browser may keep nothing, and says so by throwing: then the choice is that of this visit.
+  const kept = (use) => {
+    try {
+      return remember ? use(localStorage) : null;
+    } catch {
+      return null;
+    }
+  };
+  let chosen = kept((storage) => storage.getItem("theme"));
+  show(chosen ? chosen === "dark" : machine.matches);
+  machine.addEventListener("change", () => chosen ?? show(machine.matches));
   button.addEventListener("click", () => {
-    const dark = document.documentElement.dataset.theme !== "dark";
-    storage?.setItem("theme", dark ? "dark" : "light");
-    show(dark);
+    chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    kept((storage) => storage.setItem("theme", chosen));
+    show(chosen === "dark");
   });
 }

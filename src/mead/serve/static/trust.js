@@ -1,16 +1,16 @@
 // Trust: what was predicted held against what came, and how careful that has made the planner.
 
-import { Chart, palette } from "./chart.js";
+import { Chart, look } from "./chart.js";
 
 const HELD_S = 60;
 
 export class Trust {
   constructor(feed, paths) {
     Object.assign(this, { feed, paths });
-    this.chart = new Chart({ title: "Observed over predicted mean response time", unit: `of the last ${HELD_S} s`, marks: () => feed.changes(), height: 170, lines: [
-      ...paths.map((path, i) => ({ name: path, key: `${path} times_predicted`, colour: palette(2 * i + 1), dash: [], width: 1.5, spanGaps: true })),
-      { name: "as predicted", key: "as_predicted", colour: "--quiet", dash: [2, 3], width: 1 },
-      { name: "bounds are taken so many times tighter", key: "caution", colour: "--c1", dash: [10, 4], width: 2, step: true }] });
+    this.chart = new Chart({ title: "Observed over predicted mean response time", unit: `of the last ${HELD_S} s`, marks: () => feed.marks(), height: 170, lines: [
+      ...paths.map((path, i) => ({ name: path, key: `${path} times_predicted`, ...look(2 * i), width: 1.5, spanGaps: true })),
+      { name: "as predicted", key: "as_predicted", colour: "--quiet", dash: [1, 6], width: 1 },
+      { name: "bounds are taken so many times tighter", key: "caution", colour: "--c1", dash: [14, 4], width: 2, step: true }] });
   }
 
   show(range) {

@@ -2,47 +2,53 @@
 
 import { Chart } from "./chart.js";
 import { get } from "./feed.js";
-import { cores, count, given, make, percent, seconds, table } from "./format.js";
+import { cores, count, given, make, NOTHING, percent, seconds, table } from "./format.js";
 
 const WAIT_MS = 250;
 
 export class WhatIf {
   constructor(place, feed) {
-    Object.assign(this, { place, feed });
+    Object.assign(this, { place, feed, sliders: [], blind: false, turn: 0 });
     this.answer = make("div", {});
     this.frontier = new Chart({ title: "What speed costs", unit: "cores", x: "bound_s", time: false, logX: true, height: 250, xLabel: "bound of the first requirement, s", lines: [
       { name: "cheapest allocation that meets it", key: "cores", colour: "--c0", points: true, dash: [] },
       { name: "no allocation meets it; this comes closest", key: "cores_closest", colour: "--c1", points: true, dash: [2, 3] },
       { name: "as set here", key: "cores_asked", colour: "--c2", points: true, width: 0, dash: [] }] });
     this.charts = [this.frontier];
-    this.form = make("form", { class: "card", onsubmit: (event) => event.preventDefault() }, make("p", { class: "note" }, "Reading what is now …"));
-    place.replaceChildren(make("div", { class: "ask" }, this.form, make("div", {}, this.answer, this.frontier.element)));
+    this.settings = make("div", {}, make("p", { class: "note" }, "Reading what is now …"));
+    const form = make("form", { class: "card", onsubmit: (event) => event.preventDefault(), oninput: () => this.soon() },
+      this.settings, make("button", { type: "button", onclick: () => this.begin() }, "As it is now"));
+    place.replaceChildren(make("div", { class: "ask" }, form, make("div", {}, this.answer, this.frontier.element)));
     this.begin();
   }
 
   show() {
     this.frontier.fit(); // it may have been hidden when the answer came
+    if (this.blind && this.feed.last) this.begin(); // it was opened before the first round
   }
 
+  // Put the sliders where the run is now.
   async begin() {
+    const turn = ++this.turn;
+    this.blind = !this.feed.run.rounds && !this.feed.last;
+    let now;
     try {
-      this.now = await get("/api/now");
+      now = await get("/api/now");
     } catch (error) {
-      this.form.replaceChildren(make("p", { class: "note bad" }, error.message));
+      this.settings.replaceChildren(make("p", { class: "note bad" }, error.message));
       return;
     }
+    if (turn !== this.turn) return;
     const { pipeline, requirements } = this.feed.run;
     this.sliders = [
-      scale("rate_per_s", "Arrival rate", this.now.rate_per_s, Math.max(0.01, this.now.rate_per_s / 10), Math.min(1e6, this.now.rate_per_s * 10), (v) => `${count(v, v < 10 ? 2 : 0)} /s`),
-      scale("idc", "Burstiness (index of dispersion)", Math.max(1, this.now.idc), 1, 5000, (v) => (v < 1.05 ? "1, Poisson" : count(v, v < 10 ? 1 : 0))),
+      scale("rate_per_s", "Arrival rate", now.rate_per_s, Math.max(0.01, now.rate_per_s / 10), Math.min(1e6, now.rate_per_s * 10), (v) => `${count(v, v < 10 ? 2 : 0)} /s`),
+      scale("idc", "Burstiness (index of dispersion)", Math.max(1, now.idc), 1, 5000, (v) => (v < 1.05 ? "1, Poisson" : count(v, v < 10 ? 1 : 0))),
       ...(requirements.length ? [scale("bound_factor", "Requirement", 1, 0.1, 10, (v) => requirements.map((r) => `${r.statistic} ≤ ${seconds(r.bound_s * v)}`).join(", "))] : []),
       ...pipeline.operators.flatMap((o) => [
-        levels(`share.${o.name}`, `Share of ${o.name}`, o.shares, this.now.allocation[o.name].share),
-        ...(o.max_replicas > o.min_replicas ? [levels(`replicas.${o.name}`, `Replicas of ${o.name}`, whole(o.min_replicas, o.max_replicas), this.now.allocation[o.name].replicas)] : [])]),
+        levels(`share.${o.name}`, `Share of ${o.name}`, o.shares, now.allocation[o.name].share),
+        ...(o.max_replicas > o.min_replicas ? [levels(`replicas.${o.name}`, `Replicas of ${o.name}`, whole(o.min_replicas, o.max_replicas), now.allocation[o.name].replicas)] : [])]),
     ];
-    this.form.replaceChildren(...this.sliders.map((slider) => slider.element),
-      make("button", { type: "button", onclick: () => { this.sliders.forEach((s) => s.reset()); this.soon(); } }, "As it is now"));
-    this.form.addEventListener("input", () => this.soon());
+    this.settings.replaceChildren(...this.sliders.map((slider) => slider.element));
     this.ask();
   }
 
@@ -80,7 +86,7 @@ export class WhatIf {
       make("div", { class: "card" }, make("h2", {}, "Predicted response times"),
         table(["path", "mean", "p50", "p95", "p99"], Object.entries(answer.paths).map(([path, p]) => (p.stable
           ? [path, seconds(p.mean_s), seconds(p.p50_s), seconds(p.p95_s), seconds(p.p99_s)]
-          : [path, make("span", { class: "bad" }, "overloaded"), "–", "–", "–"]))),
+          : [path, make("span", { class: "bad" }, "overloaded"), NOTHING, NOTHING, NOTHING]))),
         make("p", { class: "note" }, "By the queueing models of the policy map, with demands as they were learned in this run.")));
   }
 
@@ -96,27 +102,27 @@ export class WhatIf {
   }
 }
 
-// A slider on a logarithmic scale.
+// A slider on a logarithmic scale. Until it is moved it has the very value that it begins with, be that between two steps.
 function scale(key, label, start, least, most, shown) {
-  const steps = 200, toStep = (v) => Math.round((Math.log(v / least) / Math.log(most / least)) * steps), input = make("input", { type: "range", id: key, min: 0, max: steps, step: 1 });
-  let exact = start;
-  const value = () => exact ?? least * (most / least) ** (Number(input.value) / steps);
-  return slider(key, label, input, () => { exact = start; input.value = toStep(Math.min(most, Math.max(least, start))); }, value, shown, () => { exact = null; });
+  const steps = 200, at = Math.log(Math.min(most, Math.max(least, start)) / least) / Math.log(most / least);
+  const input = make("input", { type: "range", id: key, min: 0, max: steps, step: 1, value: Math.round(at * steps) });
+  let moved = false;
+  input.addEventListener("input", () => { moved = true; });
+  return slider(key, label, input, () => (moved ? least * (most / least) ** (Number(input.value) / steps) : start), shown);
 }
 
 // A slider over the few values that are allowed.
 function levels(key, label, values, start) {
-  const input = make("input", { type: "range", id: key, min: 0, max: values.length - 1, step: 1 });
-  return slider(key, label, input, () => { input.value = Math.max(0, values.indexOf(start)); }, () => values[Number(input.value)], (v) => `${+v.toFixed(3)}`);
+  const input = make("input", { type: "range", id: key, min: 0, max: values.length - 1, step: 1, value: Math.max(0, values.indexOf(start)) });
+  return slider(key, label, input, () => values[Number(input.value)], (v) => `${+v.toFixed(3)}`);
 }
 
-function slider(key, label, input, reset, value, shown, moved = () => {}) {
+function slider(key, label, input, value, shown) {
   const output = make("output", { for: key });
   const tell = () => { output.textContent = shown(value()); input.setAttribute("aria-valuetext", output.textContent); };
-  input.addEventListener("input", () => { moved(); tell(); });
-  const begin = () => { reset(); tell(); };
-  begin();
-  return { key, value, reset: begin, element: make("div", { class: "slider" }, make("label", { for: key }, label, output), input) };
+  input.addEventListener("input", tell);
+  tell();
+  return { key, value, element: make("div", { class: "slider" }, make("label", { for: key }, label, output), input) };
 }
 
 function whole(from, to) {

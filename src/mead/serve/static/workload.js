@@ -2,14 +2,14 @@
 
 import { Chart } from "./chart.js";
 import { get } from "./feed.js";
-import { count, make, table } from "./format.js";
+import { count, make, NOTHING, table } from "./format.js";
 
-const REFRESH_MS = 20000;
+const REFRESH_MS = 20000, FIRST_MS = 3000;
 
 export class Workload {
   constructor(place, feed) {
-    Object.assign(this, { place, feed, asked: -REFRESH_MS });
-    const marks = () => feed.changes();
+    Object.assign(this, { place, feed, source: feed.run.pipeline.order[0], asked: -REFRESH_MS, wait: FIRST_MS });
+    const marks = () => feed.marks();
     this.counts = new Chart({ title: "Arrivals at the source", unit: "tuples in a round", marks, height: 190, lines: [{ name: "arrivals", key: "arrived", colour: "--c0", step: true, width: 1.2, dash: [] }] });
     const both = [{ name: "arrivals", key: "trace", colour: "--c0", points: true, dash: [] }, { name: "fitted MAP", key: "fitted", colour: "--c1", points: true, dash: [6, 4] }];
     this.idc = new Chart({ title: "Index of dispersion of counts", x: "span_s", time: false, logX: true, logY: true, height: 230, xLabel: "in intervals of so many seconds; Poisson: 1", lines: both });
@@ -20,24 +20,28 @@ export class Workload {
   }
 
   show(range) {
-    const rounds = this.feed.within(range), source = this.feed.run.pipeline.order[0];
-    this.counts.show([rounds.map((round) => round.time_s), rounds.map((round) => round.operators[source].arrived)], this.feed.span(range));
-    if (performance.now() - this.asked > REFRESH_MS) this.ask();
+    const rounds = this.feed.within(range);
+    this.counts.show([rounds.map((round) => round.time_s), rounds.map((round) => round.operators[this.source].arrived)], this.feed.span(range));
+    if (performance.now() - this.asked > this.wait) this.ask();
   }
 
   async ask() {
-    this.asked = performance.now();
+    this.asked = Infinity; // one question at a time
     try {
       this.tell(await get("/api/workload"));
     } catch (error) {
       this.words.replaceChildren(make("p", { class: "note bad" }, error.message));
+    } finally {
+      this.asked = performance.now();
     }
   }
 
   tell(found) {
+    this.wait = found.trace ? REFRESH_MS : FIRST_MS;
     if (!found.trace) {
-      const none = this.feed.run.arrivals === 0 ? "A history keeps no single arrivals. Name a trace: mead serve RUN --trace TRACE." : found.note;
-      this.words.replaceChildren(make("p", { class: "note" }, none));
+      // Tuples have come, and not one arrival is known: what is served is a history.
+      const history = found.iats === 0 && this.feed.rounds.some((round) => round.operators[this.source].arrived > 0);
+      this.words.replaceChildren(make("p", { class: "note" }, history ? "A history keeps no single arrivals. Name a trace: mead serve RUN --trace TRACE." : found.note));
       return;
     }
     const { trace, fitted, drift, model } = found;
@@ -48,7 +52,7 @@ export class Workload {
     };
     this.idc.show(columns("idc"));
     this.acf.show(columns("acf"));
-    const row = (name, of) => [name, of ? count(of.rate_per_s, 1) : "–", of ? count(of.scv, 2) : "–", of?.idc_limit === undefined ? "–" : count(of.idc_limit, 1)];
+    const row = (name, of) => [name, of ? count(of.rate_per_s, 1) : NOTHING, of ? count(of.scv, 2) : NOTHING, of?.idc_limit === undefined ? NOTHING : count(of.idc_limit, 1)];
     this.words.replaceChildren(...[
       make("h2", {}, "Fitted against the arrivals"),
       table(["", "rate in 1/s", "SCV", "limit of the index of dispersion"], [row(`last ${count(found.iats)} arrivals, ${count(found.span_s)} s`, trace), row(model ? `${model.family}, ${model.states} states` : "no model", fitted)]),

@@ -1,0 +1,88 @@
+"""The live page in a real browser, as tests look at it and type into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.wait import WebDriverWait
+from tests.serve.browser import complaints, painted
+
+from mead.serve.board import Board
+from mead.serve.server import serving
+
+VIEWS = ("now", "pipeline", "why", "workload", "what-if")
+PATIENCE_S = 90
+
+TAKEN = """window.saved = null;
+    URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return '#'; };
+    HTMLAnchorElement.prototype.click = () => {};"""
+
+LOOKS = """return [...document.querySelectorAll('#%s figure.chart')].map((chart) =>
+    [...chart.querySelectorAll('.keys path')].map((line) =>
+        [line.getAttribute('stroke'), line.getAttribute('stroke-dasharray')]))"""
+
+
+@dataclass
+class Page:
+    driver: Chrome
+    board: Board
+    address: str
+
+    def open(self, view: str) -> None:
+        self.driver.get("about:blank")
+        self.driver.get(f"{self.address}#{view}")
+
+    def text(self, selector: str) -> str:
+        found: str = self.element(selector).text
+        return found
+
+    def element(self, selector: str) -> WebElement:
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def elements(self, selector: str) -> list[WebElement]:
+        return list(self.driver.find_elements(By.CSS_SELECTOR, selector))
+
+    def until(self, holds: Callable[[], Any]) -> Any:
+        # What is redrawn while it is looked at is looked at again.
+        redrawn = [NoSuchElementException, StaleElementReferenceException]
+        return WebDriverWait(self.driver, PATIENCE_S, 0.1, redrawn).until(lambda _: holds())
+
+    def until_live(self) -> None:
+        self.until(lambda: self.text("#connection") == "live")
+
+    def until_drawn(self, view: str) -> None:
+        self.until(lambda: self.drawn(view) and all(self.drawn(view)))
+
+    def run(self, script: str) -> Any:
+        return self.driver.execute_script(script)
+
+    def drawn(self, view: str) -> list[bool]:
+        """Of every chart of a view, whether something is painted on it besides the grid."""
+        return painted(self.driver, f"#{view} figure.chart canvas")
+
+    def looks(self, view: str) -> list[list[tuple[str, str]]]:
+        """Of every chart of a view, colour and dash of the lines that it names."""
+        return [[(colour, dash) for colour, dash in chart] for chart in self.run(LOOKS % view)]
+
+    def saved(self, button: WebElement) -> str:
+        """What a button would have written to the disk."""
+        self.run(TAKEN)
+        button.click()
+        return str(self.until(lambda: self.run("return window.saved")))
+
+
+@contextmanager
+def served(driver: Chrome, board: Board) -> Iterator[Page]:
+    """The page of a board; whatever it complains about fails."""
+    with serving(board, port=0) as address:
+        complaints(driver)  # of the page before
+        yield Page(driver, board, address)
+        assert complaints(driver) == []
+        driver.get("about:blank")
