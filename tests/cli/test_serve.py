@@ -75,7 +75,7 @@ def test_every_metric_is_listed() -> None:
 def test_dashboard_and_alerts_are_documents() -> None:
     assert json.loads(program.run("metrics", "dashboard").output)["panels"]
     rules = yaml.safe_load(program.run("metrics", "alerts").output)["groups"][0]["rules"]
-    assert [rule["alert"] for rule in rules] == ["MeadRequirementBroken", "MeadControllerSilent"]
+    assert [rule["alert"] for rule in rules] == ["MeadRequirementBroken", "MeadControllerSilent", "MeadRunGone"]
 
 
 def test_help_does_not_load_a_server() -> None:

@@ -46,7 +46,7 @@ def dashboard() -> None:
 
 @app.command()
 def alerts() -> None:
-    """Alert rules for Prometheus, as YAML: a requirement is broken; the controller is silent."""
+    """Alert rules for Prometheus, as YAML: a requirement is broken; the controller is silent; the run is gone."""
     from mead.serve.alerts import alert_rules
 
     typer.echo(alert_rules(), nl=False)

@@ -1,4 +1,8 @@
-"""Alert rules for Prometheus, made from the list of metrics."""
+"""Alert rules for Prometheus, made from the list of metrics.
+
+The metrics are served by the controller itself. So a controller that hangs and one that is gone are two rules: what is
+gone has no metrics that could be too old.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,9 @@ SILENT_ROUNDS = 10
 """A controller that has not turned for so many intervals is silent. One slow round is not."""
 
 LEAST_SILENT_S = 60
+
+REMEMBERED = "1h"
+"""What has no metrics any more is known by its last ones. After so long somebody has seen it."""
 
 
 def alert_rules() -> str:
@@ -39,6 +46,17 @@ def alert_rules() -> str:
             "annotations": {
                 "summary": "The controller has made no round for {{ $value | humanizeDuration }}",
                 "description": "The pipeline runs on with the last allocation, which nobody adapts any more.",
+            },
+        },
+        {
+            "alert": "MeadRunGone",
+            "expr": f"up == 0 and on (job, instance) last_over_time({finished}[{REMEMBERED}]) == 0",
+            "for": "1m",
+            "labels": {"severity": "critical"},
+            "annotations": {
+                "summary": "The run at {{ $labels.instance }} has ended without saying so",
+                "description": "Its process is gone, or cannot be reached. A run that ends in good order waits until "
+                "that has been read.",
             },
         },
     ]

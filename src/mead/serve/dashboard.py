@@ -8,6 +8,9 @@ from mead.serve.metrics import Metric
 
 COLUMNS, HEIGHT = 2, 8
 WIDTH = 24 // COLUMNS
+OVER = "$__rate_interval"
+"""Grafana puts in four times the interval of the scrapes: a rate needs two of them, and some may be missing."""
+
 UNITS = {"s": "s", "ratio": "percentunit", "tuples": "short", "cores": "short", "rounds": "short", "": "short"}
 
 OMITTED = {Metric.RUN, Metric.FINISHED, Metric.INTERVAL, Metric.LAST_ROUND, Metric.REQUIRED}
@@ -70,10 +73,10 @@ def _expressions(metric: Metric) -> list[tuple[str, str]]:
     if it.type == "gauge":
         return [(f"{it.name}{chosen}", legend)]
     if it.type == "counter":
-        return [(f"rate({it.name}{chosen}[1m])", legend)]
-    by = f"sum by (le, {', '.join(it.labels)}) (rate({it.name}_bucket{chosen}[1m]))"
+        return [(f"rate({it.name}{chosen}[{OVER}])", legend)]
+    by = f"sum by (le, {', '.join(it.labels)}) (rate({it.name}_bucket{chosen}[{OVER}]))"
     return [
         *((f"histogram_quantile({q}, {by})", f"{legend} p{q * 100:g}") for q in (0.5, 0.95, 0.99)),
-        (f"rate({it.name}_sum{chosen}[1m]) / rate({it.name}_count{chosen}[1m])", f"{legend} mean"),
+        (f"rate({it.name}_sum{chosen}[{OVER}]) / rate({it.name}_count{chosen}[{OVER}])", f"{legend} mean"),
         (f"{Metric.REQUIRED.value.name}{chosen}", "required {{statistic}} {{path}}"),
     ]

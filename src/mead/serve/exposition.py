@@ -55,7 +55,7 @@ class BoardCollector(Collector):
                 beyond = board.totals.beyond.get(path) or Counter[float]()
                 bounds = sorted(beyond)
                 counts = [total - beyond[bound_s] for bound_s in bounds]
-            buckets = [(f"{bound_s:g}", count) for bound_s, count in zip(bounds, counts, strict=True)]
+            buckets = [(repr(bound_s), count) for bound_s, count in zip(bounds, counts, strict=True)]
             family.add_metric([path], [*buckets, ("+Inf", total)], sum_s)
         return family
 

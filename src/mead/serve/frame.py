@@ -161,10 +161,19 @@ class Frame:
             "kind": self.kind.value,
             "operators": {name: _plain(operator) for name, operator in self.operators.items()},
             "paths": {
-                name: _plain(path) | {"beyond": {f"{b:g}": n for b, n in path.beyond.items()}}
+                name: _plain(path) | {"beyond": {_bound(b): n for b, n in path.beyond.items()}}
                 for name, path in self.paths.items()
             },
         }
+
+
+def _bound(bound_s: float) -> str:
+    """All its digits: two bounds may differ in the last.
+
+    >>> _bound(0.3000001), _bound(2.0)
+    ('0.3000001', '2')
+    """
+    return repr(float(bound_s)).removesuffix(".0")
 
 
 def _plain(value: Frame | OperatorFrame | PathFrame) -> dict[str, Any]:

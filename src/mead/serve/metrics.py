@@ -71,7 +71,9 @@ class Metric(Enum):
     DECISIONS = _counter("decisions", "rounds", ("kind",), "rounds by what they came to")
     PHASE = _counter("loop_phase_seconds", "s", ("phase",), "CPU time of the control loop")
     INTERVAL = _gauge("round_interval_seconds", "s", (), "time between two rounds, as the policy asks for")
-    LAST_ROUND = _gauge("last_round_timestamp_seconds", "s", (), "Unix time of the last round")
+    LAST_ROUND = _gauge(
+        "last_round_timestamp_seconds", "s", (), "Unix time of the last round; before the first one, of the start"
+    )
     PREDICTED = _gauge(
         "predicted_response_seconds", "s", ("path", "statistic"), "predicted for the plan of the last round"
     )
