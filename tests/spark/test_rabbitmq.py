@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from tests.spark.rabbitmq import all_of, read, reader
 
 from mead.spark.broker_inputs import RabbitMQInput
 from mead.spark.log import StreamLog
@@ -72,22 +73,6 @@ def few(broker: PrivateBroker) -> Place:
 
 def numbered(first: int, end: int) -> Iterator[Outgoing]:
     return (Outgoing(b"message %d" % n, f"key {n}", FIRST_STAMP_US + n) for n in range(first, end))
-
-
-def reader(place: Place, folder: Path, **options: Any) -> RabbitReader:
-    return RabbitReader(place, folder / "tasks", **options)
-
-
-def read(source: RabbitReader, start: dict[str, int], end: dict[str, int]) -> pa.Table:
-    return pa.Table.from_batches([b for part in source.partitions(start, end) for b in source.read(part)])
-
-
-def all_of(place: Place, folder: Path) -> pa.Table:
-    source = reader(place, folder)
-    start = source.initialOffset()
-    table = read(source, start, source.latestOffset(start, None))
-    source.stop()
-    return table
 
 
 def streamed(spark: SparkSession, place: Place, folder: Path, **options: str) -> DataFrame:
@@ -364,7 +349,7 @@ def test_an_exchange_that_does_not_exist_is_named(broker: PrivateBroker) -> None
 
 def test_a_missing_package_is_told_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pika", None)
-    with pytest.raises(RabbitError, match=r"needs the package pika: pip install 'mead-spark\[rabbitmq\]'"):
+    with pytest.raises(RabbitError, match=r"needs the package pika: pip install pika"):
         Connection("amqp://127.0.0.1/")
 
 

@@ -191,5 +191,5 @@ def _pika() -> Any:
     try:
         import pika  # noqa: PLC0415 - an extra, which only those need who use RabbitMQ
     except ImportError:
-        raise RabbitError("RabbitMQ needs the package pika: pip install 'mead-spark[rabbitmq]'") from None
+        raise RabbitError("RabbitMQ needs the package pika: pip install pika") from None
     return pika
