@@ -39,12 +39,19 @@ def python_that(folder: Path, answer: str) -> str:
 
 def test_help_lists_every_target_a_user_needs() -> None:
     listed = {line.split()[1] for line in make("help").stdout.splitlines()}
-    assert {"demo", "test", "lint", "bench", "docs"} <= listed
+    assert {"install", "demo", "test", "lint", "bench", "docs"} <= listed
 
 
 def test_demo_is_the_main_job() -> None:
     """Which is tried in tests/cli/test_live.py."""
     assert ".venv/bin/mead demo" in make("--dry-run", "demo").stdout
+
+
+def test_install_asks_for_no_java(clone: Path) -> None:
+    planned = make("--dry-run", "install", folder=clone).stdout
+    assert "install -r requirements.lock" in planned
+    assert "tools/java" not in planned
+    assert "requirements-dev.lock" not in planned
 
 
 def test_too_old_a_python_is_named(clone: Path) -> None:
