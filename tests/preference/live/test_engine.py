@@ -23,6 +23,7 @@ from mead.preference.live.query_spec import Asked, Kernel, Working
 from mead.preference.live.state import QueryFolder
 from mead.preference.owner_table import Splitting
 from mead.preference.panes import Windows
+from mead.preference.threshold import Threshold
 
 EPOCH_US = 1_750_000_000_123_000
 SHAPES = [Windows(300, 100), Windows(500, 200), Windows(100, 100), Windows(600, 300)]
@@ -236,6 +237,25 @@ def test_state_is_the_same_after_a_restart(tmp_path: Path) -> None:
     running.step()
     again = engine(tmp_path, ASKED, Working(elastic=False, start=Degrees(3, 2)), 2)
     assert json.loads(json.dumps(again.state.as_json())) == json.loads(json.dumps(running.state.as_json()))
+
+
+def test_another_set_point_and_no_merging_count_after_a_restart(tmp_path: Path) -> None:
+    working = Working(set_point=0.9, most=6)
+    running = engine(tmp_path, ASKED, working, 2)
+    stream = ordered_stream(300, 3_000)
+    for number in range(3):
+        put(tmp_path, number, stream[100 * number : 100 * (number + 1)], 2, np.random.default_rng(number))
+        running.step()
+    before = running.state.emitter.panes.threshold
+    again = engine(tmp_path, ASKED, replace(working, set_point=0.7, merging=False), 2).state
+    threshold = again.emitter.panes.threshold
+    assert threshold.pid is not None
+    assert threshold.pid.set_point == 0.7
+    assert replace(threshold, pid=before.pid) == before, "what was learned is kept"
+    assert before.sizes.count > 0
+    assert not again.directory.merging
+    never = engine(tmp_path, ASKED, replace(working, splitting=Splitting.NEVER), 2).state
+    assert never.emitter.panes.threshold == Threshold(None)
 
 
 def test_another_query_may_not_use_the_folder(tmp_path: Path) -> None:

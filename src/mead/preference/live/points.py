@@ -38,11 +38,18 @@ def uniform(numbers: IntArray, attributes: int, seed: int) -> FloatArray:
     (True, True)
     """
     counter = (numbers[:, None] * attributes + np.arange(attributes)).astype(np.uint64)
-    z: npt.NDArray[np.uint64] = (counter + np.uint64(seed << 40) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z: npt.NDArray[np.uint64] = (counter + _start(seed) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
     return HIGHEST * ((z >> np.uint64(11)).astype(np.float64) / (1 << 53))
+
+
+def _start(seed: int) -> np.uint64:
+    """Where the counter of a seed begins: with 24 bits it has 2^40 numbers for itself; larger ones begin anywhere."""
+    if seed < 1 << 24:
+        return np.uint64(seed << 40)
+    return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
 
 
 def _made(attributes: int, seed: int, events: Path, numbers: IntArray) -> pa.RecordBatch:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +78,9 @@ class QueryState:
         table["active"] += [False] * (working.most - len(table["active"]))
         table["splitting"] = working.splitting.name
         emitter = Emitter.from_json(document["emitter"])
-        if (emitter.panes.threshold.pid is None) != (working.splitting is not Splitting.ADAPTIVE):
-            emitter.panes.threshold = _threshold(working)
+        emitter.panes.threshold = _resumed(emitter.panes.threshold, working)
         directory = WindowRounds.from_json(document["directory"], lambda entry: Extent(*entry))
+        directory.merging = working.merging
         held: dict[int, dict[int, Extent]] = {}
         for worker, pane, *extent in document["held"]:
             held.setdefault(worker, {})[pane] = Extent(*extent)
@@ -93,6 +93,12 @@ class QueryState:
 def _threshold(working: Working) -> Threshold:
     """With the PID where panes are split by it."""
     return Threshold(splitting_pid(working.set_point) if working.splitting is Splitting.ADAPTIVE else None)
+
+
+def _resumed(saved: Threshold, working: Working) -> Threshold:
+    """What was learned, under the set-point of now; from the beginning if panes were split in another way."""
+    fresh = _threshold(working)
+    return fresh if (saved.pid is None) != (fresh.pid is None) else replace(saved, pid=fresh.pid)
 
 
 def _encoded(extent: Extent) -> list[Any]:
