@@ -54,7 +54,21 @@ def test_a_folder_is_answered_window_by_window(tmp_path: Path) -> None:
         (["--minimise", "price"], "generated points have their own columns, all of them minimised"),
         (["--window", "soon"], "--window: write a length such as '500 ms' or '2 seconds'; got 'soon'"),
         (["--slack", "5 parsecs"], "--slack: write a length such as '500 ms' or '2 seconds'; got '5 parsecs'"),
+        (["--profile", "hope"], "'hope' is not one of 'code', 'paper'"),
     ],
 )
 def test_what_is_wrong_at_first_sight_needs_no_spark(words: list[str], said: str) -> None:
     assert said in complaint("preference", *words)
+
+
+def test_a_folder_has_files_of_one_format(tmp_path: Path) -> None:
+    """With the schema of one kind and the rows of another, columns would be mistaken for each other."""
+    words = ("--event-time", "seen", "--minimise", "price")
+    missing, mixed = tmp_path / "missing", tmp_path / "mixed"
+    offers(mixed)
+    (mixed / "_written.json").write_text("{}")  # files with such names are not seen by Spark
+    (mixed / "more.parquet").touch()
+    assert "has files that end in .csv and in .parquet; leave one kind in it" in complaint("preference", mixed, *words)
+    assert "does not exist; name a folder with files that end in .parquet" in complaint("preference", missing, *words)
+    (mixed / "notes.txt").touch()
+    assert "must end in one of .parquet, .csv" in complaint("preference", mixed / "notes.txt", *words)

@@ -92,6 +92,10 @@ def preference(
     elastic: Annotated[
         bool, typer.Option("--elastic/--static", help="Whether the numbers of tasks follow the load.")
     ] = True,
+    profile: Annotated[
+        Literal["code", "paper"],
+        typer.Option(help="Of the fuzzy controller: as its authors have released it, or as their paper has it."),
+    ] = "code",
     master: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Where Spark runs.  [default: all cores of this machine]", show_default=False),
@@ -119,6 +123,7 @@ def preference(
                 length_ms(length, what)
     except PreferenceError as error:
         ctx.fail(str(error))
+    found = [] if source is None else _files(ctx, source)
     check_java(ctx)
     from mead.preference.live.handle import QueryFailedError
 
@@ -131,6 +136,7 @@ def preference(
         "workers": workers,
         "splitting": splitting,
         "elastic": elastic,
+        "profile": profile,
     }
     with ExitStack() as opened:
         place = folder or Path(opened.enter_context(_temporary_folder()))
@@ -140,7 +146,7 @@ def preference(
                 points = _points(rate, idc, mean_delay, duration or 10.0, attributes, seed)
                 query, tuples = _ask_for_points(points, spark, place, asked), len(points.trace)
             else:
-                stream = _stream(ctx, spark, source, files)
+                stream = _stream(ctx, spark, source, found, files)
                 asked |= {"event_time": event_time, "arrival_time": arrival_time}
                 asked |= {"minimise": minimise or [], "maximise": maximise or []}
                 query, tuples = _ask(stream, place, asked, at_once=duration is None), None
@@ -180,19 +186,28 @@ def _started(ctx: typer.Context, master: str | None, opened: ExitStack) -> Spark
     return spark
 
 
-def _stream(ctx: typer.Context, spark: SparkSession, source: Path, files: int) -> DataFrame:
-    """Files of a folder, or one file, whose columns are those that are there now."""
-    from pyspark.errors import AnalysisException
-
-    found = [source] if source.is_file() else sorted(file for file in source.glob("*") if file.suffix in FORMATS)
+def _files(ctx: typer.Context, source: Path) -> list[Path]:
+    """Those of a folder that Spark would see, all of one format; or the one file."""
+    if source.is_file():
+        if source.suffix not in FORMATS:
+            ctx.fail(f"{source}: the name must end in one of {', '.join(FORMATS)}")
+        return [source]
+    found = sorted(file for file in source.glob("[!._]*") if file.suffix in FORMATS)
     if not found:
         there = (
             "has no file that ends in" if source.is_dir() else "does not exist; name a folder with files that end in"
         )
         ctx.fail(f"{source}: {there} {', '.join(FORMATS)}")
-    kind = FORMATS.get(found[0].suffix)
-    if kind is None:
-        ctx.fail(f"{source}: the name must end in one of {', '.join(FORMATS)}")
+    if len(endings := sorted({file.suffix for file in found})) > 1:
+        ctx.fail(f"{source}: has files that end in {' and in '.join(endings)}; leave one kind in it, or name one file")
+    return found
+
+
+def _stream(ctx: typer.Context, spark: SparkSession, source: Path, found: list[Path], files: int) -> DataFrame:
+    """The columns are those that are there now; in a folder, files that come later are read, too."""
+    from pyspark.errors import AnalysisException
+
+    kind = FORMATS[found[0].suffix]
     options = {"header": "true", "inferSchema": "true"} if kind == "csv" else {}
     try:
         schema = spark.read.format(kind).options(**options).load([str(file) for file in found]).schema

@@ -157,3 +157,6 @@ CODE = Profile(moderate=(2.0, 5.0), intensive=(2.0, 3.5), strongest=True, small_
 
 PAPER = Profile(moderate=(1.5, 4.5), intensive=(1.5, 4.5), strongest=False, small_fixes=False)
 """Fig. 7 and Tables 1 and 2, read literally."""
+
+PROFILES = {"code": CODE, "paper": PAPER}
+"""By the names under which they can be asked for."""

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.preference.degrees import Controller, Degrees
+from mead.preference.fuzzy import CODE, PAPER
 from mead.preference.live.control import Measured, StageWork, TwoLevels
 from mead.preference.live.query_spec import Working
 from mead.preference.owner_table import Splitting
@@ -69,6 +70,16 @@ def test_without_splitting_the_controller_sees_none() -> None:
     seen, now = measured([0.45, 0.45, 0.45, 0.45], counts=(4, 4)), Degrees(4, 4)
     assert adaptive.after(seen, Threshold(None), now)[1].panes == 5, "acceptable and intensively split: a little more"
     assert never.after(seen, Threshold(None), now)[1].panes == 4
+
+
+def test_the_controller_has_the_profile_that_was_asked_for() -> None:
+    """Two partitions of a pane are some splitting to the paper, and none to the code."""
+    seen, now = measured([0.45] * 20, counts=(2,)), Degrees(20, 2)
+    changed = [
+        TwoLevels(Working(most=40, control_s=0.5, profile=profile)).after(seen, Threshold(None), now)[1]
+        for profile in (CODE, PAPER)
+    ]
+    assert changed == [Degrees(20, 2), Degrees(21, 2)]
 
 
 def test_work_of_micro_batches_with_other_degrees_adds_up() -> None:

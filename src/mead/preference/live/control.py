@@ -80,7 +80,7 @@ class TwoLevels:
         self.working = working
         self.intervals: deque[Interval] = deque(maxlen=KEPT_INTERVALS)
         """What the controller saw of late, and what was in force."""
-        self._controller = Controller(working.most)
+        self._controller = Controller(working.most, working.profile)
         self._forget()
 
     def _forget(self) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mead.preference.degrees import Degrees
 from mead.preference.dominance import Direction, PreferenceError, Preferences
+from mead.preference.fuzzy import PROFILES
 from mead.preference.live.engine import D, Engine, RunTasks, W
 from mead.preference.live.handle import PreferenceQuery
 from mead.preference.live.ingest import arrow_columns, check_columns, result_schema, tuples_into_log
@@ -57,6 +58,7 @@ def preference_query(
     splitting: Literal["adaptive", "never", "even"] = "adaptive",
     set_point: float = PAPER_SET_POINT,
     control: str | float | timedelta = 2.5,
+    profile: Literal["code", "paper"] = "code",
     kernel: Literal["sorted", "nested-loop"] = "sorted",
     trigger: dict[str, Any] | None = None,
 ) -> PreferenceQuery:
@@ -72,7 +74,8 @@ def preference_query(
 
     ``workers`` bounds the tasks of both stages together, by default twice the cores. How they are used, from ``start``
     on, is up to two levels of control: ``splitting`` of hot panes, and ``elastic`` numbers of tasks, decided every
-    ``control`` seconds. No result depends on any of them. ``trigger`` is that of Spark's ``writeStream``.
+    ``control`` seconds by a fuzzy controller as the authors of Elastic-PPQ have released it, or with the ``profile`` of
+    their paper's text. No result depends on any of them. ``trigger`` is that of Spark's ``writeStream``.
     """
     directions: dict[str, Direction] = dict.fromkeys(minimise, "min")
     for name in maximise:
@@ -96,6 +99,7 @@ def preference_query(
         workers or 2 * spark.sparkContext.defaultParallelism,
         set_point,
         length_ms(control, "control") / 1e3,
+        PROFILES[profile],
         kernel=Kernel(kernel),
     )
     place = QueryFolder(Path(folder)).opened(asked, [f"{name} {kind}" for name, kind in df.dtypes])

@@ -10,6 +10,7 @@ from typing import Any
 
 from mead.preference.degrees import Degrees
 from mead.preference.dominance import PreferenceError, Preferences
+from mead.preference.fuzzy import CODE, Profile
 from mead.preference.owner_table import Splitting
 from mead.preference.panes import Windows
 from mead.preference.punctuation import KSlack
@@ -100,6 +101,8 @@ class Working:
     """Utilization of the pane stage that the PID aims at."""
     control_s: float = 2.5
     """The controller decides so often."""
+    profile: Profile = CODE
+    """Of the controller: its fuzzy sets, and how its rules add up."""
     merging: bool = True
     kernel: Kernel = Kernel.SORTED
     most_rows: int = 200_000

@@ -111,8 +111,10 @@ def run(  # pragma: no cover - compiled
             see(active, workers, queues, pool, free, now_s)
         count = panes[row].count
         w = place(splitting, panes[row], sizes[row], held[row], active, queues, cursor, threshold)
-        if panes[row].count > count > 0:  # all holders learn the new count
+        if panes[row].count > count > 0:  # whoever held a partition before learns the new count
+            held[row, w] = False
             tell(held[row], workers, queues, pool, free, now_s, message_s, times_s, speeds)
+            held[row, w] = True
         queues[w] = drain(workers[w], queues[w], pool, free, now_s)
         send(workers[w], queues[w], pool, free, now_s, insert_s[sizes[row, w]], times_s, speeds)
         workers[w].received += 1

@@ -10,6 +10,7 @@ import numpy as np
 
 from mead.models.arrays import FloatArray, frozen
 from mead.preference.degrees import Controller, Degrees
+from mead.preference.fuzzy import CODE, Profile
 from mead.preference.owner_table import OwnerTable, Splitting
 from mead.preference.pane_emitter import Closed, PaneEmitter
 from mead.preference.panes import Windows
@@ -43,6 +44,8 @@ class Setting:
     panes_only: bool = False
     """Without the window stage."""
     merging: bool = True
+    profile: Profile = CODE
+    """Of the controller."""
     target_drop_ratio: float = 0.0
     cost: CostModel = field(default_factory=CostModel)
     interference: Interference = field(default_factory=Interference.none)
@@ -87,6 +90,8 @@ class Outcome:
     """When the last result of each pane left the pane stage."""
     windows_s: FloatArray
     """When each window left."""
+    window_tuples: tuple[int, ...]
+    """Of how many tuples each was made."""
     updates: int
     merges: int
 
@@ -137,7 +142,7 @@ class _System:
         directory: WindowDirectory[int] = WindowDirectory(setting.windows, merging=setting.merging)
         self.windows = WindowStage(directory, setting.most, setting.cost, setting.interference)
         self.windows.resize(setting.start.windows, 0.0)
-        self.controller = Controller(setting.most)
+        self.controller = Controller(setting.most, setting.profile)
         self.degrees = setting.start
         self.intervals: list[Interval] = []
         self.panes_s: dict[int, float] = {}
@@ -210,6 +215,7 @@ class _System:
             tuple(self.panes.closed),
             frozen(panes_s),
             frozen(windows_s),
+            tuple(self.windows.finished_tuples),
             self.windows.updates,
             self.windows.merges,
         )

@@ -36,6 +36,8 @@ class WindowStage:
         self.directory = directory
         self.finished_s: list[float] = []
         """When each window left the collector, by number."""
+        self.finished_tuples: list[int] = []
+        """Of how many tuples it was made."""
         self.updates = self.merges = 0
         self.active = np.zeros(workers, dtype=np.bool_)
         self._ready = np.ones(workers, dtype=np.bool_)
@@ -43,7 +45,7 @@ class WindowStage:
         self._busy_s = np.zeros(workers)
         self._last = -1
         self._cost, self._interference = cost, interference
-        self._collector: InOrder[None] = InOrder()
+        self._collector: InOrder[int] = InOrder()
         self._events: list[tuple[float, int, PaneResult[int] | Work]] = []
         self._order = count()
 
@@ -110,9 +112,12 @@ class WindowStage:
         if isinstance(task, Merge):
             self.directory.done(task, task.one + task.other)
         else:
-            self.directory.done(task, (task.state or 0) + task.result)
+            tuples = (task.state or 0) + task.result
+            self.directory.done(task, tuples)
             if task.last:
-                self.finished_s += [now_s for _ in self._collector.add(task.window, None)]
+                leaving = [made_of for _, made_of in self._collector.add(task.window, tuples)]
+                self.finished_s += [now_s] * len(leaving)
+                self.finished_tuples += leaving
         if self.active[work.worker]:
             for following in self.directory.find_tasks(1):
                 self._start(following, work.worker, now_s)
