@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -12,29 +12,42 @@ from mead.cli.inputs import check_java
 from mead.cli.terminal import AsJson, Seed, print_found, progress_bar
 
 Duration = Annotated[float, typer.Option(min=10.0, metavar="SECONDS", help="Length of every stream.")]
+Profile = Annotated[
+    Literal["code", "paper"],
+    typer.Option(help="Of the fuzzy controller: as the authors have released it, or as their paper has it."),
+]
 
 
-def fig9(*, seeds: Seeds = 4, seed: Seed = 1, as_json: AsJson = False) -> None:
+def fig9(*, seeds: Seeds = 4, seed: Seed = 1, profile: Profile = "code", as_json: AsJson = False) -> None:
     """Fig. 9 of the Elastic-PPQ paper: pane workers under a rate that jumps every 30 s.
 
     Example: `mead evaluate ppq-fig9 --seeds 2`
     """
     from mead.evaluate.ppq.fig9 import fig9_parts, run
+    from mead.preference.fuzzy import PROFILES
 
-    done = [run(one) for one in range(seed, seed + seeds)]
+    done = [run(one, profile=PROFILES[profile]) for one in range(seed, seed + seeds)]
     print_found("ppq-fig9", "runs", done, fig9_parts(done), as_json=as_json)
 
 
-def fig10(*, seeds: Seeds = 3, seed: Seed = 1, duration: Duration = 80.0, as_json: AsJson = False) -> None:
+def fig10(
+    *,
+    seeds: Seeds = 3,
+    seed: Seed = 1,
+    duration: Duration = 125.0,
+    profile: Profile = "code",
+    as_json: AsJson = False,
+) -> None:
     """Fig. 10 of the Elastic-PPQ paper: elasticity alone against both levels, on bursty streams.
 
     Example: `mead evaluate ppq-fig10 --seeds 1`
     """
     from mead.evaluate.ppq.fig10 import STREAMS, fig10_parts, runs
+    from mead.preference.fuzzy import PROFILES
 
     done = []
     with progress_bar(2 * len(STREAMS) * seeds) as show:
-        for one in runs(range(seed, seed + seeds), duration):
+        for one in runs(range(seed, seed + seeds), duration, PROFILES[profile]):
             done.append(one)
             show(one.stream, len(done))
     print_found("ppq-fig10", "runs", done, fig10_parts(done), as_json=as_json)
@@ -76,7 +89,8 @@ def fig12(
     ] = 600,
     seeds: Seeds = 2,
     seed: Seed = 1,
-    duration: Duration = 160.0,
+    duration: Duration = 333.0,
+    profile: Profile = "code",
     as_json: AsJson = False,
 ) -> None:
     """Figs. 12 and 13 of the Elastic-PPQ paper: the window stage with and without MERGE tasks.
@@ -84,12 +98,13 @@ def fig12(
     Example: `mead evaluate ppq-fig12 --window 1000`
     """
     from mead.evaluate.ppq.fig12 import SLIDE_MS, fig12_parts, runs
+    from mead.preference.fuzzy import PROFILES
 
     if window % SLIDE_MS:
         ctx.fail(f"--window {window}: must be a multiple of the slide, {SLIDE_MS} ms")
     done = []
     with progress_bar(2 * seeds) as show:
-        for one in runs(range(seed, seed + seeds), duration, window):
+        for one in runs(range(seed, seed + seeds), duration, window, PROFILES[profile]):
             done.append(one)
             show(f"seed {one.seed}", len(done))
     print_found("ppq-fig12", "runs", done, fig12_parts(done), as_json=as_json)
@@ -105,13 +120,18 @@ def tables(
         str | None, typer.Option(metavar="NAME", help="`skyline` (Table 4) or `top-delta` (Table 5); default both.")
     ] = None,
     static: Annotated[
-        bool, typer.Option("--static/--no-static", help="Add the better of two static choices; takes two more runs.")
+        bool,
+        typer.Option("--static/--no-static", help="Search for the best static choice; takes some ten runs for each."),
     ] = True,
     seed: Seed = 1,
-    duration: Duration = 200.0,
+    duration: Annotated[
+        float | None,
+        typer.Option(min=10.0, metavar="SECONDS", help="Length of every stream; default as published, 330 to 423 s."),
+    ] = None,
+    profile: Profile = "code",
     as_json: AsJson = False,
 ) -> None:
-    """Tables 4 and 5 of the Elastic-PPQ paper: both queries on all streams, beside a static choice.
+    """Tables 4 and 5 of the Elastic-PPQ paper: both queries on all streams, beside the best static choice.
 
     Streams: rw, map1k to map4k, ss6 to ss8, game1 (a stand-in).
 
@@ -119,6 +139,7 @@ def tables(
     """
     from mead.evaluate.ppq.streams import STREAMS
     from mead.evaluate.ppq.tables import COSTS, Row, row, tables_parts
+    from mead.preference.fuzzy import PROFILES
 
     names = [stream.name for stream in STREAMS]
     for name in only or ():
@@ -133,35 +154,45 @@ def tables(
         for name in queries:
             for stream in chosen:
                 show(f"{name} {stream.name}", len(done))
-                done.append(row(name, stream, seed, duration, static=static))
+                length_s = duration or stream.published_s
+                done.append(row(name, stream, seed, length_s, static=static, profile=PROFILES[profile]))
     print_found("ppq-tables", "rows", done, tables_parts(done, chosen), as_json=as_json)
 
 
-def fig17(*, seeds: Seeds = 1, seed: Seed = 1, duration: Duration = 400.0, as_json: AsJson = False) -> None:
+def fig17(
+    *,
+    seeds: Seeds = 1,
+    seed: Seed = 1,
+    duration: Duration = 421.0,
+    profile: Profile = "code",
+    as_json: AsJson = False,
+) -> None:
     """Fig. 17 of the Elastic-PPQ paper: lengths of the controller's interval and the PID's period.
 
     Example: `mead evaluate ppq-fig17 --duration 100`
     """
     from mead.evaluate.ppq.fig17 import CONTROL_S, PID_S, fig17_parts, runs
+    from mead.preference.fuzzy import PROFILES
 
     done = []
     with progress_bar(len(CONTROL_S) * len(PID_S) * seeds) as show:
-        for one in runs(range(seed, seed + seeds), duration):
+        for one in runs(range(seed, seed + seeds), duration, PROFILES[profile]):
             done.append(one)
             show(f"{one.control_s:g} s", len(done))
     print_found("ppq-fig17", "runs", done, fig17_parts(done), as_json=as_json)
 
 
-def fig18(*, seed: Seed = 1, duration: Duration = 200.0, as_json: AsJson = False) -> None:
+def fig18(*, seed: Seed = 1, duration: Duration = 421.0, profile: Profile = "code", as_json: AsJson = False) -> None:
     """Fig. 18 of the Elastic-PPQ paper: other programs take a part of the machine.
 
     Example: `mead evaluate ppq-fig18 --duration 100`
     """
     from mead.evaluate.ppq.fig18 import INTENSITIES, fig18_parts, runs
+    from mead.preference.fuzzy import PROFILES
 
     done = []
     with progress_bar(len(INTENSITIES)) as show:
-        for one in runs(seed, duration):
+        for one in runs(seed, duration, PROFILES[profile]):
             done.append(one)
             show(f"intensity {one.intensity:g}", len(done))
     print_found("ppq-fig18", "runs", done, fig18_parts(done), as_json=as_json)

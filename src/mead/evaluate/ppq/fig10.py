@@ -13,6 +13,7 @@ from mead.evaluate.ppq.fig9 import PANES_ONLY
 from mead.evaluate.ppq.measures import WARM_UP_INTERVALS, during_stream, mean, median, plain
 from mead.evaluate.ppq.streams import markovian, self_similar
 from mead.evaluate.tables import NOTHING, number, plain_table
+from mead.preference.fuzzy import CODE, Profile
 from mead.preference.owner_table import Splitting
 from mead.preference.virtual.system import simulate
 from mead.workload.trace import Trace
@@ -68,14 +69,14 @@ class Run:
         return result
 
 
-def runs(seeds: Sequence[int], duration_s: float) -> Iterator[Run]:
+def runs(seeds: Sequence[int], duration_s: float, profile: Profile = CODE) -> Iterator[Run]:
     """Both streams under both forms of control."""
     for name, (_, make) in STREAMS.items():
         for seed in seeds:
             trace = make(duration_s, seed)
             for two_level in (False, True):
                 splitting = Splitting.ADAPTIVE if two_level else Splitting.NEVER
-                outcome = simulate(trace, replace(PANES_ONLY, splitting=splitting))
+                outcome = simulate(trace, replace(PANES_ONLY, splitting=splitting, profile=profile))
                 steady = during_stream(outcome, WARM_UP_INTERVALS)
                 yield Run(
                     name,

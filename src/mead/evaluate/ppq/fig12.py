@@ -15,6 +15,7 @@ from rich.table import Table
 from mead.evaluate.ppq.measures import during_stream, mean, plain
 from mead.evaluate.ppq.streams import markovian
 from mead.evaluate.tables import number, plain_table
+from mead.preference.fuzzy import CODE, Profile
 from mead.preference.panes import Windows
 from mead.preference.virtual.system import Setting, simulate
 
@@ -56,9 +57,9 @@ class Run:
         return result
 
 
-def runs(seeds: Sequence[int], duration_s: float, window_ms: int) -> Iterator[Run]:
+def runs(seeds: Sequence[int], duration_s: float, window_ms: int, profile: Profile = CODE) -> Iterator[Run]:
     """Without and with MERGE tasks, on the same stream."""
-    setting = Setting(windows=Windows(window_ms, SLIDE_MS), set_point=0.8)
+    setting = Setting(windows=Windows(window_ms, SLIDE_MS), set_point=0.8, profile=profile)
     for seed in seeds:
         trace = markovian(30e3, 1e3, duration_s, seed)
         for merging in (False, True):

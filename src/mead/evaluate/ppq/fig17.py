@@ -12,6 +12,7 @@ from rich.table import Table
 from mead.evaluate.ppq.measures import WARM_UP_INTERVALS, during_stream, mean, plain, variation, windows_per_s
 from mead.evaluate.ppq.streams import GAME
 from mead.evaluate.tables import number, plain_table
+from mead.preference.fuzzy import CODE, Profile
 from mead.preference.virtual.cost import SKYLINE
 from mead.preference.virtual.system import simulate
 
@@ -44,9 +45,9 @@ class Run:
         return result
 
 
-def runs(seeds: Sequence[int], duration_s: float) -> Iterator[Run]:
+def runs(seeds: Sequence[int], duration_s: float, profile: Profile = CODE) -> Iterator[Run]:
     """All choices on the same stream."""
-    base = replace(GAME.setting(SKYLINE), set_point=SET_POINT)
+    base = replace(GAME.setting(SKYLINE), set_point=SET_POINT, profile=profile)
     for seed in seeds:
         trace = GAME.make(duration_s, seed)
         for control_s in CONTROL_S:
