@@ -122,6 +122,7 @@ def bench_on_spark() -> None:
     )
     spark = started("bench preference", master="local[2]")
     spark.conf.set("spark.sql.session.timeZone", "UTC")
+    spark.conf.set("spark.sql.shuffle.partitions", "2")  # so that both cores hold a part of Spark's state
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         write_points(place / "points")
@@ -228,8 +229,10 @@ def by_state(spark: SparkSession, folder: Path, run: str) -> dict[datetime, int]
     spark.conf.set("spark.sql.streaming.stateStore.providerClass", rocks)
     try:
         windows = _windowed(points_stream(spark, folder)).withColumn("start_ms", f.unix_millis("window.start"))
-        answered = windows.groupBy("start_ms").transformWithStateInPandas(
-            Skylines(), "start timestamp, size bigint", "Append", "EventTime"
+        answered = (
+            windows.drop("window")
+            .groupBy("start_ms")
+            .transformWithStateInPandas(Skylines(), "start timestamp, size bigint", "Append", "EventTime")
         )
         return _sizes(answered, folder / f"state-{run}")
     finally:
