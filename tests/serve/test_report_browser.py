@@ -70,24 +70,23 @@ def test_charts_are_drawn_from_the_file_alone_and_fit_the_screen(
             assert (sum(map(int, ground[4:-1].split(","))) < 128) == dark
 
 
-def test_the_report_shows_decisions_and_changes_its_look(pages: dict[str, Path]) -> None:
-    with browser(900, 800) as driver:
-        opened(driver, pages["report"], 10)
-        entries = driver.find_elements(By.CSS_SELECTOR, "#why ol > li")
-        with History.read(pages["report"].with_name("mg1.sqlite")) as history:
-            changes = history.decisions(1, changes_only=True)
-        assert len(entries) == len(changes)
-        far = [one for one in changes if any(effect.surprising for effect in one.effects)]
-        assert len(driver.find_elements(By.CSS_SELECTOR, "#why summary .effect .bad")) == len(far)
-        driver.find_element(By.ID, "why-all").click()
-        WebDriverWait(driver, PATIENCE_S).until(
-            lambda _: len(driver.find_elements(By.CSS_SELECTOR, "#why ol > li")) > len(changes)
-        )
-        ground = "return getComputedStyle(document.body).backgroundColor"
-        light = driver.execute_script(ground)
-        driver.find_element(By.ID, "theme").click()
-        assert driver.execute_script(ground) != light
-        assert complaints(driver) == []
-        opened(driver, pages["coarse"], 10)
-        for view in ("now", "why"):  # rounds that are drawn as one have changed something more than once
-            assert f"{len(changes)} changes" in driver.find_element(By.ID, view).text
+def test_the_report_shows_decisions_and_changes_its_look(pages: dict[str, Path], driver: Chrome) -> None:
+    opened(driver, pages["report"], 10)
+    entries = driver.find_elements(By.CSS_SELECTOR, "#why ol > li")
+    with History.read(pages["report"].with_name("mg1.sqlite")) as history:
+        changes = history.decisions(1, changes_only=True)
+    assert len(entries) == len(changes)
+    far = [one for one in changes if any(effect.surprising for effect in one.effects)]
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#why summary .effect .bad")) == len(far)
+    driver.find_element(By.ID, "why-all").click()
+    WebDriverWait(driver, PATIENCE_S).until(
+        lambda _: len(driver.find_elements(By.CSS_SELECTOR, "#why ol > li")) > len(changes)
+    )
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    light = driver.execute_script(ground)
+    driver.find_element(By.ID, "theme").click()
+    assert driver.execute_script(ground) != light
+    assert complaints(driver) == []
+    opened(driver, pages["coarse"], 10)
+    for view in ("now", "why"):  # rounds that are drawn as one have changed something more than once
+        assert f"{len(changes)} changes" in driver.find_element(By.ID, view).text

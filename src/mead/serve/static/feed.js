@@ -1,7 +1,7 @@
 // What the page knows of the run: rounds from the server's events, kept as long as the server keeps them.
 
 const KEPT = 3600;
-const AGAIN_MS = 3000;
+const AGAIN_MS = 2000;
 
 export class Feed extends EventTarget {
   constructor() {
