@@ -1,4 +1,4 @@
-"""Time as the control loop sees it. Only here is the wall clock read."""
+"""Time as the control loop sees it: by the wall clock, or by one that jumps. The loop itself reads neither."""
 
 from __future__ import annotations
 

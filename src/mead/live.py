@@ -13,13 +13,12 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from mead.clock import RunClock, Stopped
+from mead.clock import RunClock
+from mead.controller import Controller
 from mead.execute.engine import Engine
 from mead.execute.negotiator import NegotiatedEngine
-from mead.execute.priority import give_way
 from mead.execute.shares import CpuUsage, ShareManager
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.knowledge import Knowledge
@@ -31,7 +30,8 @@ from mead.monitor.sketch import ResponseSketch
 from mead.plan.drs import DRS
 from mead.plan.policy import Policy
 from mead.spark.end_requests import EndRequests
-from mead.spark.engine import EngineCpu, SparkEngine
+from mead.spark.engine import EngineCpu, OperatorState, SparkEngine
+from mead.spark.folder_lock import held
 from mead.spark.inputs import Input
 from mead.spark.java_machine import spark_loss
 from mead.spark.negotiator import ExecutorNegotiator
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 WARM_UP_LIMIT_S = 180.0
 DRAIN_LIMIT_S = 60.0
+"""What has arrived at the end goes through, if it does so by then."""
+
 LAST_ROUND_S = 30.0
 """A round that is under way at the end is waited for."""
 
@@ -52,7 +54,11 @@ WATCH_S = 0.25
 
 @dataclass(frozen=True, eq=False)
 class LiveResult:
-    """What happened after the warm-up. Response times are of all that arrived, until it was done."""
+    """What happened after the warm-up. Response times are of all that arrived, until it was done.
+
+    So are ``tuples``. A micro-batch of the source takes all there is: with what had arrived when the end came, some go
+    along that came just after it.
+    """
 
     pipeline: Pipeline
     policy: str
@@ -82,13 +88,17 @@ class LiveResult:
     demands_s: Mapping[str, float]
     """As learned."""
     overheads_s: Mapping[str, float]
+    rows_in: Mapping[str, int]
+    """By operator, how many rows its micro-batches have read."""
+    rows_out: Mapping[str, int]
+    """And how many they have written: what a parser cannot parse is the difference."""
     first: int
     """Arrivals of the source that came before: of the warm-up, of a run that went on, or of an old stream."""
     tuples: int
     """That arrived at the source."""
     restarts: Sequence[str]
     drained: bool
-    """Whether everything that had arrived went through before the end."""
+    """Whether everything that had arrived when the end came went through, as far as the source can tell what waits."""
     complaints: Mapping[str, int] = field(default_factory=dict)
     """What workers had to say, and how often."""
     interrupted: bool = False
@@ -130,16 +140,16 @@ def run_live(
 ) -> LiveResult:
     """Run a pipeline under a policy until the time is over, or somebody asks for an end by Ctrl-C or SIGTERM.
 
-    The first request ends the run, and what has arrived goes through; another one ends that, too. Whoever has
-    ``requests`` of his own gets them back held, so that nothing interrupts what he does with the result. Raises
-    KeyboardInterrupt if an end is asked for before the run has begun, and SparkLostError, with the result, if Spark is
-    lost: nobody takes half a run for a whole one by mistake.
+    The first request ends the run, and what has arrived goes through, for a minute at most; another one ends that, too.
+    Whoever has ``requests`` of his own gets them back held, so that nothing interrupts what he does with the result.
+    Raises KeyboardInterrupt if an end is asked for before the run has begun, SparkLostError, with the result, if Spark
+    is lost, so that nobody takes half a run for a whole one, and OperatorError if another run is at work in the folder.
 
     ``on_round`` is called in this thread, so that what it takes does not slow the controller down. ``on_restart`` hears
     what has failed, and why, while the run goes on.
     """
     running = RunningPipeline(spark, knowledge.pipeline, source, work, folder, shares, on_restart=on_restart)
-    with requests or EndRequests() as asked:
+    with held(folder), requests or EndRequests() as asked:
         asked.hold()
 
         def wait(doing: str) -> None:
@@ -172,13 +182,13 @@ class _Run:
     engine: SparkEngine
     loop: ControlLoop
     clock: RunClock
+    controller: Controller
     record: RunRecord
     made: SimpleQueue[Round]
     """Rounds that the controller has put down, and nobody has looked at yet."""
     duration_s: float
     requests: EndRequests
     on_round: Callable[[Round, SparkEngine], None]
-    controller: Thread | None = None
     loss: str = ""
 
     @classmethod
@@ -197,11 +207,13 @@ class _Run:
         engine, clock = SparkEngine(running, kept_iats), RunClock()
         made: SimpleQueue[Round] = SimpleQueue()
         engine_of_loop: Engine = engine
-        if isinstance(policy, DRS) and engine.executors.supported:
+        if isinstance(policy, DRS) and not engine.executors.local:
             # It places processors: to have fewer than it asked for is something that it can deal with.
             engine_of_loop = NegotiatedEngine(engine, ExecutorNegotiator(engine.executors), engine.allocation)
         loop = ControlLoop(engine_of_loop, policy, knowledge, clock, mode=mode, record=made.put, cpu_s=time.thread_time)
-        return cls(running, engine, loop, clock, RunRecord(loop.allocation), made, duration_s, requests, on_round)
+        controller = Controller(loop, clock, knowledge.pipeline.name, duration_s)
+        record = RunRecord(loop.allocation)
+        return cls(running, engine, loop, clock, controller, record, made, duration_s, requests, on_round)
 
     def result(self, on_wait: Callable[[str], None]) -> LiveResult:
         """Until the time is over, or somebody asks for an end, or Spark is lost; then what has arrived goes through."""
@@ -217,10 +229,10 @@ class _Run:
         with self._while_spark_is_there():
             engine.observe(self.clock.now_s())  # what has come since the last round counts too
         source = engine.states[self.running.pipeline.order[0]]
-        tuples = source.arrived - source.before
+        arrived = source.arrived
         with self._while_spark_is_there():
             on_wait("letting what has arrived go through")
-            drained = self.running.drain(DRAIN_LIMIT_S, given_up=lambda: self.requests.count > asked)
+            drained = self._drain(source, arrived, given_up=lambda: self.requests.count > asked)
             engine.observe(self.clock.now_s())
             engine.close()
         return LiveResult(
@@ -242,8 +254,10 @@ class _Run:
             used=used,
             demands_s={name: one.demand_s for name, one in self.loop.demands.items()},
             overheads_s={name: one.overhead_s for name, one in self.loop.overheads.items()},
+            rows_in={name: state.rows_in for name, state in engine.states.items()},
+            rows_out={name: state.rows_out for name, state in engine.states.items()},
             first=source.before,
-            tuples=tuples,
+            tuples=max(arrived, source.completed) - source.before,
             restarts=tuple(self.running.restarts),
             drained=drained,
             complaints=dict(self.running.complaints.counts),
@@ -252,15 +266,13 @@ class _Run:
 
     def _watch(self) -> None:
         """Keep controller and queries alive."""
-        self._start_control()
+        self.controller.start()
         while self.clock.now_s() < self.duration_s and not self.requests.count:
             time.sleep(WATCH_S)
             self._take()
             self.running.revive()
-            early = self.clock.now_s() < self.duration_s - self.loop.policy.interval_s
-            if early and self.controller is not None and not self.controller.is_alive():
+            if self.controller.revive():
                 self.running.restarted("the controller ended before its time and is started again")
-                self._start_control()
 
     @contextmanager
     def _while_spark_is_there(self) -> Iterator[None]:
@@ -280,18 +292,17 @@ class _Run:
                 self.record.add(this)
                 self.on_round(this, self.engine)
 
-    def _start_control(self) -> None:
-        def control() -> None:
-            give_way()
-            with suppress(Stopped):
-                self.loop.run(self.duration_s)
-
-        self.controller = Thread(target=control, name="mead-controller", daemon=True)
-        self.controller.start()
-
     def _end_control(self) -> None:
         """Nothing is ordered any more when this returns."""
-        self.clock.stop()
-        if self.controller is not None:
-            self.controller.join(LAST_ROUND_S)
+        self.controller.end(LAST_ROUND_S)
         self._take()
+
+    def _drain(self, source: OperatorState, arrived: int, given_up: Callable[[], bool]) -> bool:
+        """Have the source let in what has arrived, and then nothing more; whether all of it went through in time."""
+        until_s = time.monotonic() + DRAIN_LIMIT_S
+        while source.completed < arrived and time.monotonic() < until_s and not given_up():
+            time.sleep(WATCH_S)
+            self.running.revive()
+            self.engine.observe(self.clock.now_s())
+        drained = self.running.drain(until_s - time.monotonic(), given_up)
+        return drained and source.completed >= arrived

@@ -52,6 +52,8 @@ def live_result(
         "used": {o.name: CpuUsage(0.4 * duration_s, 100, 30, 0.25 * duration_s) for o in pipeline.operators},
         "demands_s": {o.name: o.demand_s for o in pipeline.operators},
         "overheads_s": {o.name: o.batches.overhead_s for o in pipeline.operators if o.batches},
+        "rows_in": {o.name: 1_000 for o in pipeline.operators},
+        "rows_out": {o.name: 990 for o in pipeline.operators},
         "first": 0,
         "tuples": max((len(list(some)) for some in took_s.values()), default=0),
         "restarts": (),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from tests.evaluate.live_results import live_result, seen
 
 from mead.evaluate.live_report import LiveReport, LiveVerdict, broken_windows
@@ -102,3 +104,17 @@ def test_what_was_lost_failed_or_complained_of_is_noted() -> None:
         *restarts[:5],
         "a header is no time (1,200 times)",
     ]
+
+
+def test_rows_that_an_operator_drops_are_in_the_document_and_in_the_table() -> None:
+    result = live_result(PIPELINE, 60.0, {PATH: [(10.0, 0.1)]})
+    rows_in, rows_out = {"parser": 30_000, "matcher": 29_707}, {"parser": 29_707, "matcher": 41_000}
+    overheads_s = dict.fromkeys(rows_in, 0.05)
+    report = LiveReport.of(replace(result, rows_in=rows_in, rows_out=rows_out, overheads_s=overheads_s))
+    document = report.as_json()
+    assert (document["rows_in"], document["rows_out"]) == (rows_in, rows_out)
+    shown = Console(width=80, file=StringIO(), record=True)
+    shown.print(*report.tables())
+    rows = [line.split() for line in shown.export_text().splitlines()]
+    assert ["parser", "30,000", "29,707", "-293"] in rows
+    assert ["matcher", "29,707", "41,000", "+11,293"] in rows

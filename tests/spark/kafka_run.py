@@ -39,7 +39,7 @@ def copied(spark: SparkSession, servers: str, topic: str, folder: Path) -> dict[
     """Half of it is there before, and half comes while the query runs."""
     options = {"kafka.bootstrap.servers": servers, "subscribe": topic, "startingOffsets": "earliest"}
 
-    def rows(spark: SparkSession, _: Path) -> DataFrame:
+    def rows(spark: SparkSession) -> DataFrame:
         return as_tuples(spark.readStream.format("kafka").options(**options).load())
 
     put(spark, servers, topic, 0)

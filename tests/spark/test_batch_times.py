@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.monitor.arrivals import Arrivals
-from mead.spark.batch_times import STAMP_ERROR_US, add_stamps, responses, stamp_fault
+from mead.monitor.arrivals import STAMP_ERROR_US, Arrivals
+from mead.spark.batch_times import add_stamps, responses, stamp_fault
 from mead.spark.probe import MOST_STAMPS, Stamps
 from mead.spark.progress import Progress
 
@@ -43,6 +43,16 @@ def test_stamps_from_the_future_are_a_fault_beyond_a_second() -> None:
     assert stamp_fault(micro_batch(), stamps(0.5, -error_s - 1e-3)) == future
     assert "of the query are" in stamp_fault(micro_batch(""), stamps(-3600.0))
     assert stamp_fault(micro_batch(), Stamps.of(np.empty(0, dtype=np.int64))) == ""
+
+
+def test_rows_without_a_stamp_are_a_fault_if_there_are_no_others() -> None:
+    none, some = np.empty(0, dtype=np.int64), stamps(0.5, 1.5)
+    assert stamp_fault(micro_batch(), Stamps.of(none, unstamped=3)) == "tuples of matcher have no time of arrival"
+    mixed = Stamps.merged([some, Stamps.of(none, unstamped=3)])
+    assert stamp_fault(micro_batch(), mixed) == ""
+    done = responses(micro_batch(), mixed, BEGAN_US)
+    assert (mixed.rows, done.tuples) == (5, 2)
+    assert done.mean_s == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("rows", [MOST_STAMPS, MOST_STAMPS + 1])

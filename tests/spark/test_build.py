@@ -12,8 +12,9 @@ from mead.config.keys import ConfigError
 from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipeline
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.spark.broker_inputs import ForeignInput, RabbitMQInput
-from mead.spark.build import ARRIVALS, DEFAULT_OVERHEAD_S, SPARE_S, live_pipeline, source_of, work_of
+from mead.spark.build import ARRIVALS, DEFAULT_OVERHEAD_S, live_pipeline, source_of, work_of
 from mead.spark.inputs import TraceInput
+from mead.spark.trace_source import SPARE_S
 
 DURATION_S = 20.0
 

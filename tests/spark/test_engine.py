@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,11 +15,11 @@ import pytest
 from mead.execute.dry_run import DryRunShares
 from mead.execute.shares import CpuUsage, ShareManager
 from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.models.network.graph import Edge
 from mead.spark import engine as engine_module
 from mead.spark.engine import SparkEngine
-from mead.spark.probe import Stamps
+from mead.spark.probe import OBSERVATION, Stamps
 from mead.spark.progress import Done, Progress
 from mead.spark.wiring import Wiring
 
@@ -65,8 +65,11 @@ class Running:
             raise OSError("no space left on device")
         self.ordered[query] = tasks
 
-    def stamps(self, progress: Progress) -> Stamps:
-        return Stamps.of(progress.started_us - np.arange(progress.rows))
+    def rows(self, progress: Progress) -> tuple[Stamps, int]:
+        """One in ten is dropped."""
+        if progress.observed:
+            return Stamps.observed(progress.observed), 0
+        return Stamps.of(progress.started_us - np.arange(progress.rows)), progress.rows - progress.rows // 10
 
 
 class Groups(DryRunShares):
@@ -75,7 +78,7 @@ class Groups(DryRunShares):
     def __init__(self) -> None:
         super().__init__(NAMES)
         self.members: dict[str, tuple[int, ...]] = dict.fromkeys(NAMES, (4711,))
-        self.cpu_s = 0.0
+        self.cpu_s, self.unreadable = 0.0, ""
 
     def group(self, operator: str) -> str:
         return f"/groups/{operator}"
@@ -84,7 +87,8 @@ class Groups(DryRunShares):
         return self.members[operator]
 
     def usage(self, operator: str) -> CpuUsage:  # type: ignore[override]
-        del operator
+        if operator == self.unreadable:
+            raise OSError("cpuacct.usage: no such device")
         return CpuUsage(self.cpu_s, 0, 0, 0.0)
 
 
@@ -109,7 +113,7 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> Messages:
     """What queries say. Beside them nothing of Spark is there."""
     said = Messages()
     monkeypatch.setattr(engine_module, "ProgressQueue", lambda _: said)
-    monkeypatch.setattr(engine_module, "Executors", lambda _: SimpleNamespace(follow=lambda _: None, supported=False))
+    monkeypatch.setattr(engine_module, "Executors", lambda _: SimpleNamespace(follow=lambda _: None, local=True))
     monkeypatch.setattr(engine_module, "java_pid", lambda _: os.getpid())
     return said
 
@@ -188,7 +192,7 @@ def test_workers_that_are_not_in_their_group_are_named_and_what_it_has_used_is_n
 def test_on_a_cluster_nobody_is_expected_in_a_group_of_this_machine(
     messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster = SimpleNamespace(follow=lambda _: None, supported=True)
+    cluster = SimpleNamespace(follow=lambda _: None, local=False)
     monkeypatch.setattr(engine_module, "Executors", lambda _: cluster)
     groups = Groups()
     groups.members = dict.fromkeys(NAMES, ())
@@ -196,3 +200,77 @@ def test_on_a_cluster_nobody_is_expected_in_a_group_of_this_machine(
     messages.waiting = [micro_batch("parser", 0, 10, 10)]
     seen = engine.observe(1.0)
     assert (seen.missing, seen.operators["parser"].busy_s) == ("", 0.4)
+
+
+def test_rows_in_and_out_of_an_operator_are_added_up(messages: Messages) -> None:
+    engine = engine_of(Running())
+    for batch, rows in enumerate((30, 50)):
+        messages.waiting = [micro_batch("parser", batch, rows, 100 + 30 + 50 * batch)]
+        engine.observe(1.0 + batch)
+    state = engine.states["parser"]
+    assert (state.rows_in, state.rows_out) == (80, 72)
+
+
+def unstamped(query: str, batch: int, rows: int, offset: int) -> Progress:
+    """A micro-batch in which the time of arrival is null in all rows, as Spark tells it."""
+    aggregates = {"rows": rows, "stamped": 0, "mean_us": None, "at_ranks_us": None, "all_us": None}
+    return replace(micro_batch(query, batch, rows, offset), observed={OBSERVATION: aggregates})
+
+
+def test_rows_without_a_time_of_arrival_are_a_fault_that_takes_no_other_reading_along(messages: Messages) -> None:
+    engine = engine_of(Running())
+    messages.waiting = [unstamped("parser", 0, 30, 30), micro_batch("matcher", 0, 20, 20)]
+    seen = engine.observe(1.0)
+    assert seen.missing == "tuples of parser have no time of arrival"
+    assert (seen.operators["parser"].completed, seen.operators["matcher"].completed) == (30, 20)
+    assert seen.paths["parser>matcher"].completed == 20
+    messages.waiting = [micro_batch("parser", 1, 10, 40)]
+    assert engine.observe(2.0).missing == ""
+
+
+def test_a_message_that_cannot_be_used_is_a_fault_that_takes_no_other_reading_along(messages: Messages) -> None:
+    engine = engine_of(Running())
+    nonsense = replace(micro_batch("parser", 0, 30, 30), observed={OBSERVATION: {"rows": "many"}})
+    messages.waiting = [nonsense, micro_batch("matcher", 0, 20, 20)]
+    seen = engine.observe(1.0)
+    assert seen.missing.startswith("what parser reports cannot be used (")
+    assert seen.paths["parser>matcher"].completed == 20
+
+
+def test_a_round_that_fails_leaves_its_interval_to_the_next(messages: Messages) -> None:
+    """Whatever was counted is counted in the interval in which it came."""
+    running = Running(shares=(groups := Groups()))
+    engine = engine_of(running)
+    engine.observe(1.0)
+    running.inputs["parser"].end, groups.cpu_s, groups.unreadable = 60, 0.2, "matcher"
+    messages.waiting = [micro_batch("parser", 0, 50, 50), micro_batch("matcher", 0, 40, 40)]
+    with pytest.raises(OSError, match="no such device"):
+        engine.observe(2.0)
+    groups.cpu_s, groups.unreadable = 0.3, ""
+    messages.waiting = [micro_batch("parser", 1, 10, 60)]
+    seen = engine.observe(3.0)
+    assert seen.interval_s == 2.0
+    parser, matcher = seen.operators["parser"], seen.operators["matcher"]
+    assert (parser.arrived, parser.completed, parser.batches, matcher.completed) == (60, 60, 2, 40)
+    assert [parser.busy_s, matcher.busy_s] == pytest.approx([0.3, 0.3])
+    assert seen.paths["parser>matcher"].completed == 40
+    assert engine.observe(4.0).interval_s == 1.0
+
+
+@pytest.mark.parametrize(
+    ("trigger_s", "took_s", "quiet_s", "silent_s"),
+    [(None, 0.4, 29.0, 32.0), (60.0, 0.4, 89.0, 92.0), (None, 45.0, 74.0, 77.0)],
+    ids=["without a trigger", "a minute apart", "a long micro-batch"],
+)
+def test_an_operator_is_silent_when_it_is_so_beyond_its_trigger_and_its_last_micro_batch(
+    messages: Messages, trigger_s: float | None, took_s: float, quiet_s: float, silent_s: float
+) -> None:
+    operators = [replace(operator, batches=Batches(0.1, trigger_s)) for operator in CHAIN.operators]
+    running = Running(pipeline=Pipeline("chain", operators, CHAIN.edges))
+    engine = engine_of(running)
+    running.inputs["parser"].end = 100
+    messages.waiting = [replace(micro_batch("parser", 0, 10, 10), took_s=took_s)]
+    assert engine.observe(100.0).missing == ""
+    assert engine.observe(100.0 + quiet_s).missing == ""
+    said = f"parser has completed nothing for {silent_s:.0f} s, with 90 tuples waiting"
+    assert engine.observe(100.0 + silent_s).missing == said

@@ -120,7 +120,7 @@ def test_rows_of_a_log_are_kept_for_an_operator_whose_query_has_not_started(tmp_
 
 
 def test_of_a_foreign_stream_what_was_read_is_added_up_and_what_waits_is_asked_for() -> None:
-    source = ForeignInput(lambda spark, _: spark.readStream.format("rate").load())
+    source = ForeignInput(lambda spark: spark.readStream.format("rate").load())
     assert source.arrived(None) is None
     first = Done(0, {"topic": {"0": 5, "1": 5}}, {"topic": {"0": 9, "1": 6}}, rows=10)
     assert source.completed(first) == 10

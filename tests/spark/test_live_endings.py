@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -19,12 +19,16 @@ from mead.config.policies import StaticOptions
 from mead.execute.detect import detect
 from mead.execute.lent import lent
 from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.live import LiveResult, run_live
+from mead.plan.policy import Policy
 from mead.plan.registry import policy
+from mead.plan.static import Static
 from mead.spark.checkpoint import last_done
-from mead.spark.operators import OnBatches
+from mead.spark.folder_lock import held
+from mead.spark.operators import OnBatches, OperatorError
 from mead.spark.workers import started_for
 
 if TYPE_CHECKING:
@@ -55,6 +59,7 @@ class Ending:
         on_round: Callable[[], None] = lambda: None,
         on_wait: Callable[[str], None] = lambda _: None,
         pause_s: float = 0.0,
+        chosen: Policy[Any] | None = None,
     ) -> LiveResult:
         """With an operator that takes so long for every batch once arrivals take their course."""
         begun = self.folder / "begun"
@@ -82,12 +87,24 @@ class Ending:
                 {"parser": OnBatches(work, OUTPUT_SCHEMA)},
                 self.folder,
                 shares,
-                policy(StaticOptions()),
+                chosen or policy(StaticOptions()),
                 duration_s=duration_s,
                 kept_iats=100,
                 on_round=seen,
                 on_wait=waits,
             )
+
+    def assert_all_went_through(self, result: LiveResult) -> None:
+        """Once, and all of it is in every figure."""
+        done = last_done(self.folder / "checkpoints" / "parser")
+        assert done is not None
+        lines, first = done.end_offset["count"], result.first
+        expected = logs.parsed(lines)["id"].to_pylist()
+        assert sorted(logs.results(self.folder, "parser")["id"].to_pylist()) == expected
+        assert result.drained
+        assert result.tuples == lines - first
+        assert result.tuples == round(result.responses["parser"].total) == result.rows_in["parser"]
+        assert result.rows_out["parser"] == len(expected) - logs.parsed(first).num_rows, "malformed lines are dropped"
 
     def assert_nothing_is_left(self) -> None:
         """Processes take a moment to end."""
@@ -110,18 +127,61 @@ def ask(which: signal.Signals) -> None:
 
 
 def test_sigterm_ends_a_run_when_what_has_arrived_went_through(ending: Ending) -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    result = ending.run(on_round=lambda: ask(signal.SIGTERM))
-    assert (result.interrupted, result.drained, result.loss) == (True, True, "")
-    assert result.total_rounds >= 1
-    assert result.responses["parser"].total > 0
+    """Also what waits for the first operator, which is at work on its last micro-batch for a while."""
+    before, rounds_us = signal.getsignal(signal.SIGTERM), list[int]()
+
+    def ended() -> None:
+        rounds_us.append(time.time_ns() // 1000)
+        if len(rounds_us) == 2:  # since the first it takes its time
+            with pytest.raises(OperatorError, match="another run is at work"), held(ending.folder):
+                pytest.fail("two runs in one folder")
+            ask(signal.SIGTERM)
+
+    result = ending.run(on_round=ended, pause_s=2.0)
+    assert (result.interrupted, result.loss) == (True, "")
+    assert result.total_rounds >= 2
     assert result.duration_s < LONG_S
-    done = last_done(ending.folder / "checkpoints" / "parser")
-    assert done is not None
-    expected = logs.parsed(done.end_offset["count"])["id"].to_pylist()
-    assert sorted(logs.results(ending.folder, "parser")["id"].to_pylist()) == expected, "all of it, once"
+    ending.assert_all_went_through(result)
+    last_us = max(logs.results(ending.folder, "parser")["arrival_us"].to_pylist())
+    assert last_us > rounds_us[1] - 10 * 1_000_000 / RATE_PER_S, "up to the request; a few lines are malformed"
     assert "interrupted: ending in good order" in ending.waits
     assert signal.getsignal(signal.SIGTERM) == before
+    ending.assert_nothing_is_left()
+
+
+class Deadly(Static):
+    """A policy that kills the thread in which it is asked, once."""
+
+    def __init__(self) -> None:
+        super().__init__(StaticOptions())
+        self.rounds = 0
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> str:
+        self.rounds += 1
+        if self.rounds == 2:
+            raise SystemExit  # no error, which the loop would survive
+        return super().analyze(observation, knowledge)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_controller_that_is_killed_is_started_again_and_every_tuple_counts_once(ending: Ending) -> None:
+    shown = list[int]()
+
+    def watched() -> None:
+        shown.append(len(shown))
+        if len(shown) == 3:
+            ask(signal.SIGTERM)
+
+    deadly = Deadly()
+    result = ending.run(on_round=watched, chosen=deadly)
+    assert result.restarts == ("the controller ended before its time and is started again",)
+    assert (result.total_rounds, result.failed_rounds) == (len(shown), 0)
+    assert deadly.rounds >= 3, "it is asked again"
+    for this in result.rounds:
+        assert this.in_force == ONE.most
+        assert this.plan is not None
+        assert this.plan.reason
+    ending.assert_all_went_through(result)
     ending.assert_nothing_is_left()
 
 

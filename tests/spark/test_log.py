@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spark.log_writer import commit, line
 
-from mead.spark.log import LogError, StreamLog, Written
+from mead.spark.log import LogError, Noted, StreamLog, Written
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -123,7 +123,7 @@ def test_however_long_a_log_is_only_what_is_kept_of_it_is_remembered(tmp_path: P
         assert reader_of_notes.notes(batch) == [{"rows": 3}]
         for log in (consumer, onlooker, reader_of_notes):
             assert len(log._entries) <= 5, "two batches are kept, and where the one before them ends"
-    assert reader_of_notes._notes == {}
+    assert reader_of_notes._noted == {}
     assert onlooker.start == 990
     assert len(list((tmp_path / "data").iterdir())) == 4
 
@@ -167,6 +167,25 @@ def test_what_tasks_have_noted_is_told_once_to_those_who_asked_for_notes(tmp_pat
     assert log.notes(4) == []
     assert deaf.notes(3) == []
     assert deaf.end == log.end == 3 + 3 * 6
+
+
+def test_rows_of_a_batch_are_known_as_long_as_its_notes_are(tmp_path: Path) -> None:
+    log = StreamLog(tmp_path, keep_notes=True)
+    filled(tmp_path, [[3, 4]])
+    noted(log, 1, [None, {"rows": 5}])
+    assert (log.noted(0), log.noted(1)) == (Noted(7), Noted(4, ({"rows": 5},)))
+    assert log.noted(1) == Noted(), "once"
+
+
+def test_all_that_was_noted_since_the_last_time_can_be_had_at_once(tmp_path: Path) -> None:
+    log, deaf = StreamLog(tmp_path, keep_notes=True), StreamLog(tmp_path)
+    for batch in range(3):
+        noted(log, batch, [{"rows": batch}, None])
+    assert log.new_notes() == [{"rows": 0}, {"rows": 1}, {"rows": 2}]
+    assert log.new_notes() == []
+    noted(log, 3, [{"rows": 3}])
+    assert log.new_notes() == [{"rows": 3}]
+    assert deaf.new_notes() == []
 
 
 def test_a_repair_removes_what_a_crash_has_left_and_nothing_else(tmp_path: Path) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from mead.models.arrays import IntArray
 from mead.spark import probe
+from mead.spark.in_place import InPlace, InPlaceReader
 from mead.spark.probe import MOST_STAMPS, OBSERVATION, RANKS, STAMP, Stamps, probed
 
 if TYPE_CHECKING:
@@ -97,16 +101,16 @@ def test_more_stamps_than_are_kept_leave_their_ranks() -> None:
 
 
 def test_what_spark_has_aggregated_is_read() -> None:
-    values = {"rows": 3, "mean_us": 5.0, "at_ranks_us": [4] * 16 + [6], "all_us": [6, 5, 4]}
+    values = {"rows": 4, "stamped": 3, "mean_us": 5.0, "at_ranks_us": [4] * 16 + [6], "all_us": [6, 5, 4]}
     stamps = Stamps.observed({OBSERVATION: values})
-    assert (stamps.rows, stamps.mean_us) == (3, 5.0)
+    assert (stamps.rows, stamps.stamped, stamps.mean_us) == (4, 3, 5.0)
     assert stamps.all_us is not None
     assert stamps.all_us.tolist() == [4, 5, 6]
     assert Stamps.observed({OBSERVATION: {**values, "all_us": None}}).all_us is None
     nothings: tuple[dict[str, Any], ...] = (
         {},
         {"another": {}},
-        {OBSERVATION: {"rows": 0, "mean_us": None, "at_ranks_us": None}},
+        {OBSERVATION: {"rows": 0, "stamped": 0, "mean_us": None, "at_ranks_us": None}},
     )
     for nothing in nothings:
         assert Stamps.observed(nothing).rows == 0
@@ -133,3 +137,55 @@ def test_stamps_that_are_too_many_are_not_even_collected(
     plan = observed._jdf.queryExecution().analyzed().toString()
     assert "collect_list" not in plan, "whose memory has no bound"
     assert f"max_by({STAMP}" in plan
+
+
+@pytest.mark.parametrize("some", [0, 40])
+def test_rows_whose_stamp_is_null_are_counted_and_leave_the_others_as_they_are(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, some: int
+) -> None:
+    from pyspark.sql import Observation
+
+    observation = Observation(OBSERVATION)
+    monkeypatch.setattr(probe, "OBSERVATION", observation)
+    stamps_us = (START_US + 7919 * np.arange(some)).tolist()
+    rows = [(stamp,) for stamp in [*stamps_us, *[None] * 9]]
+    probed(spark.createDataFrame(rows, f"{STAMP} bigint").repartition(2), every_stamp=True).count()
+    seen, whole = Stamps.observed({probe.OBSERVATION: observation.get}), Stamps.of(np.array(stamps_us, dtype=np.int64))
+    assert (seen.rows, seen.stamped, seen.unstamped) == (some + 9, some, 9)
+    assert seen.mean_us == pytest.approx(whole.mean_us)
+    assert seen.all_us is not None
+    assert whole.all_us is not None
+    assert np.array_equal(seen.all_us, whole.all_us)
+
+
+@given(st.lists(st.tuples(STAMPS, st.integers(0, 3)), max_size=4))
+def test_rows_without_a_stamp_are_added_up_and_change_nothing_else(parts: list[tuple[IntArray, int]]) -> None:
+    merged = Stamps.merged([Stamps.of(stamps_us, unstamped) for stamps_us, unstamped in parts])
+    stamped = Stamps.merged([Stamps.of(stamps_us) for stamps_us, _ in parts])
+    assert merged.unstamped == sum(unstamped for _, unstamped in parts)
+    assert (merged.stamped, merged.mean_us) == (stamped.stamped, stamped.mean_us)
+    assert np.array_equal(merged.at_ranks_us, stamped.at_ranks_us)
+    assert json.loads(json.dumps(merged.note(None)))["unstamped"] == merged.unstamped
+
+
+class Rows(DataSourceStreamReader):
+    """Reads batches that it is given."""
+
+    def __init__(self, *batches: pa.RecordBatch) -> None:
+        self.batches = batches
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        del partition
+        yield from self.batches
+
+
+@pytest.mark.parametrize("stamps_us", [[START_US, None, START_US + 4], [None, None]], ids=["one", "all"])
+def test_a_worker_notes_rows_without_a_stamp_and_goes_on(tmp_path: Path, stamps_us: list[int | None]) -> None:
+    rows = pa.record_batch({STAMP: pa.array(stamps_us, pa.int64())})
+    operator = InPlace(Rows(rows, rows), lambda batch: batch, tmp_path / "log", rows.schema, None)
+    (written,) = InPlaceReader(operator).read(InputPartition(None))
+    (row,) = written.to_pylist()
+    noted = Stamps.noted(json.loads(row["note"]), tmp_path)
+    nulls, there = stamps_us.count(None), [stamp for stamp in stamps_us if stamp is not None]
+    assert (row["rows"], noted.rows, noted.unstamped) == (2 * len(stamps_us), 2 * len(stamps_us), 2 * nulls)
+    assert noted.mean_us == pytest.approx(np.mean(there) if there else 0.0)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 STAMPED = "id bigint, arrival_us bigint"
 
 
-def rows(spark: SparkSession, _: Path) -> DataFrame:
+def rows(spark: SparkSession) -> DataFrame:
     return spark.readStream.format("rate").load().selectExpr("value as id", "1L as arrival_us")
 
 
@@ -113,7 +113,7 @@ def test_a_function_that_workers_cannot_import_is_refused_at_the_start(spark: Sp
 
 def test_a_source_without_stamps_is_refused_at_the_start(spark: SparkSession, tmp_path: Path) -> None:
     pipeline = Pipeline("one", [Operator("a", 0.001)])
-    source = ForeignInput(lambda spark, _: spark.readStream.format("rate").load())
+    source = ForeignInput(lambda spark: spark.readStream.format("rate").load())
     with closing(DryRunShares(["a"])) as shares:
         running = RunningPipeline(spark, pipeline, source, {"a": OnStream(lambda df: df)}, tmp_path, shares)
         with pytest.raises(
@@ -122,8 +122,8 @@ def test_a_source_without_stamps_is_refused_at_the_start(spark: SparkSession, tm
             running.start()
 
 
-def two_sources(spark: SparkSession, folder: Path) -> DataFrame:
-    return rows(spark, folder).union(rows(spark, folder))
+def two_sources(spark: SparkSession) -> DataFrame:
+    return rows(spark).union(rows(spark))
 
 
 @pytest.mark.parametrize("where", ["source", "transformation"])
@@ -132,7 +132,7 @@ def test_several_sources_of_spark_in_one_stream_are_refused_at_the_start(
 ) -> None:
     pipeline, joined = Pipeline("one", [Operator("a", 0.001)]), where == "source"
     source = ForeignInput(two_sources if joined else rows)
-    work = OnStream(lambda df: df if joined else df.union(rows(spark, tmp_path)))
+    work = OnStream(lambda df: df if joined else df.union(rows(spark)))
     with closing(DryRunShares(["a"])) as shares:
         running = RunningPipeline(spark, pipeline, source, {"a": work}, tmp_path, shares)
         with pytest.raises(OperatorError, match="operator a: it reads 2 sources of Spark in one stream") as refused:

@@ -86,7 +86,7 @@ def test_a_run_that_goes_on_needs_no_warm_up_and_counts_from_where_it_was(spark:
     assert {name: begun(query.checkpoint) for name, query in again.queries.items()} == done
 
 
-def endless(spark: SparkSession, _: Path) -> DataFrame:
+def endless(spark: SparkSession) -> DataFrame:
     """Ten rows in every micro-batch, one after the other without a pause."""
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", AT_A_TIME).load()
     return rows.selectExpr("value as id", "unix_micros(current_timestamp()) as arrival_us")

@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from mead.spark.inputs import TraceInput
 from mead.spark.log import StreamLog
 from mead.spark.log_sink import into_log
 from mead.spark.log_source import LogDataSource
 from mead.spark.number_file import put_number
+from mead.spark.progress import Done
 from mead.spark.trace_source import WARM_UP_PAUSE_US, TraceDataSource, TraceReader
 from mead.workload.log_lines import log_lines
 
@@ -207,3 +209,30 @@ def test_a_warm_up_that_lasts_longer_than_the_trace_ends_with_it(folder: Path) -
     assert offset["count"] == 2
     (folder / "warm-up").unlink()
     assert reader.latestOffset(offset, None)["count"] == 2
+
+
+def test_a_warm_up_leaves_the_run_its_part_of_a_sparse_trace(folder: Path) -> None:
+    """A tuple every two seconds: one arrival for each of forty micro-batches would take more than a minute of it."""
+    now_us = [0]
+    np.save(folder / "sparse.npy", 2_000_000 * np.arange(35, dtype=np.int64))
+    (folder / "warm-up").touch()
+    reader = TraceReader(folder / "sparse.npy", 1.0, folder / "tasks", None, lambda: now_us[0], folder / "warm-up")
+    source, offset = TraceInput(folder / "sparse.npy"), reader.initialOffset()
+    used = []
+    for batch in range(40):
+        offset = reader.latestOffset(offset, None)
+        used.append((offset["count"], source.warmed_up(Done(batch, offset))))
+        now_us[0] += WARM_UP_PAUSE_US
+    assert used[:6] == [(1, False), (2, False), (3, False), (4, False), (5, True), (5, True)]
+    assert used[-1] == (5, True), "the first ten seconds"
+    (folder / "warm-up").unlink()
+    offset = reader.latestOffset(offset, None)
+    now_us[0] += 58_000_000
+    assert reader.latestOffset(offset, None)["count"] == 35, "thirty arrivals for a run of a minute"
+
+
+def test_a_faster_trace_may_be_used_for_as_long(folder: Path) -> None:
+    np.save(folder / "sparse.npy", 2_000_000 * np.arange(35, dtype=np.int64))
+    source = TraceInput(folder / "sparse.npy", speed=4.0)
+    over = [source.warmed_up(Done(0, {"count": count})) for count in range(36)]
+    assert over == [count >= 20 for count in range(36)]

@@ -115,6 +115,8 @@ class LiveReport:
             "engine_cpu": dict(self.own_load),
             "demands_s": dict(result.demands_s),
             "overheads_s": dict(result.overheads_s),
+            "rows_in": dict(result.rows_in),
+            "rows_out": dict(result.rows_out),
             "changes": result.changes,
             "failed_rounds": result.failed_rounds,
             "restarts": list(result.restarts),
@@ -172,11 +174,20 @@ class LiveReport:
                     f"{verdict.broken_windows:.1%}",
                 )
             yield table
+        yield self._rows_table()
         yield self._cpu_table()
         text = Text(f"{result.changes:,} changes in {result.total_rounds:,} rounds.")
         for note in self.notes:
             text.append(f"\n{note}", style="yellow")
         yield text
+
+    def _rows_table(self) -> Table:
+        """What operators have dropped, and what they have made of others."""
+        table = plain_table("Rows", "", "in", "out", "difference")
+        for name, rows_in in self.result.rows_in.items():
+            rows_out = self.result.rows_out[name]
+            table.add_row(Text(name), f"{rows_in:,}", f"{rows_out:,}", f"{rows_out - rows_in:+,}")
+        return table
 
     def _cpu_table(self) -> Table:
         result = self.result

@@ -17,7 +17,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from mead.execute.guests import Guests, held_elsewhere
-from mead.execute.shares import ShareManager
+from mead.execute.shares import CpuUsage, ShareManager
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation, OperatorReading
 from mead.knowledge.pipeline import Pipeline
@@ -87,6 +87,8 @@ class AttachedEngine:
         self._throttled_s = 0.0
         self._last = Progress.parsed(query.lastProgress.json) if query.lastProgress else None
         self._recent: deque[Batch] = deque()
+        self._new: list[Progress] = []
+        """Micro-batches since the last observation."""
         self._backlog = 0
         self._planned: bool | None = None
         """Whether its plan has Python in it, once it has one."""
@@ -113,19 +115,20 @@ class AttachedEngine:
         self.allocation = allocation
 
     def observe(self, time_s: float) -> Observation:
-        """Everything since the last call."""
+        """Everything since the last call that did not fail."""
+        fault = self._read()
+        self.arrivals.at(time_ns() // 1000)
+        reading = self._reading()
         interval_s, self.observed_s = time_s - self.observed_s, time_s
-        new = [progress for progress in self.progress.fetch() if progress.run == self.run]
-        faults = [self._take(progress) for progress in new]
         return Observation(
             time_s=time_s,
             interval_s=interval_s,
             allocation=self.allocation,
-            operators={self.operator.name: self._reading(new)},
+            operators={self.operator.name: reading},
             paths={path: monitor.reading() for path, monitor in self.paths.items()},
             iats_s=self.arrivals.iats_s,
             counts=self.arrivals.counts,
-            missing=next(filter(None, faults), ""),
+            missing=fault,
         )
 
     def close(self) -> None:
@@ -154,8 +157,21 @@ class AttachedEngine:
                 "control one query of an application, and only observe the others"
             )
 
+    def _read(self) -> str:
+        """Take in what the query said. What cannot be true of it is returned, and not used."""
+        fault = ""
+        for progress in self.progress.fetch():
+            if progress.run != self.run:
+                continue
+            self._new.append(progress)
+            try:
+                fault = self._take(progress) or fault
+            except Exception as error:  # noqa: BLE001 - what else was fetched is not to be lost with it
+                fault = f"what the query reports cannot be used ({type(error).__name__}: {error})"
+        return fault
+
     def _take(self, progress: Progress) -> str:
-        """One micro-batch. What cannot be true of it is returned, and not used."""
+        """One micro-batch."""
         before, self._last = self._last, progress
         if progress.rows == 0:
             return ""
@@ -170,7 +186,7 @@ class AttachedEngine:
         self._recent.append(
             Batch(progress.started_us if first_us is None else first_us, progress.started_us, stamps.rows)
         )
-        if (fault := stamp_fault(progress, stamps)) or stamps.rows == 0:
+        if (fault := stamp_fault(progress, stamps)) or not stamps.stamped:
             return fault
         add_stamps(self.arrivals, stamps)
         # Some sources deliver late: what came after the last stamp may still be on its way.
@@ -180,20 +196,24 @@ class AttachedEngine:
             monitor.add(done)
         return ""
 
-    def _reading(self, new: list[Progress]) -> OperatorReading:
-        completed = sum(progress.rows for progress in new)
-        serving_s = [progress.took_s for progress in new if progress.rows]
+    def _reading(self) -> OperatorReading:
+        """All that can fail comes first: what is then taken out of the counters is of the whole interval."""
         self.pids = self._find()
-        if self.in_python:
+        in_python, waiting, usage = self.in_python, self._waiting(), self._usage()
+        completed = sum(progress.rows for progress in self._new)
+        serving_s = [progress.took_s for progress in self._new if progress.rows]
+        if in_python:
             busy_s = max(self.workers.cpu_s - self._cpu_s, 0.0)
         else:  # time at work stands for CPU time, as if it used all that it may
             busy_s = sum(serving_s) * self.allocation[self.operator.name].cores
-        before, self._cpu_s, self._backlog = self._backlog, self.workers.cpu_s, self._waiting()
+        before, self._cpu_s, self._backlog, self._new = self._backlog, self.workers.cpu_s, waiting, []
         arrived = max(completed + self._backlog - before, 0)
-        usage = self.shares.usage(self.operator.name) if self.shares else None
         held_before_s, self._throttled_s = self._throttled_s, usage.throttled_s if usage else self._throttled_s
         throttled_s = self._throttled_s - held_before_s
         return OperatorReading(arrived, completed, self._backlog, busy_s, len(serving_s), sum(serving_s), throttled_s)
+
+    def _usage(self) -> CpuUsage | None:
+        return self.shares.usage(self.operator.name) if self.shares else None
 
     def _waiting(self) -> int:
         """What the source said was left, if it says such things, and what has come since at the present rate."""

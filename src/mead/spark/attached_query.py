@@ -35,8 +35,9 @@ def context_of(query: StreamingQuery) -> SparkContext:
 
 
 def cores_of(context: SparkContext) -> int:
-    """That the application can keep busy."""
-    return min(context.defaultParallelism, os.cpu_count() or 1)
+    """That the application can keep busy. A local master may name more than this machine has."""
+    cores, here = context.defaultParallelism, os.cpu_count() or 1
+    return min(cores, here) if (context.master or "").startswith("local") else cores
 
 
 def pipeline_of(

@@ -84,7 +84,7 @@ class ForeignInput(Input):
     It is read by as many tasks as Spark makes of it: such a stream cannot be told the number.
     """
 
-    open: Callable[[SparkSession, Path], DataFrame]
+    open: Callable[[SparkSession], DataFrame]
     """Makes the stream; its rows have ``arrival_us``."""
     _completed: int = 0
     _last: int = -1
@@ -92,8 +92,8 @@ class ForeignInput(Input):
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it."""
-        del operator
-        return self.open(spark, tasks)
+        del operator, tasks
+        return self.open(spark)
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
         """Only Spark can."""

@@ -20,6 +20,7 @@ from mead.knowledge.pipeline import Batches, Pipeline
 from mead.spark.broker_inputs import ForeignInput, RabbitMQInput
 from mead.spark.inputs import Input, TraceInput
 from mead.spark.operators import OnBatches, OnStream, Work
+from mead.spark.trace_source import SPARE_S
 from mead.workload.files import read_trace
 from mead.workload.generators.kind import GeneratorError
 from mead.workload.generators.registry import KINDS
@@ -32,8 +33,6 @@ DEFAULT_OVERHEAD_S = 0.1
 """Of a micro-batch, before it has been learned."""
 
 ARRIVALS = "arrivals.npy"
-SPARE_S = 10.0
-"""Arrivals are generated for so much longer than the run: the first of them serve to warm up."""
 
 
 def live_pipeline(pipeline: Pipeline, batches: Mapping[str, Batches] = MappingProxyType({})) -> Pipeline:
@@ -60,7 +59,7 @@ def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | N
         return _rabbitmq(keys.rabbitmq)
     if keys.stream is not None:
         opened: Callable[[SparkSession], DataFrame] = named(keys.stream, ("source", "stream"))
-        return ForeignInput(lambda spark, _: opened(spark))
+        return ForeignInput(opened)
     arrivals = run / ARRIVALS
     if not arrivals.exists():  # a run that goes on has them already
         trace = _trace(keys, beside, duration_s)

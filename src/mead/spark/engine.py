@@ -20,7 +20,8 @@ from mead.spark.progress import Done, Progress, ProgressQueue
 from mead.spark.running import RunningPipeline
 
 SILENT_S = 30.0
-"""An operator with tuples waiting that completes none for so long does not report, or does not work."""
+"""An operator with tuples waiting that completes none for so long does not report, or does not work: so long beyond its
+trigger, and beyond what its last micro-batch took."""
 
 NO_USAGE = CpuUsage(0.0, 0, 0, 0.0)
 
@@ -34,7 +35,12 @@ class OperatorState:
     """Arrivals before anybody looked: in the warm-up, by a run that this one continues, or of a stream that is old."""
     arrived: int = 0
     completed: int = 0
+    rows_in: int = 0
+    """Read by micro-batches since the run began, and, below, written by them."""
+    rows_out: int = 0
     usage: CpuUsage = NO_USAGE
+    took_s: float = 0.0
+    """By its last micro-batch."""
     heard_s: float = 0.0
     """When it last completed something, or had nothing to complete."""
     new: list[tuple[Progress, int]] = field(default_factory=list)
@@ -46,7 +52,17 @@ class OperatorState:
         self.arrived = max(before, self.arrived)
 
 
-@dataclass
+@dataclass(frozen=True)
+class Counters:
+    """What has to be asked for beside what queries say."""
+
+    arrived: int | None
+    usage: CpuUsage | None
+    outside: bool
+    """Whether workers that it may have are not in its control group: their daemon could not join it."""
+
+
+@dataclass(frozen=True)
 class EngineCpu:
     """CPU seconds since the start, outside the operators' workers."""
 
@@ -92,12 +108,17 @@ class SparkEngine:
         self.executors.follow(self._tasks)
 
     def observe(self, time_s: float) -> Observation:
-        """Everything since the last call."""
-        interval_s, self.observed_s = time_s - self.observed_s, time_s
-        fault = self._read(time_s)
-        readings = {name: self._reading(name, state) for name, state in self.states.items()}
+        """Everything since the last call that did not fail.
+
+        So all that can fail comes first. What is then taken out of the counters is of the whole interval.
+        """
         if self._tasks is not None:
             self.executors.follow(self._tasks)  # those that are wanted no more go in the end
+        fault = self._read(time_s)
+        self.arrivals.at(time_ns() // 1000)
+        counters = {name: self._counters(name, state) for name, state in self.states.items()}
+        readings = {name: self._reading(name, state, counters[name]) for name, state in self.states.items()}
+        interval_s, self.observed_s = time_s - self.observed_s, time_s
         return Observation(
             time_s=time_s,
             interval_s=interval_s,
@@ -106,7 +127,7 @@ class SparkEngine:
             paths={path: monitor.reading() for path, monitor in self.paths.items()},
             iats_s=self.arrivals.iats_s,
             counts=self.arrivals.counts,
-            missing=fault or self._unlimited(readings) or self._silent(time_s),
+            missing=fault or self._unlimited(readings, counters) or self._silent(time_s),
         )
 
     @property
@@ -130,27 +151,31 @@ class SparkEngine:
         for progress in self.progress.fetch():
             if progress.query not in self.states:
                 continue  # a query of somebody else, or one that lands results
-            state = self.states[progress.query]
-            if state.last is not None and progress.batch <= state.last.batch:
-                continue  # it is known: it ended while this began to listen
             try:
-                state.completed = self.running.inputs[progress.query].completed(progress.done)
-            except (KeyError, TypeError, ValueError):
-                fault = f"{progress.query} reports offsets that make no sense"
-                continue
-            stamps = self.running.stamps(progress)
-            if state.last is None:
-                state.begins_at(state.completed - stamps.rows)
-            state.last, state.heard_s = progress.done, time_s
-            state.new.append((progress, stamps.rows))
-            if not stamps.rows:
-                continue
-            if untrue := stamp_fault(progress, stamps):
-                fault = untrue
-                continue
-            self._arrivals(progress, stamps)
-            self._responses(progress, stamps)
+                fault = self._take(progress, self.states[progress.query], time_s) or fault
+            except Exception as error:  # noqa: BLE001 - what else was fetched is not to be lost with it
+                fault = f"what {progress.query} reports cannot be used ({type(error).__name__}: {error})"
         return fault
+
+    def _take(self, progress: Progress, state: OperatorState, time_s: float) -> str:
+        """One micro-batch."""
+        if state.last is not None and progress.batch <= state.last.batch:
+            return ""  # it is known: it ended while this began to listen
+        try:
+            state.completed = self.running.inputs[progress.query].completed(progress.done)
+        except (KeyError, TypeError, ValueError):
+            return f"{progress.query} reports offsets that make no sense"
+        stamps, written = self.running.rows(progress)
+        if state.last is None:
+            state.begins_at(state.completed - stamps.rows)
+        state.last, state.heard_s, state.took_s = progress.done, time_s, progress.took_s
+        state.rows_in, state.rows_out = state.rows_in + stamps.rows, state.rows_out + written
+        state.new.append((progress, stamps.rows))
+        if (fault := stamp_fault(progress, stamps)) or not stamps.stamped:
+            return fault
+        self._arrivals(progress, stamps)
+        self._responses(progress, stamps)
+        return ""
 
     def _arrivals(self, progress: Progress, stamps: Stamps) -> None:
         if not self.running.wiring.is_first(progress.query):
@@ -165,15 +190,18 @@ class SparkEngine:
             if path.rpartition(PATH_SEPARATOR)[2] == progress.query:
                 monitor.add(done)
 
-    def _reading(self, name: str, state: OperatorState) -> OperatorReading:
+    def _counters(self, name: str, state: OperatorState) -> Counters:
+        shares = self.running.shares
+        outside = bool(shares.group(name)) and not shares.processes(name)
+        return Counters(self.running.inputs[name].arrived(state.last), shares.usage(name), outside)
+
+    def _reading(self, name: str, state: OperatorState, now: Counters) -> OperatorReading:
         """Counts of tuples only grow, whatever a source says of itself."""
-        arrived_now = self.running.inputs[name].arrived(state.last)
-        arrived = max(state.completed if arrived_now is None else arrived_now, state.completed, state.arrived)
+        arrived = max(state.completed if now.arrived is None else now.arrived, state.completed, state.arrived)
         completed = sum(rows for _, rows in state.new)
         batches = [progress.took_s for progress, rows in state.new if rows]
-        usage = self.running.shares.usage(name)
         # Where nothing is measured, time at work stands for CPU time. An estimator tells overhead from demand.
-        new = None if usage is None or self._outside(name) else usage.since(state.usage)
+        new = None if now.usage is None or now.outside else now.usage.since(state.usage)
         reading = OperatorReading(
             arrived - state.arrived,
             completed,
@@ -183,7 +211,7 @@ class SparkEngine:
             sum(batches),
             0.0 if new is None else new.throttled_s,
         )
-        state.arrived, state.usage, state.new = arrived, usage or state.usage, []
+        state.arrived, state.usage, state.new = arrived, now.usage or state.usage, []
         if self.running.wiring.is_first(name) and reading.backlog == 0:
             self.arrivals.known_until(time_ns() // 1000)  # an idle source has no micro-batches that could tell
         return reading
@@ -191,24 +219,22 @@ class SparkEngine:
     def _usage(self, operator: str) -> CpuUsage:
         return self.running.shares.usage(operator) or NO_USAGE
 
-    def _outside(self, operator: str) -> bool:
-        """Whether its workers, if it has any, are not in its control group: their daemon could not join it."""
-        return bool(self.running.shares.group(operator)) and not self.running.shares.processes(operator)
-
-    def _unlimited(self, readings: Mapping[str, OperatorReading]) -> str:
+    def _unlimited(self, readings: Mapping[str, OperatorReading], counters: Mapping[str, Counters]) -> str:
         """An operator that works, and that no share holds. On a cluster nothing else can be expected."""
         for name, reading in readings.items():
-            if reading.completed and not self.executors.supported and self._outside(name):
+            if reading.completed and self.executors.local and counters[name].outside:
                 return f"no worker of {name} is in its control group, so that its share holds nobody"
         return ""
 
     def _silent(self, time_s: float) -> str:
         for name, state in self.states.items():
+            batches, silent_s = self.pipeline.operator(name).batches, time_s - state.heard_s
+            trigger_s = (batches.trigger_s if batches else None) or 0.0
             if state.arrived == state.completed:
                 state.heard_s = time_s
-            elif time_s - state.heard_s > SILENT_S:
+            elif silent_s > SILENT_S + trigger_s + state.took_s:
                 waiting = state.arrived - state.completed
-                return f"{name} has completed nothing for {time_s - state.heard_s:.0f} s, with {waiting} tuples waiting"
+                return f"{name} has completed nothing for {silent_s:.0f} s, with {waiting} tuples waiting"
         return ""
 
     def _cpu_now(self) -> EngineCpu:

@@ -53,24 +53,35 @@ class Highest:
 
 
 class Executors:
-    """Of one application. ``cores`` are those of an executor (``spark.executor.cores``)."""
+    """Of one application."""
 
     def __init__(self, spark: SparkSession) -> None:
         context = spark.sparkContext
         self._context: Any = context._jsc.sc()  # noqa: SLF001 - Python has no interface for this
         self._jvm: Any = context._jvm  # noqa: SLF001 - as above
-        self.cores = int(context.getConf().get("spark.executor.cores") or 1)
-        self.supported = not self._context.isLocal()
-        """Local masters have none: tasks run in the driver. False also where a cluster has refused."""
+        self._cores = int(context.getConf().get("spark.executor.cores") or 0)
+        """Of one executor; 0 as long as nobody knows."""
+        self.local = bool(self._context.isLocal())
+        """Local masters have no executors: tasks run in the driver."""
         self._highest = Highest(HOLD_S)
-        self._asked = self._highest.of(len(self.running)) if self.supported else 0
+        self._asked = 0 if self.local else self._highest.of(len(self.running))
+        """The number of the last order that the cluster has taken."""
         self._least = 0
 
     @property
     def running(self) -> tuple[str, ...]:
         """Their ids."""
-        ids = self._context.getExecutorIds()
-        return tuple(ids.apply(place) for place in range(ids.size()))
+        return _each(self._context.getExecutorIds())
+
+    @property
+    def cores(self) -> int:
+        """Of one executor: as ``spark.executor.cores`` says, or else as the largest that runs has.
+
+        Where nobody says, a standalone cluster gives an executor all cores of its worker.
+        """
+        if not self._cores:
+            self._cores = max((one.totalCores() for one in self._known()), default=0)
+        return self._cores or 1
 
     def for_tasks(self, tasks: int) -> None:
         """As many as it takes to run so many tasks at the same time, until somebody names another number here."""
@@ -82,6 +93,8 @@ class Executors:
 
         Never fewer than ``for_tasks`` has named: those may be on their way, and the plan waits for them.
         """
+        if self.local:
+            return
         number = max(self._least, self._highest.of(ceil(tasks / self.cores)))
         if number != self._asked:
             self.wanted(number)
@@ -89,21 +102,37 @@ class Executors:
     def wanted(self, number: int) -> None:
         """So many from now on, as far as the cluster has them; never fewer than one.
 
-        Those that end are the ones with the fewest tasks. Spark runs these again on the others: nothing is lost.
+        Those that end are the ones with the fewest tasks. Spark runs these again on the others: nothing is lost. An
+        order that fails, or that the cluster refuses, has not been given: whoever follows a plan gives it again.
         """
-        if not self.supported:
+        if self.local:
             return
+        number = max(number, LEAST)
+        if not self._request(number):  # before any ends, or the cluster would put others in their place
+            return
+        running, tasks = self.running, self._tasks()
+        if surplus := sorted(running, key=lambda one: tasks.get(one, 0))[: max(len(running) - number, 0)]:
+            self._context.killExecutors(self._jvm.PythonUtils.toSeq(surplus))
+            # With each that it is told to kill Spark wants one fewer: one that dies later would not be replaced.
+            if not self._request(number):
+                return
         self._asked, self._highest = number, Highest(HOLD_S)
         self._highest.of(number)
-        number, running = max(number, LEAST), self.running
+
+    def _request(self, number: int) -> bool:
+        """Whether the cluster takes the order."""
         nowhere = self._jvm.PythonUtils.toScalaMap({})
-        self.supported = bool(self._context.requestTotalExecutors(number, 0, nowhere))
-        if len(running) > number:
-            surplus = sorted(running, key=self._tasks().__getitem__)[: len(running) - number]
-            self._context.killExecutors(self._jvm.PythonUtils.toSeq(surplus))
+        return bool(self._context.requestTotalExecutors(number, 0, nowhere))
 
     def _tasks(self) -> dict[str, int]:
-        """Running ones by executor."""
-        store = self._context.statusStore().executorList(True)  # noqa: FBT003 - a call of Java's: active ones only
-        known = [store.apply(place) for place in range(store.size())]
-        return dict.fromkeys(self.running, 0) | {one.id(): one.activeTasks() for one in known}
+        """Running ones by executor; one that has just come or gone may be missing."""
+        return {one.id(): one.activeTasks() for one in self._known()}
+
+    def _known(self) -> tuple[Any, ...]:
+        """Spark's summaries of them, and of the driver, which has no cores and no tasks."""
+        return _each(self._context.statusStore().executorList(True))  # noqa: FBT003 - a call of Java's: active ones
+
+
+def _each(sequence: Any) -> tuple[Any, ...]:
+    """Of a sequence in Scala."""
+    return tuple(sequence.apply(place) for place in range(sequence.size()))

@@ -20,7 +20,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from mead.spark.log import StreamLog
 from mead.spark.log_sink import WRITTEN
-from mead.spark.probe import STAMP, Stamps
+from mead.spark.probe import NONE_US, STAMP, Stamps
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -92,20 +92,23 @@ class InPlaceReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """In a task: all of the work."""
-        operator, arrivals_us = self.operator, []
+        operator, arrivals_us, unstamped = self.operator, [NONE_US], 0
 
         def worked() -> Iterator[pa.RecordBatch]:
+            nonlocal unstamped
             for rows in operator.reader.read(partition):
                 if not isinstance(rows, pa.RecordBatch):
                     raise TypeError(f"{type(operator.reader).__name__} does not read Arrow batches")
                 for first in range(0, rows.num_rows, MOST_ROWS):
                     some = rows.slice(first, MOST_ROWS)
-                    arrivals_us.append(some.column(STAMP).to_numpy(zero_copy_only=False))
+                    stamps_us = some.column(STAMP)
+                    unstamped += stamps_us.null_count
+                    arrivals_us.append(stamps_us.drop_null().to_numpy())
                     made = operator.function(some)
                     yield pa.RecordBatch.from_arrays(made.columns, schema=operator.schema)
 
         written = StreamLog(operator.output).write(worked(), operator.schema)
-        stamps = Stamps.of(np.concatenate(arrivals_us or [np.empty(0, dtype=np.int64)]))
+        stamps = Stamps.of(np.concatenate(arrivals_us), unstamped)
         note = stamps.note(_kept(stamps, operator.stamps))
         yield written.row(json.dumps(note))
 

@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader
 from mead.spark.operators import OperatorError, struct
 from mead.spark.probe import STAMP
 from mead.spark.progress import Done
-from mead.spark.trace_source import TraceDataSource, times_us
+from mead.spark.trace_source import TraceDataSource, times_us, used_up
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,6 +31,11 @@ class Input(Protocol):
     def warm_up(self) -> Path | None:
         """A file that is there as long as the stream is to warm up; None for a stream that takes its own course."""
         return None
+
+    def warmed_up(self, last: Done) -> bool:
+        """Whether it has let in all that it has to warm up with."""
+        del last
+        return False
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it. The file ``tasks`` says how many tasks are to read it, unless that is Spark's to decide."""
@@ -83,6 +88,10 @@ class TraceInput(Input):
             "payload_options": self.payload_options,
         }
         return {option: str(value) for option, value in given.items() if value is not None}
+
+    def warmed_up(self, last: Done) -> bool:
+        """The rest of the trace is for the run."""
+        return used_up(self.path, self.speed, self.completed(last))
 
     def completed(self, done: Done) -> int:
         """By offset."""

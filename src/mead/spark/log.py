@@ -71,6 +71,14 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """Of a batch: how many rows it has, and what its tasks have noted beside their files."""
+
+    rows: int = 0
+    notes: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
 class Extent:
     """Rows of one file: ``count`` from ``skip`` on."""
 
@@ -91,7 +99,7 @@ class StreamLog:
     """The last batch; batches come in the order of their numbers."""
     _read: int = field(default=0, repr=False)
     """Bytes of the index that are known."""
-    _notes: dict[int, list[Any]] = field(default_factory=dict, repr=False)
+    _noted: dict[int, Noted] = field(default_factory=dict, repr=False)
     _addressed: Counter[str] = field(default_factory=Counter, repr=False)
     """All rows so far, by reader."""
 
@@ -123,11 +131,21 @@ class StreamLog:
         at = bisect_left(self._entries, offset, key=lambda entry: entry.first)
         return own_count(self._entries[at].before if at < len(self._entries) else self._addressed, reader)
 
-    def notes(self, batch: int) -> list[Any]:
-        """What the tasks of a batch have noted, once; earlier batches are forgotten with it."""
+    def noted(self, batch: int) -> Noted:
+        """What is known of a batch, once; earlier ones are forgotten with it."""
         self._catch_up()
-        self._notes = {number: notes for number, notes in self._notes.items() if number >= batch}
-        return self._notes.pop(batch, [])
+        self._noted = {number: noted for number, noted in self._noted.items() if number >= batch}
+        return self._noted.pop(batch, Noted())
+
+    def notes(self, batch: int) -> list[Any]:
+        """What the tasks of a batch have noted, likewise once."""
+        return list(self.noted(batch).notes)
+
+    def new_notes(self) -> list[Any]:
+        """What the tasks of all batches have noted since the last time, in the order of the batches: one pass."""
+        self._catch_up()
+        found, self._noted = self._noted, {}
+        return [note for noted in found.values() for note in noted.notes]
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Written:
         """Put rows into a new file; `log_sink` makes it part of the log. Without rows there is no file."""
@@ -255,7 +273,8 @@ class StreamLog:
             batch, files = content
             self._last = batch
             if self.keep_notes:
-                self._notes[batch] = [note for _, _, note, _ in files if note is not None]
+                notes = tuple(note for _, _, note, _ in files if note is not None)
+                self._noted[batch] = Noted(sum(rows for _, rows, _, _ in files), notes)
             for file, rows, _, addressed in files:
                 if rows:
                     first = self._entries[-1].end if self._entries else 0

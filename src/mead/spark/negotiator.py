@@ -9,7 +9,9 @@ from typing import Protocol
 class ClusterExecutors(Protocol):
     """What is needed of ``mead.spark.executors.Executors``."""
 
-    cores: int
+    @property
+    def cores(self) -> int:
+        """Of one executor."""
 
     @property
     def running(self) -> Sequence[str]:

@@ -7,7 +7,8 @@ same moment, so that the distribution of their arrivals is that of their respons
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,27 +27,37 @@ RANKS = np.linspace(0.0, 1.0, 17)
 MOST_STAMPS = 20_000
 """A micro-batch with more rows does not report every single arrival."""
 
+NONE_US: IntArray = np.empty(0, dtype=np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class Stamps:
     """When rows of one micro-batch arrived at the source of the pipeline."""
 
-    rows: int
+    stamped: int
+    """Rows that have a stamp."""
     mean_us: float
     at_ranks_us: FloatArray
     all_us: IntArray | None
     """Every one, in order; None where that was not asked for, or they were too many."""
+    unstamped: int = 0
+    """Rows in which the stamp is null: they are counted, and of their times nothing is known."""
+
+    @property
+    def rows(self) -> int:
+        """All of them."""
+        return self.stamped + self.unstamped
 
     @classmethod
-    def of(cls, stamps_us: IntArray) -> Stamps:
-        """Of some rows."""
+    def of(cls, stamps_us: IntArray, unstamped: int = 0) -> Stamps:
+        """Of some rows, and of so many without a stamp."""
         if stamps_us.size == 0:
-            return cls(0, 0.0, np.zeros(RANKS.size), stamps_us)
+            return cls(0, 0.0, np.zeros(RANKS.size), stamps_us, unstamped)
         stamps_us = np.sort(stamps_us)
         at_ranks_us = stamps_us[np.round(RANKS * (stamps_us.size - 1)).astype(np.int64)]
         mean_us = float(stamps_us[0]) + float((stamps_us - stamps_us[0]).mean())
         all_us = stamps_us if stamps_us.size <= MOST_STAMPS else None
-        return cls(stamps_us.size, mean_us, at_ranks_us.astype(float), all_us)
+        return cls(stamps_us.size, mean_us, at_ranks_us.astype(float), all_us, unstamped)
 
     @classmethod
     def spread(cls, rows: int, first_us: float, last_us: float) -> Stamps:
@@ -63,21 +74,24 @@ class Stamps:
     def observed(cls, observed: Mapping[str, Any]) -> Stamps:
         """From the progress of a query whose rows were `probed`."""
         values = observed.get(OBSERVATION)
-        if not values or not values["rows"]:
-            return cls.of(np.empty(0, dtype=np.int64))
+        unstamped = values["rows"] - values["stamped"] if values else 0
+        if not values or not values["stamped"]:
+            return cls.of(NONE_US, unstamped)
         every = values.get("all_us")
         return cls(
-            values["rows"],
+            values["stamped"],
             values["mean_us"],
             np.asarray(values["at_ranks_us"], dtype=float),
             None if every is None else np.sort(np.asarray(every, dtype=np.int64)),
+            unstamped,
         )
 
     def note(self, file: str | None) -> dict[str, Any]:
         """As a task writes it beside its result; ``file`` holds all stamps."""
         first_us = int(self.at_ranks_us[0])
         return {
-            "rows": self.rows,
+            "stamped": self.stamped,
+            "unstamped": self.unstamped,
             "first_us": first_us,
             "mean_us": round(self.mean_us - first_us, 3),
             "at_ranks_us": (self.at_ranks_us - first_us).astype(np.int64).tolist(),
@@ -88,34 +102,37 @@ class Stamps:
     def noted(cls, note: Mapping[str, Any], folder: Path) -> Stamps:
         """From such a note. The file with all stamps is read, and removed."""
         all_us = None
-        if note["file"] is not None and (path := folder / note["file"]).exists():
-            all_us = np.fromfile(path, dtype=np.int64)
-            path.unlink()
-        return cls(
-            note["rows"], note["first_us"] + note["mean_us"], note["first_us"] + np.array(note["at_ranks_us"]), all_us
-        )
+        with suppress(FileNotFoundError):  # it has been cleared away
+            if note["file"] is not None:
+                all_us = np.fromfile(folder / note["file"], dtype=np.int64)
+                (folder / note["file"]).unlink()
+        first_us = note["first_us"]
+        at_ranks_us = first_us + np.array(note["at_ranks_us"])
+        return cls(note["stamped"], first_us + note["mean_us"], at_ranks_us, all_us, note["unstamped"])
 
     @classmethod
     def merged(cls, parts: Sequence[Stamps]) -> Stamps:
         """Of all tasks of a micro-batch together."""
-        parts = [part for part in parts if part.rows]
+        unstamped = sum(part.unstamped for part in parts)
+        parts = [part for part in parts if part.stamped]
         if len(parts) <= 1:
-            return parts[0] if parts else cls.of(np.empty(0, dtype=np.int64))
-        rows = sum(part.rows for part in parts)
+            return replace(parts[0], unstamped=unstamped) if parts else cls.of(NONE_US, unstamped)
+        stamped = sum(part.stamped for part in parts)
         # Every part stands for as many rows as it has, spread evenly between its ranks.
         values_us = np.concatenate([(part.at_ranks_us[1:] + part.at_ranks_us[:-1]) / 2 for part in parts])
-        weights = np.concatenate([np.full(RANKS.size - 1, part.rows / (RANKS.size - 1)) for part in parts])
+        weights = np.concatenate([np.full(RANKS.size - 1, part.stamped / (RANKS.size - 1)) for part in parts])
         order = np.argsort(values_us)
-        middle = (np.cumsum(weights[order]) - weights[order] / 2) / rows
+        middle = (np.cumsum(weights[order]) - weights[order] / 2) / stamped
         at_ranks_us = np.interp(RANKS, middle, values_us[order])
         at_ranks_us[0] = min(part.at_ranks_us[0] for part in parts)
         at_ranks_us[-1] = max(part.at_ranks_us[-1] for part in parts)
         every = [part.all_us for part in parts if part.all_us is not None]
         return cls(
-            rows,
-            sum(part.rows * part.mean_us for part in parts) / rows,
+            stamped,
+            sum(part.stamped * part.mean_us for part in parts) / stamped,
             at_ranks_us,
             np.sort(np.concatenate(every)) if len(every) == len(parts) else None,
+            unstamped,
         )
 
 
@@ -125,11 +142,12 @@ def probed(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STAMP)
 
     aggregates = [
         sql.count(sql.lit(1)).alias("rows"),
+        sql.count(stamp).alias("stamped"),
         sql.avg(stamp).alias("mean_us"),
         sql.percentile_approx(stamp, RANKS.tolist(), 1000).alias("at_ranks_us"),
     ]
     if every_stamp:
-        few = sql.count(sql.lit(1)) <= MOST_STAMPS
+        few = sql.count(stamp) <= MOST_STAMPS
         # A list of all would be made before it is known to be too long: of a month that waits in a topic, for example.
         aggregates.append(sql.when(few, sql.max_by(stamp, stamp, MOST_STAMPS)).alias("all_us"))
     return stream.observe(OBSERVATION, *aggregates)

@@ -120,12 +120,15 @@ class RunningPipeline:
             self.queries[name] = Query(writer.start(), self._builder.checkpoint(name))
             self.queries[name].await_source()
 
-    def stamps(self, progress: Progress) -> Stamps:
-        """Of the rows of a micro-batch: noted by its tasks beside their files, or aggregated by Spark on the way."""
+    def rows(self, progress: Progress) -> tuple[Stamps, int]:
+        """Of a micro-batch: when the rows arrived that it has read, and how many it has written.
+
+        Stamps were noted by its tasks beside their files, or aggregated by Spark on the way.
+        """
+        noted = self._logs[progress.query].noted(progress.batch)
         if progress.observed:
-            return Stamps.observed(progress.observed)
-        notes = self._logs[progress.query].notes(progress.batch)
-        return Stamps.merged([Stamps.noted(note, self.folder / STAMPS) for note in notes])
+            return Stamps.observed(progress.observed), noted.rows
+        return Stamps.merged([Stamps.noted(note, self.folder / STAMPS) for note in noted.notes]), noted.rows
 
     def begin(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
         """Wait until every operator is warm, but no longer than the limit; then let the stream take its course.
@@ -157,10 +160,18 @@ class RunningPipeline:
         return last.batch + 1 if last else 0
 
     def _starves(self, operator: str) -> bool:
-        """Whether it has nothing to do though the source has let in more than enough, as behind a filter."""
+        """Whether it has nothing to do and will get nothing more to warm up with.
+
+        The source may have let in all that it has to, or more than enough, of which nothing came here: as behind a
+        filter.
+        """
         first = self.pipeline.order[0]
+        last = self.queries[first].last
+        over = last is not None and self.source.warmed_up(last)
+        if operator == first:
+            return over
         many = self._batches(first) >= WARM_PATIENCE * self._enough_batches(first)
-        return many and operator != first and self._caught_up(operator)
+        return (over or many) and self._caught_up(operator)
 
     def order_tasks(self, query: str, tasks: int) -> None:
         """So many from its next micro-batch on."""
@@ -213,7 +224,7 @@ class RunningPipeline:
             self.on_restart(complaint)
 
     def drain(self, limit_s: float, given_up: Callable[[], bool] = lambda: False) -> bool:
-        """Let no more in at the source, and wait until everything has gone through.
+        """Let no more in at the source, and wait until what it has let in has gone through.
 
         False if it takes longer, or somebody gives up.
         """

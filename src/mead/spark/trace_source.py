@@ -31,6 +31,9 @@ FORMAT = "mead-trace"
 
 WARM_UP_PAUSE_US = 20_000
 
+SPARE_S = 10.0
+"""So much of a trace may be used to warm up. Who makes arrivals for a run makes them for so much longer than it."""
+
 STAMPED = "id bigint, arrival_us bigint"
 """Every row has a number and the time of its arrival, in microseconds since 1970."""
 
@@ -106,7 +109,7 @@ class TraceReader(DataSourceStreamReader):
         """The next arrival, as if it came now, if the last one has been a while ago."""
         count, times = start["count"], times_us(self.path)
         last_us = start["started_us"] + (times[count - 1] / self.speed if count else -WARM_UP_PAUSE_US)
-        if count == times.size or self.now_us() < last_us + WARM_UP_PAUSE_US:
+        if used_up(self.path, self.speed, count) or self.now_us() < last_us + WARM_UP_PAUSE_US:
             return start
         return {"started_us": self._start_us(count), "count": count + 1, "warm": 0}
 
@@ -131,6 +134,12 @@ class TraceReader(DataSourceStreamReader):
             made = named(self.payload, self.payload_options)(numbers)
             columns |= dict(zip(made.schema.names, made.columns, strict=True))
         yield pa.record_batch(columns)
+
+
+def used_up(path: Path, speed: float, count: int) -> bool:
+    """Whether so many arrivals are all that there are to warm up with: the run itself needs those that come after."""
+    times = times_us(path)
+    return count == times.size or bool(times[count] >= SPARE_S * speed * 1e6)
 
 
 @lru_cache(maxsize=4)

@@ -185,7 +185,7 @@ def _workload(
     """Arrivals as long as a run, and a little longer, for the first of them serve to warm up."""
     from mead.evaluate.live.replicas import ReplicatedWorkload, flash_crowd
     from mead.evaluate.workloads import Workload
-    from mead.spark.build import SPARE_S
+    from mead.spark.trace_source import SPARE_S
     from mead.workload.generators.kind import Generator
     from mead.workload.generators.markovian import Markovian
     from mead.workload.trace import TraceError
