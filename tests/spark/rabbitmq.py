@@ -1,4 +1,4 @@
-"""RabbitMQ for tests: installed where that is possible, or a reason to skip."""
+"""RabbitMQ for tests: installed where that is possible, or a reason to skip; and what a stream holds, without Spark."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from mead.spark.rabbitmq.broker import server
 from mead.spark.rabbitmq.connection import RabbitError
+from mead.spark.rabbitmq.place import Place
+from mead.spark.rabbitmq.source import RabbitReader
 
 
 def why_no_broker() -> str | None:
@@ -25,3 +30,22 @@ def why_no_broker() -> str | None:
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
     run = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     return None if run.returncode == 0 else f"{reason} failed: {run.stderr.strip().splitlines()[-1:]}"
+
+
+def reader(place: Place, folder: Path, **options: Any) -> RabbitReader:
+    """As many tasks read it as the file ``tasks`` says."""
+    return RabbitReader(place, folder / "tasks", **options)
+
+
+def read(source: RabbitReader, start: dict[str, int], end: dict[str, int]) -> pa.Table:
+    """The messages between two offsets."""
+    return pa.Table.from_batches([b for part in source.partitions(start, end) for b in source.read(part)])
+
+
+def all_of(place: Place, folder: Path) -> pa.Table:
+    """All messages that are there now."""
+    source = reader(place, folder)
+    start = source.initialOffset()
+    table = read(source, start, source.latestOffset(start, None))
+    source.stop()
+    return table
