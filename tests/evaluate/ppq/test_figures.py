@@ -45,6 +45,13 @@ def test_streams_have_the_rates_of_table_3(name: str, rate_per_s: float) -> None
     assert np.mean(rates) == pytest.approx(rate_per_s, rel=0.15)
 
 
+def test_the_walk_is_one_like_the_published() -> None:
+    counts = np.bincount(STREAMS[0].make(200.0, 1).timestamps_us // 1_000_000)
+    assert STREAMS[0].name == "rw"
+    assert counts.mean() == pytest.approx(11_816, rel=0.25)
+    assert counts.max() / counts.mean() == pytest.approx(4.17, rel=0.25)
+
+
 def test_no_slot_of_a_heavy_tail_outweighs_the_stream() -> None:
     counts = np.bincount(STREAMS[7].make(60.0, 1).timestamps_us // 1_000_000)
     assert STREAMS[7].name == "ss8"
