@@ -55,7 +55,7 @@ class PreferenceQuery:
         """Why it has ended before its time."""
         self._results = results
         self._rejections = StreamLog(engine.folder.tuples, keep_notes=True)
-        self._rejected, self._noted = 0, -1
+        self._rejected = 0
         self._stop, self._finish = Event(), Event()
         self._stages = Thread(target=self._run, name="mead-preference", daemon=True)
         self._stages.start()
@@ -81,9 +81,7 @@ class PreferenceQuery:
     @property
     def rejected(self) -> int:
         """Tuples without a time, or without a number in a preferred column."""
-        while self._noted < self._rejections.last:
-            self._noted += 1
-            self._rejected += sum(note["rejected"] for note in self._rejections.notes(self._noted))
+        self._rejected += sum(note["rejected"] for note in self._rejections.new_notes())
         return self._rejected
 
     def windows(self) -> list[CompleteWindow]:
@@ -91,11 +89,10 @@ class PreferenceQuery:
         log, origin_us = StreamLog(self.engine.folder.results, keep_notes=True), self.engine.state.emitter.origin_us
         if origin_us is None:
             return []
-        notes = [note for step in range(log.last + 1) for note in log.notes(step)]
         asked = self.engine.asked
         return [
             CompleteWindow(note["window"], *window_bounds(note["window"], origin_us, asked), note["rows"])
-            for note in notes
+            for note in log.new_notes()
         ]
 
     def finish(self, tuples: int | None = None) -> None:
