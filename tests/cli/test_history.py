@@ -99,6 +99,17 @@ def test_a_table_shows_the_last_decisions_and_says_that_there_are_more(past: Pat
     )
 
 
+def test_times_of_a_live_run_are_shown_to_a_tenth_of_a_second(tmp_path: Path) -> None:
+    with History.open(tmp_path / "live.sqlite") as history:
+        record = history.begin(
+            "live", Pipeline("live", [Operator("one", 0.001)]), policy="static", started=runs.STARTED
+        )
+        for time_s in (13.0001427, 14.26):
+            record(Round(time_s=time_s))
+    table = shown(tmp_path / "live.sqlite", "--run", 1)
+    assert re.findall(r"^ *[12] +([\d.]+)", table, re.MULTILINE) == ["13", "14.3"]
+
+
 def test_the_default_is_a_file_in_the_current_folder(
     past: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

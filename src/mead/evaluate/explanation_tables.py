@@ -36,7 +36,7 @@ def _headline(this: Explanation) -> Text:
     decision, run = this.decision, this.run
     where = f"run {run.number}, {run.name} under {run.policy}"
     said = described(decision) if decision.reason else Text("nothing is decided in mode observe")
-    return plain_text(f"Round {decision.round} of {where}, at {decision.time_s:g} s\n").append_text(said)
+    return plain_text(f"Round {decision.round} of {where}, at {round(decision.time_s, 1):.10g} s\n").append_text(said)
 
 
 def _observation(this: Explanation) -> Table:

@@ -113,7 +113,7 @@ def decision_tables(
     for decision, effects in zip(decisions, shown, strict=True):
         cells = [Text("\n").join(_shown(e, i, unit) for e in effects) for i in (0, 1)]
         paths = [plain_text("\n".join(e.path for e in effects))] if len(required) > 1 else []
-        table.add_row(f"{decision.round}", f"{decision.time_s:,.10g}", described(decision), *cells, *paths)
+        table.add_row(f"{decision.round}", f"{round(decision.time_s, 1):,.10g}", described(decision), *cells, *paths)
     yield table
     if any(effect.surprising for effects in shown for effect in effects):
         explain = f"mead explain ROUND {file} --run {run.number}"
