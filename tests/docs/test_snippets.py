@@ -2,104 +2,42 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import json
-import os
 import re
-import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from pyspark import SparkContext
+from tests.cli import program
+from tests.docs.pages import PAGES, ROOT, SECOND_TERMINAL, UNTRIED, Snippet, page_name, snippets
+from tests.docs.spelling import complaint_about
+from tests.docs.terminal import FLAGS, steps, type_all
 from tests.spark.rabbitmq import why_no_broker
-from typer.testing import CliRunner
 
-from mead.cli import app
+from mead.config.named import modules_in
+from mead.config.pipeline_file import PipelineKeys, parse_pipeline, read_pipeline
+from mead.config.yaml_lines import read_yaml
 
-ROOT = Path(__file__).parents[2]
-GENERATED = ROOT / "docs/reference/commands.md"
-"""Made from the program, and compared with it in test_site."""
+SHOWN_ONLY = {"text", "{toctree}", "{eval-rst}"}
+"""What a program prints, pictures made of letters, and layout."""
 
-PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.md") if page != GENERATED)]
+LOOKS_TYPED = re.compile(r"^(?:\$ |>>> |(?:mead|make|pip|python3?|(?:benchmarks|\.venv)/\S+) (?!\S+: ))", re.MULTILINE)
+"""A line that somebody may be meant to type. A complaint of the program begins with its name, too, but goes on with
+a colon."""
 
-FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\((?!https?:|#|mailto:)(?P<target>[^)#\s]+)")
-STEP = re.compile(
-    r"^\$ (?P<command>(?:.*\\\n)*(?:.*<<'(?P<end>\w+)'\n(?:.*\n)*?(?P=end)|.*))\n(?P<expected>(?:(?!\$ ).*\n)*)",
+STARTS_SPARK = re.compile(
+    r"^(?:>>> .*\b(?:pyspark|mead\.spark\.session)\b|\$ mead (?:run|demo|characterize|preference) |\$ python )",
     re.MULTILINE,
 )
-"""A command, which may go on behind a backslash or up to the end of a text that is handed to it, and its output."""
-
-SHELL_SIGNS = re.compile(r"[|&;<>$`]")
-TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-
-SHOWN_ONLY = {"text", "yaml", "{toctree}", "{eval-rst}"}
-"""Formats and layout: nothing in them can be run."""
-
-STARTS_SPARK = re.compile(r"^(?:>>> .*\bpyspark\b|\$ mead (?:run|demo|characterize) |\$ python )", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Snippet:
-    language: str
-    text: str
-    place: str
-
-
-def snippets(page: Path) -> list[Snippet]:
-    source = page.read_text()
-    return [
-        Snippet(
-            language=fence["language"].strip().split(" ")[0],
-            text="".join(line.removeprefix(fence["indent"]) for line in fence["text"].splitlines(keepends=True)),
-            place=f"{page.relative_to(ROOT)}:{source.count(chr(10), 0, fence.start()) + 1}",
-        )
-        for fence in FENCE.finditer(source)
-    ]
-
-
-def run_session(snippet: Snippet, folder: Path) -> None:
-    """A terminal session: what follows ``$`` is run, and the lines below it must be what it prints."""
-    for step in STEP.finditer(snippet.text):
-        printed = run_command(step["command"], folder, snippet.place)
-        if step["expected"].strip():
-            matches = doctest.OutputChecker().check_output(step["expected"], printed, FLAGS)
-            assert matches, f"{snippet.place}: `{step['command']}` prints\n{printed}\nnot\n{step['expected']}"
-
-
-def run_command(command: str, folder: Path, place: str) -> str:
-    if command.startswith("mead ") and not SHELL_SIGNS.search(command):
-        # In this process, where the libraries are loaded already: a page has up to a dozen commands.
-        words = shlex.split(command.replace("\\\n", " "))[1:]
-        result = CliRunner().invoke(app, words, env=TERMINAL)
-        code, printed = result.exit_code, result.output
-    else:
-        code, printed = run_in_shell(command, folder)
-    assert code == 0, f"{place}: `{command}` exits with {code}\n{printed}"
-    return printed
-
-
-def run_in_shell(command: str, folder: Path) -> tuple[int, str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    environment |= TERMINAL | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    if command.startswith("make "):
-        # What a target does is tested elsewhere; here it has to exist.
-        command, folder = command.replace("make ", "make --dry-run ", 1), ROOT
-    run = subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        env=environment,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    return run.returncode, run.stdout
 
 
 def run_python(snippet: Snippet, names: dict[str, object]) -> None:
@@ -111,6 +49,43 @@ def run_python(snippet: Snippet, names: dict[str, object]) -> None:
     names.update(examples.globs)
 
 
+def check_yaml(snippet: Snippet) -> None:
+    """A part of a pipeline file is read as such, beside what it leaves out; an example that ships is shown as it is."""
+    found: Any = read_yaml(snippet.text.encode()).value
+    if not found.keys() & PipelineKeys.model_fields.keys():
+        yaml.safe_load(snippet.text)  # of another program
+        return
+    modules_in(ROOT / "examples")
+    rest = {"name": "rest", "operators": [{"name": "operator", "demand_s": 0.001}]}
+    read = parse_pipeline(json.dumps(rest | found).encode())
+    shipped = ROOT / "examples" / f"{read.keys.name}.yaml"
+    if rest.keys() <= found.keys() and shipped.exists():
+        assert read.keys == read_pipeline(shipped).keys, f"{snippet.place} is not {page_name(shipped)}"
+
+
+def check_json(snippet: Snippet) -> None:
+    """A case is answered by the command that takes such cases."""
+    document = json.loads(snippet.text)
+    for command, key in (("solve", "operators"), ("allocate", "mu_i")):
+        if key in document:
+            assert program.answer(command, "-", stdin=snippet.text)
+
+
+def check_untried(snippet: Snippet) -> None:
+    """What cannot be run here could at least be typed: its commands, options and imports exist."""
+    match snippet.language:
+        case "console":
+            for step in steps(snippet):
+                complaint = complaint_about(step.command)
+                assert not complaint, f"{snippet.place}: `{step.command}`: {complaint}"
+        case "python":
+            for node in ast.walk(ast.parse(snippet.text, snippet.place)):
+                if isinstance(node, ast.ImportFrom) and node.module:
+                    assert all(hasattr(import_module(node.module), name.name) for name in node.names), snippet.place
+        case language:
+            pytest.fail(f"{snippet.place}: {snippet.mark} is for console and python, not for {language}")
+
+
 def ignored(names: set[str]) -> set[str]:
     """Those of some files in the project's folder that Git would not see; all of them without Git."""
     if not names or not (ROOT / ".git").exists():
@@ -120,12 +95,9 @@ def ignored(names: set[str]) -> set[str]:
     return set(run.stdout.split())
 
 
-def page_name(page: Path) -> str:
-    return str(page.relative_to(ROOT))
-
-
 def starts_spark(page: Path) -> bool:
-    return any(STARTS_SPARK.search(one.text) for one in snippets(page) if one.language in {"console", "pycon"})
+    tried = (one for one in snippets(page) if one.language in {"console", "pycon"} and one.mark not in UNTRIED)
+    return any(STARTS_SPARK.search(one.text) for one in tried)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page) and not starts_spark(page)], ids=page_name)
@@ -157,29 +129,43 @@ def test_page_does_what_it_says_on_spark(page: Path, folder: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a reader has the examples, and works."""
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    """Where a reader has the clone, and works."""
+    for name in ("benchmarks", "examples", "src"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / ".venv").symlink_to(sys.prefix)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def do_what_it_says(page: Path, folder: Path) -> None:
     names: dict[str, object] = {}
-    for snippet in snippets(page):
+    todo = snippets(page)
+    while todo:
+        snippet = todo.pop(0)
         match snippet.language:
-            case "console":
-                run_session(snippet, folder)
+            case _ if snippet.mark in UNTRIED:
+                check_untried(snippet)
+            case "console" if not snippet.mark:
+                elsewhere = []
+                while todo and todo[0].mark == SECOND_TERMINAL:
+                    elsewhere.append(todo.pop(0))
+                type_all(snippet, folder, elsewhere)
             case "pycon":
                 run_python(snippet, names)
             case "json":
-                json.loads(snippet.text)
+                check_json(snippet)
+            case "yaml":
+                check_yaml(snippet)
             case language:
-                assert language in SHOWN_ONLY, f"{snippet.place}: mark this block console, pycon, json, yaml or text"
+                said = f"{snippet.place}: mark this block console, pycon, json, yaml or text, not {language}"
+                assert language in SHOWN_ONLY, f"{said} {snippet.mark}"
+                typed = [found[0] for found in LOOKS_TYPED.finditer(snippet.text)]
+                assert not typed, f"{snippet.place}: what follows {typed} is never run: mark this block console"
     written = {path.name + "/" * path.is_dir() for path in folder.iterdir() if not path.is_symlink()}
     assert not written - ignored(written), f"{page_name(page)} leaves files in a clone: have .gitignore name them"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    for link in LINK.finditer(page.read_text()):
-        assert (page.parent / link["target"]).exists(), f"{page_name(page)} links to {link['target']}"
+def test_what_no_test_run_executes_is_counted() -> None:
+    """Whoever adds such a block says so here. All others are executed by the tests above."""
+    marks = Counter(one.mark for page in PAGES for one in snippets(page) if one.mark in UNTRIED)
+    assert marks == {"needs-cluster": 1, "needs-kafka": 2, "takes-minutes": 5}

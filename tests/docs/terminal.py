@@ -1,0 +1,186 @@
+"""Somebody who types the commands of a page, as they stand there, and compares what is printed."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.request import urlopen
+
+from tests.docs.pages import ROOT, Snippet
+from typer.testing import CliRunner
+
+from mead.cli import app
+from mead.cli.serve import DEFAULT_PORT
+
+STEP = re.compile(
+    r"^\$ (?P<command>(?:.*\\\n)*(?:.*<<'(?P<end>\w+)'\n(?:.*\n)*?(?P=end)|.*))\n(?P<printed>(?:(?!\$ ).*\n)*)",
+    re.MULTILINE,
+)
+"""A command, which may go on behind a backslash or up to the end of a text that is handed to it, and its output."""
+
+CTRL_C = "^C\n"
+"""As a terminal shows it: here the reader ends what would run for ever."""
+
+OUTLIVES = re.compile(r"(?:^|[;&|]\s*)(?:cd\b|pushd\b|export (?!PATH=))")
+"""What changes the reader's shell for good: here every command has a shell of its own, and would not notice."""
+
+SHELL_SIGNS = re.compile(r"[|&;<>$`]")
+SERVED = re.compile(r"http://127\.0\.0\.1:(?P<port>\d+)/")
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+SCRIPTS = Path(sys.executable).parent
+PATIENCE_S = 240.0
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command and what it prints; ``interrupted`` if it runs until somebody presses Ctrl-C."""
+
+    command: str
+    printed: str
+    interrupted: bool
+
+
+def steps(snippet: Snippet) -> list[Step]:
+    """Of a block that shows a terminal: what follows ``$`` is typed, and the lines below it are what comes."""
+    found = []
+    for step in STEP.finditer(snippet.text):
+        first = step["command"].partition("\n")[0]
+        assert not OUTLIVES.search(first), f"{snippet.place}: `{first}` changes the shell of whoever reads on"
+        found.append(Step(step["command"], step["printed"].replace(CTRL_C, ""), CTRL_C in step["printed"]))
+    assert found, f"{snippet.place}: there is no command in this block; begin it with `$ `, or call it text"
+    return found
+
+
+def type_all(snippet: Snippet, folder: Path, elsewhere: Sequence[Snippet] = ()) -> None:
+    """Every command of a block; those of ``elsewhere`` in a second terminal, while the last one runs."""
+    *before, last = steps(snippet)
+    assert last.interrupted or not elsewhere, f"{snippet.place}: nothing runs while the second terminal is used"
+    for step in before:
+        assert not step.interrupted, f"{snippet.place}: end the block with what runs until Ctrl-C"
+        compare(step, run_command(step.command, folder, snippet.place), snippet.place)
+    if not last.interrupted:
+        compare(last, run_command(last.command, folder, snippet.place), snippet.place)
+        return
+    with serving(last.command, folder) as server:
+        port = server.port
+        for other in elsewhere:
+            for step in steps(other):
+                typed = step.command.replace(f":{DEFAULT_PORT}/", f":{port}/")
+                code, printed = run_in_shell(typed, folder, new_terminal=True)
+                assert code == 0, f"{other.place}: `{step.command}` exits with {code}\n{printed}"
+                compare(step, printed, other.place)
+        compare(last, server.interrupted().replace(f":{port}/", f":{DEFAULT_PORT}/"), snippet.place)
+
+
+def compare(step: Step, printed: str, place: str) -> None:
+    if step.printed.strip():
+        matches = doctest.OutputChecker().check_output(step.printed, printed, FLAGS)
+        assert matches, f"{place}: `{step.command}` prints\n{printed}\nnot\n{step.printed}"
+
+
+def run_command(command: str, folder: Path, place: str) -> str:
+    if command.startswith("mead ") and not SHELL_SIGNS.search(command):
+        # In this process, where the libraries are loaded already: a page has up to a dozen commands.
+        words = shlex.split(command.replace("\\\n", " "))[1:]
+        result = CliRunner().invoke(app, words, env=TERMINAL)
+        code, printed = result.exit_code, result.output
+    else:
+        code, printed = run_in_shell(command, folder)
+    assert code == 0, f"{place}: `{command}` exits with {code}\n{printed}"
+    return printed
+
+
+def run_in_shell(command: str, folder: Path, *, new_terminal: bool = False) -> tuple[int, str]:
+    if command.startswith("make "):
+        # What a target does is tested elsewhere; here it has to exist.
+        command, folder = command.replace("make ", "make --dry-run ", 1), ROOT
+    run = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment(new_terminal=new_terminal),
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return run.returncode, run.stdout
+
+
+def environment(*, new_terminal: bool = False) -> dict[str, str]:
+    """Of a shell in which ``.venv/bin`` was put on the path; in a new terminal nobody has done that yet."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    path = [place for place in os.environ["PATH"].split(os.pathsep) if Path(place) != SCRIPTS]
+    return ours | TERMINAL | {"PATH": os.pathsep.join(path if new_terminal else [str(SCRIPTS), *path])}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A command that runs until Ctrl-C and serves the page of a run meanwhile."""
+
+    process: subprocess.Popen[bytes]
+    output: Path
+
+    @property
+    def port(self) -> int:
+        """Where its page answers, once rounds have been made."""
+        self.wait(lambda: SERVED.search(self.output.read_text()))
+        found = SERVED.search(self.output.read_text())
+        assert found
+        self.wait(lambda: self.asked(f"{found[0]}api/run")["rounds"] >= ROUNDS)
+        return int(found["port"])
+
+    def asked(self, address: str) -> Any:
+        with urlopen(address, timeout=PATIENCE_S) as answer:  # noqa: S310 - ours
+            return json.load(answer)
+
+    def wait(self, reached: Callable[[], object]) -> None:
+        until_s = time.monotonic() + PATIENCE_S
+        while not reached():
+            assert self.process.poll() is None, f"it ended by itself: {self.output.read_text()}"
+            assert time.monotonic() < until_s, f"it does not come so far: {self.output.read_text()}"
+            time.sleep(0.2)
+
+    def interrupted(self) -> str:
+        """What it has printed when it is over. As a terminal does, all that it has started hears Ctrl-C, too."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        code = self.process.wait(PATIENCE_S)
+        assert code == 0, f"it exits with {code}: {self.output.read_text()}"
+        return self.output.read_text()
+
+
+@contextmanager
+def serving(command: str, folder: Path) -> Iterator[Server]:
+    """On a port of its own: another test may serve something, too. Whatever happens, it is gone afterwards."""
+    with TemporaryDirectory() as place:
+        output = Path(place) / "output"
+        with output.open("wb") as file:
+            process = subprocess.Popen(
+                ["bash", "-c", f"exec {command} --port 0"],
+                cwd=folder,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            yield Server(process, output)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
