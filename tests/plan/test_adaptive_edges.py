@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Prediction
 from mead.knowledge.requirement import Requirement
@@ -94,3 +97,27 @@ def test_rules_that_are_obeyed_are_judged() -> None:
     adaptive = Adaptive(AdaptiveOptions())
     run(one(0.0015, Requirement("matcher", 0.5)), trace, adaptive, seed=1)
     assert set(adaptive.ratios.values()) != {1.0}
+
+
+@dataclass
+class Forgetful:
+    """An engine whose arrivals are forgotten for a while, as when the clock is set back that has stamped them."""
+
+    engine: Simulation
+
+    def observe(self, time_s: float) -> Observation:
+        seen = self.engine.observe(time_s)
+        return replace(seen, counts=seen.counts[:0]) if 60.0 < time_s < 130.0 else seen
+
+    def apply(self, allocation: Allocation) -> None:
+        self.engine.apply(allocation)
+
+
+def test_arrivals_that_are_forgotten_change_no_rule_and_fail_no_round() -> None:
+    pipeline, rounds = one(0.0015, Requirement("matcher", 0.5)), list[Round]()
+    engine, policy = Forgetful(Simulation(pipeline, poisson(300.0, 200.0), 1)), Adaptive(AdaptiveOptions())
+    ControlLoop(engine, policy, Knowledge(pipeline), VirtualClock(), record=rounds.append).run(199.0)
+    assert [this.error for this in rounds if this.error] == []
+    assert all(this.plan is not None and this.plan.reason for this in rounds)
+    assert rounds[-1].plan is not None
+    assert 0.4 < rounds[-1].plan.allocation["matcher"].share < 1.0

@@ -94,7 +94,9 @@ class Adaptive:
             return unknown
         self._book(observation, pipeline)
         self._orders.notice(observation.time_s, observation.allocation, self._delays(knowledge))
-        if observation.time_s >= self._replan_s or self._surprised(observation):
+        # Arrivals are forgotten when their clock turns out to have been ahead. What was learned from them still holds.
+        learnable = observation.counts.size >= 2 * round(self.interval_s / COUNT_BIN_S)
+        if learnable and (observation.time_s >= self._replan_s or self._surprised(observation)):
             early_s = max(FIRST_S / 2, observation.time_s / 2)  # while there is little history, it soon doubles
             self._replan_s = observation.time_s + min(self.options.replan_s, early_s)
             self._replan(observation, knowledge)
