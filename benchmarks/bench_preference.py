@@ -198,7 +198,7 @@ def by_collecting(spark: SparkSession, folder: Path, run: str) -> dict[datetime,
 def by_state(spark: SparkSession, folder: Path, run: str) -> dict[datetime, int]:
     """The best that Spark's own state allows: of every window only the skyline so far, and a timer at its end."""
     from pyspark.sql import functions as f
-    from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
     class Skylines(StatefulProcessor):
         def init(self, handle: StatefulProcessorHandle) -> None:
@@ -218,7 +218,8 @@ def by_state(spark: SparkSession, folder: Path, run: str) -> dict[datetime, int]
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
             del timerValues, expiredTimerInfo
-            size = len(self.best.get()[0]) // (8 * ATTRIBUTES)
+            (points,) = self.best.get() or (b"",)
+            size = len(points) // (8 * ATTRIBUTES)
             self.best.clear()
             yield pd.DataFrame({"start": [pd.Timestamp(key[0], unit="ms")], "size": [size]})
 
