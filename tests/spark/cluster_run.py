@@ -8,8 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
-from functools import partial
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,15 @@ import numpy as np
 from tests.spark.hurried import hurry
 
 from mead.applications.log_analysis import counter, matcher, parser
+from mead.config.policies import DRSOptions
 from mead.execute.detect import detect
 from mead.execute.processes import PROCESSES
 from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
+from mead.live import run_live
 from mead.models.network.graph import Edge
+from mead.plan.drs import DRS
 from mead.spark import executors as executors_module
 from mead.spark.engine import SparkEngine
 from mead.spark.executors import HOLD_S, Executors, Highest
@@ -121,29 +124,44 @@ def log_analysis(spark: Any, folder: Path) -> dict[str, Any]:
         }
 
 
-def _has(engine: SparkEngine, executors: int) -> bool:
-    return len(engine.executors.running) == executors
+def _with(engine: SparkEngine, replicas: int) -> int:
+    """How many executors there are under a plan of so many replicas."""
+    engine.apply(Allocation.of(parser=Resources(1.0, replicas)))
+    wait(lambda: len(engine.executors.running) == replicas, f"{replicas} executors")
+    return len(engine.executors.running)
+
+
+def _replaced(engine: SparkEngine) -> tuple[str, str]:
+    """The last executor, which is killed, and the one that comes for it."""
+    (last,) = engine.executors.running
+    for pid in processes("CoarseGrainedExecutorBackend"):
+        with suppress(ProcessLookupError):  # one that was let go is just ending
+            os.kill(pid, signal.SIGKILL)
+    wait(lambda: engine.executors.running not in {(), (last,)}, "an executor for the one that was killed")
+    return last, engine.executors.running[0]
 
 
 def plan(spark: Any, folder: Path) -> dict[str, Any]:
-    """Executors by the plan: from two to one and back, while rows arrive. What is not wanted goes at once."""
+    """Executors by the plan: from two to one and back, while rows arrive. What is not wanted goes at once.
+
+    The one that is left is killed: it is wanted, and another has to come.
+    """
     executors_module.HOLD_S = 0.0
     with closing(detect().open(["parser"])) as shares:
         running = RunningPipeline(spark, ONE, source(folder), WORK, folder, shares)
         running.start()
         try:
             engine = SparkEngine(running, 1000)
-            numbers = [len(engine.executors.running)]
-            for replicas in (1, 2):
-                engine.apply(Allocation.of(parser=Resources(1.0, replicas)))
-                wait(partial(_has, engine, replicas), f"{replicas} executors")
-                numbers.append(len(engine.executors.running))
+            numbers = [len(engine.executors.running), _with(engine, 1)]
+            replaced = _replaced(engine)
+            numbers.append(_with(engine, 2))
             drained(running)
             engine.close()
         finally:
             running.stop()
     return {
         "executors": numbers,
+        "replaced": replaced,
         "parsed": StreamLog(folder / STREAMS / "parser").end,
         "restarts": list(running.restarts),
     }
@@ -164,6 +182,34 @@ def negotiation(spark: Any) -> dict[str, int]:
     return {"held": held, "at_once": at_once, "wanted": executors._asked, "held_at_last": negotiator.held}
 
 
+def controlled(spark: Any, folder: Path) -> dict[str, Any]:
+    """The loop itself, under DRS with one processor to place: it gives one back, and its executor goes at once.
+
+    Without a negotiator executors follow the tasks, and one that is wanted no more is kept for a minute.
+    """
+    executors_module.HOLD_S = HOLD_S
+    with closing(detect().open(["parser"])) as shares:
+        result = run_live(
+            spark,
+            Knowledge(ONE),
+            source(folder),
+            WORK,
+            folder,
+            shares,
+            DRS(DRSOptions(interval_s=1.0, k_max=1, t_ra_s=0.0, window=1)),
+            duration_s=ROWS / ROWS_PER_S,
+            kept_iats=1000,
+        )
+    wait(lambda: len(Executors(spark).running) == 1, "the end of an executor", limit_s=30.0)
+    return {
+        "replicas": [allocation["parser"].replicas for _, allocation in result.timeline],
+        "reasons": [this.plan.reason for this in result.rounds if this.plan],
+        "failed_rounds": result.failed_rounds,
+        "parsed": StreamLog(folder / STREAMS / "parser").end,
+        "restarts": list(result.restarts),
+    }
+
+
 def main(folder: Path) -> None:
     """Print what came of it."""
     hurry()
@@ -175,6 +221,7 @@ def main(folder: Path) -> None:
             "log_analysis": log_analysis(spark, folder / "a"),
             "negotiation": negotiation(spark),
             "plan": plan(spark, folder / "b"),
+            "controlled": controlled(spark, folder / "c"),
         }
     finally:
         spark.stop()

@@ -48,8 +48,18 @@ def test_workers_of_executors_join_the_groups_of_their_operators(found: dict[str
 
 def test_executors_follow_the_plan(found: dict[str, Any], parsed: Any) -> None:
     assert found["plan"]["executors"] == [2, 1, 2]
+    killed, new = found["plan"]["replaced"]
+    assert killed != new
     assert found["plan"]["parsed"] == parsed.num_rows
 
 
 def test_a_cluster_of_two_executors_grants_no_third(found: dict[str, Any]) -> None:
     assert found["negotiation"] == {"held": 2, "at_once": 0, "wanted": 4, "held_at_last": 2}
+
+
+def test_the_loop_gives_executors_back_through_a_negotiator(found: dict[str, Any], parsed: Any) -> None:
+    result = found["controlled"]
+    assert result["replicas"] == [2, 1], result
+    assert any(reason.startswith("scale in: parser 2 x") for reason in result["reasons"]), result
+    assert result["failed_rounds"] == 0
+    assert result["parsed"] == parsed.num_rows, result
