@@ -7,14 +7,16 @@ import re
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Thread
-from time import monotonic, sleep
+from time import monotonic, sleep, time_ns
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.datasource import DataSourceStreamReader
 from tests.spark import log_pipeline as logs
 
 from mead.applications.log_analysis import matcher
@@ -30,9 +32,12 @@ from mead.loop import ControlLoop
 from mead.plan.registry import policy
 from mead.spark import engine as engine_module
 from mead.spark.engine import SparkEngine
+from mead.spark.inputs import TraceInput
+from mead.spark.number_file import number_in, put_number
 from mead.spark.operators import OnBatches, Work
 from mead.spark.progress import Progress
 from mead.spark.running import RunningPipeline
+from mead.spark.trace_source import TraceReader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +45,12 @@ if TYPE_CHECKING:
 RATE_PER_S = 120
 FIRST, STALL_S, LENGTH_S = 3 * RATE_PER_S, 4.0, 600
 """The stream stalls after a few seconds. It is longer than the story."""
+
+JUMPS_S = {"forwards": 3.0, "backwards": -60.0, "and is right again": 0.0}
+"""By so much the clock of the run is off, one after the other."""
+
+CLOCK = "clock"
+"""The file that says so, in microseconds."""
 
 PATIENCE_S = 120.0
 TIMES_S = [n / RATE_PER_S + STALL_S * (n >= FIRST) for n in range(LENGTH_S * RATE_PER_S)]
@@ -63,6 +74,27 @@ def work(broken: Path) -> dict[str, Work]:
         return match(batch)
 
     return {**logs.work(), "matcher": OnBatches(fragile, matcher.OUTPUT_SCHEMA)}
+
+
+def clock(folder: Path) -> Callable[[], int]:
+    """The wall clock, or as far off it as the file says. A function within: workers cannot import tests."""
+    off = folder / CLOCK
+
+    def now_us() -> int:
+        return time_ns() // 1000 + number_in(off, missing=0)
+
+    return now_us
+
+
+class ClockedInput(TraceInput):
+    """Workers go by the same clock as the driver."""
+
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        made = super().reader(tasks)
+        assert made is not None
+        assert isinstance(made[0], TraceReader)
+        made[0].now_us = self.now_us
+        return made
 
 
 class Killed(Exception):  # noqa: N818 - not ours to handle
@@ -193,6 +225,30 @@ class Teller:
                 self.wait(lambda: any(re.match(because, said) for said in reasons(self.controller.rounds[start:])))
             self.told.rounds[fault] = self.controller.rounds[start:]
 
+    def the_clock_jumps(self) -> None:
+        """Every clock: of the source, of the engine, and the one by which Spark stamps its messages."""
+        fetch, now_us = self.engine.progress.fetch, clock(self.told.folder)
+
+        def jumped() -> list[Progress]:
+            off_us = now_us() - time_ns() // 1000
+            return [replace(m, started_us=m.started_us + off_us, done_us=m.done_us + off_us) for m in fetch()]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self.engine.progress, "fetch", jumped)
+            patch.setattr(engine_module, "time_ns", lambda: 1000 * now_us())
+            for where, off_s in JUMPS_S.items():
+                start = len(self.controller.rounds)
+                put_number(self.told.folder / CLOCK, round(1e6 * off_s))
+                self.wait(partial(self.noticed, where, start))
+                self.told.rounds[f"the clock jumps {where}"] = self.controller.rounds[start:]
+
+    def noticed(self, where: str, start: int) -> bool:
+        """Whether what was skipped has come at once, or nothing comes any more, or the stream goes on."""
+        seen = [this.observation.operators["parser"] for this in self.controller.rounds[start:] if this.observation]
+        if where == "backwards":
+            return len(seen) > 3 and all(parser.arrived == parser.completed == 0 for parser in seen[-3:])
+        return any(parser.completed > JUMPS_S[where] * RATE_PER_S for parser in seen)
+
     def workers_are_killed(self, *, daemon: bool) -> None:
         """Of every operator, the stateful one included."""
         before = {operator: self.batches(operator) for operator in self.running.work}
@@ -245,7 +301,8 @@ def lived_through(spark: SparkSession, folder: Path) -> Story:
     """All faults, one after the other."""
     told, pipeline, broken = Story(folder), logs.pipeline(), folder / "broken"
     shares = detect().open([operator.name for operator in pipeline.operators])
-    running = RunningPipeline(spark, pipeline, logs.source(folder, TIMES_S), work(broken), folder, shares)
+    source = logs.source(folder, TIMES_S, ClockedInput, clock(folder))
+    running = RunningPipeline(spark, pipeline, source, work(broken), folder, shares)
     try:
         running.start()
         running.begin(limit_s=PATIENCE_S)
@@ -253,6 +310,7 @@ def lived_through(spark: SparkSession, folder: Path) -> Story:
         teller = Teller(told, running, engine, Controller(engine))
         teller.the_source_stalls()
         teller.metrics_are_missing_or_absurd()
+        teller.the_clock_jumps()
         teller.workers_are_killed(daemon=False)
         teller.workers_are_killed(daemon=True)
         teller.a_task_fails_again_and_again(broken)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from time import time_ns
 from typing import Any
 
 import numpy as np
@@ -48,14 +50,21 @@ def work() -> dict[str, Work]:
     }
 
 
-def source(folder: Path, times_s: list[float]) -> TraceInput:
-    """Lines that arrive at these times."""
+def wall_us() -> int:
+    return time_ns() // 1000
+
+
+def source(
+    folder: Path, times_s: list[float], kind: type[TraceInput] = TraceInput, now_us: Callable[[], int] = wall_us
+) -> TraceInput:
+    """Lines that arrive at these times, by this clock."""
     np.save(folder / "trace.npy", np.round(1e6 * np.array(times_s)).astype(np.int64))
-    return TraceInput(
+    return kind(
         folder / "trace.npy",
         warm_up=folder / WARM_UP,
         payload="mead.workload.log_lines:log_lines",
         payload_schema="line string",
+        now_us=now_us,
     )
 
 

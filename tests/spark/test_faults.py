@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark import log_pipeline as logs
-from tests.spark.fault_story import FIRST, NOTICED, Story, lived_through, reasons
+from tests.spark.fault_story import FIRST, JUMPS_S, NOTICED, RATE_PER_S, Story, lived_through, reasons
 
 from mead.execute.detect import detect
 
@@ -78,3 +78,29 @@ def test_a_source_that_stalls_is_no_fault(story: Story) -> None:
     quiet = story.rounds["the source stalls"]
     assert all(this.error == "" and this.observation and not this.observation.missing for this in quiet)
     assert all(reasons(quiet))
+
+
+@pytest.mark.parametrize("where", JUMPS_S)
+def test_a_clock_that_jumps_stops_nothing(story: Story, where: str) -> None:
+    rounds = story.rounds[f"the clock jumps {where}"]
+    assert rounds
+    for this in rounds:
+        assert this.error == ""
+        assert this.observation is not None
+        for reading in this.observation.operators.values():
+            assert min(reading.arrived, reading.completed, reading.backlog, reading.busy_s) >= 0
+    assert all(reasons(rounds))
+
+
+def test_what_a_clock_skips_comes_at_once_and_while_it_is_behind_nothing_does(story: Story) -> None:
+    done = {
+        where: [
+            this.observation.operators["parser"].completed
+            for this in story.rounds[f"the clock jumps {where}"]
+            if this.observation
+        ]
+        for where in JUMPS_S
+    }
+    assert max(done["forwards"]) > JUMPS_S["forwards"] * RATE_PER_S, "in one round"
+    assert done["backwards"][-3:] == [0, 0, 0]
+    assert sum(done["and is right again"]) > 0
