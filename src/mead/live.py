@@ -226,9 +226,11 @@ class _Run:
         engine, record, drained = self.engine, self.record, False
         cpu, used = engine.cpu, {name: engine.used(name) for name in engine.states}  # a last round may take its time
         self._end_control()
+        first = self.running.pipeline.order[0]
+        self.running.inputs[first].insist()  # what has come by now is to go through: it has to be known
         with self._while_spark_is_there():
             engine.observe(self.clock.now_s())  # what has come since the last round counts too
-        source = engine.states[self.running.pipeline.order[0]]
+        source = engine.states[first]
         arrived = source.arrived
         with self._while_spark_is_there():
             on_wait("letting what has arrived go through")

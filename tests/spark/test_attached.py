@@ -132,14 +132,17 @@ def test_acting_throttles_the_workers_and_detaching_leaves_nothing(
         assert throttled(folder) > 0
         with pytest.raises(mead.AttachError, match="held to a share already"):
             mead.attach(slow, "p95 <= 2 s", mode="act")
+        wait(lambda: set(attached.engine.pids) <= set(read_processes(folder)))  # Spark ends idle workers when it likes
         pids = attached.engine.pids
-        assert set(pids) <= set(read_processes(folder))
     assert slow.isActive
     assert not attached.active
     assert not folder.parent.exists()
     assert all(held_elsewhere(pid) is None for pid in pids)
-    alive = {pid for pid in pids if Path(f"/proc/{pid}/exe").exists()}  # Spark ends idle workers when it likes
-    assert all(alive <= set(read_processes(home)) for home in homes.values())
+
+    def alive() -> set[int]:
+        return {pid for pid in pids if Path(f"/proc/{pid}/exe").exists()}
+
+    wait(lambda: all(alive() <= set(read_processes(home)) for home in homes.values()))
 
 
 def measured(attached: mead.Attached, since: int) -> list[tuple[float, float]]:

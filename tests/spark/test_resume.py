@@ -55,21 +55,19 @@ def opened(spark: SparkSession, folder: Path, source: Input, pipeline: Pipeline 
 def test_a_run_that_goes_on_needs_no_warm_up_and_counts_from_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
     source, parsed = logs.source(tmp_path, [n / 500 for n in range(LINES)]), logs.parsed(LINES).num_rows
     first = opened(spark, tmp_path, source)
-    said: list[str] = []
     try:
         first.start()
-        assert (tmp_path / WARM_UP).exists()
-        first.begin(PATIENCE_S, said.append)
+        assert (tmp_path / WARM_UP).exists(), "a new run warms up"
+        first.begin(PATIENCE_S)
         wait(first, lambda: logs.stream(tmp_path, "parser").end == parsed)
         assert first.drain(PATIENCE_S)
     finally:
         first.stop()
-    assert said, "a new run warms up"
     assert not (tmp_path / WARM_UP).exists()
     done = {name: begun(query.checkpoint) for name, query in first.queries.items()}
 
     again = opened(spark, tmp_path, source)
-    said.clear()
+    said: list[str] = []
     try:
         again.start()
         again.begin(PATIENCE_S, said.append)

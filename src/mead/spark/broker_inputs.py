@@ -70,6 +70,10 @@ class RabbitMQInput(Input):
             self._silent_until_s = self.now_s() + ASKED_AGAIN_S
             return None
 
+    def insist(self) -> None:
+        """Ask the broker next time, also if it has not answered of late."""
+        self._silent_until_s = -inf
+
     def close(self) -> None:
         """End the connection."""
         if self._tail is not None:

@@ -49,6 +49,10 @@ class Input(Protocol):
     def arrived(self, last: Done | None) -> int | None:
         """Rows that have come since the beginning of the stream; None if that cannot be known."""
 
+    def insist(self) -> None:
+        """Ask next time in any case. Most inputs always do."""
+        return
+
     def close(self) -> None:
         """Nobody asks any more. Most inputs hold nothing that would have to be let go."""
         return
