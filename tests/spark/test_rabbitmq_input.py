@@ -82,6 +82,10 @@ def test_a_broker_that_does_not_answer_is_left_alone_for_a_while(deaf: Deaf) -> 
     assert called > 0
     assert source.arrived(LAST) is None
     assert deaf.called() == called, "the controller is not held up a second time"
+    source.insist()
+    assert source.arrived(LAST) is None
+    assert deaf.called() > called, "who insists is"
+    called = deaf.called()
     now_s += ASKED_AGAIN_S
     assert source.arrived(LAST) is None
     assert deaf.called() > called
