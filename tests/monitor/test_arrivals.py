@@ -106,7 +106,36 @@ def test_arrivals_known_at_some_ranks_only_are_all_counted_about_where_they_were
     assert np.isclose(arrivals.counts.sum(), stamps_us.size)
     exact = np.cumsum(exact_counts(stamps_us, int(stamps_us[0]), int(stamps_us[-1]) + 2 * BIN_US))
     assert np.abs(np.cumsum(arrivals.counts) - exact).max() <= stamps_us.size / 16 + 2
-    assert arrivals.iats_s.size == 0
+    assert arrivals.iats_s.size == min(100, stamps_us.size - 1)
+
+
+@pytest.mark.parametrize("kept_iats", [30_000, 200_000])
+def test_a_large_micro_batch_is_no_silence(kept_iats: int) -> None:
+    """Ten thousand a second all the time, of which five seconds come as one bunch known at some ranks only."""
+    stamps_us = START_US + 100 * np.arange(100_000)
+    arrivals = Arrivals(kept_iats)
+    arrivals.add(stamps_us[:20_000])
+    large = stamps_us[20_000:70_000]
+    ranks = np.round(np.linspace(0, 1, 17) * (large.size - 1)).astype(int)
+    arrivals.add_spread(large[ranks].astype(float), large.size)
+    arrivals.add(stamps_us[70_000:85_000])
+    assert arrivals.iats_s.size == min(kept_iats, 84_999)
+    assert arrivals.iats_s.max() == pytest.approx(1e-4, abs=2e-6)
+    assert arrivals.iats_s.mean() == pytest.approx(1e-4, rel=1e-4)
+
+
+@given(bunches(), bunches(), st.integers(1, 80))
+def test_stamps_at_all_ranks_are_as_good_as_the_stamps(
+    parts: list[IntArray], others: list[IntArray], kept_iats: int
+) -> None:
+    known, spread = Arrivals(kept_iats), Arrivals(kept_iats)
+    for part, other in zip(parts, others, strict=True):
+        known.add(part)
+        known.add(other)
+        spread.add(part)
+        if other.size:
+            spread.add_spread(other.astype(float), other.size)
+    assert np.array_equal(known.iats_s, spread.iats_s)
 
 
 @pytest.mark.parametrize("first_us", [-1000, START_US - 30 * 86_400_000_000])

@@ -43,7 +43,10 @@ class Arrivals:
         if self._first_us is None:
             self._first_us = int(stamps_us[0])
         self._count(stamps_us, 1.0)
-        stamps_us = stamps_us[-self._kept :]
+        self._append(stamps_us[-self._kept :])
+
+    def _append(self, stamps_us: IntArray) -> None:
+        """The last of a bunch, as many as are kept at most."""
         late = self._size - int(np.searchsorted(self._stamps_us[: self._size], stamps_us[0], side="right"))
         if late:
             stamps_us = np.sort(np.concatenate([self._stamps_us[self._size - late : self._size], stamps_us]))
@@ -57,7 +60,16 @@ class Arrivals:
         self._size += stamps_us.size
 
     def add_spread(self, at_ranks_us: FloatArray, rows: int) -> None:
-        """Arrivals of which only stamps at some ranks are known: they are counted, but bring no inter-arrival times."""
+        """Arrivals of which only stamps at some ranks are known: in between they are taken to be spread evenly.
+
+        So inter-arrival times say how many came, though less than the truth of how bursty they were. Without them a
+        large micro-batch would look like a silence.
+
+        >>> arrivals = Arrivals(kept_iats=3)
+        >>> arrivals.add_spread(np.array([1e6, 1.1e6, 1.5e6]), rows=9)
+        >>> arrivals.iats_s
+        array([0.1, 0.1, 0.1])
+        """
         if self._first_us is None:
             self._first_us = int(at_ranks_us[0])
         first, last = (int((at_us - self._first_us) // BIN_US) for at_us in (at_ranks_us[0], at_ranks_us[-1]))
@@ -66,6 +78,8 @@ class Arrivals:
         starts_us = self._first_us + BIN_US * bins
         below = np.interp(starts_us[1:], at_ranks_us, np.linspace(0.0, 1.0, at_ranks_us.size))
         self._count(starts_us, rows * np.diff(below, prepend=0.0, append=1.0))
+        known_at = np.linspace(0.0, rows - 1.0, at_ranks_us.size)
+        self._append(np.interp(np.arange(max(0, rows - self._kept), rows), known_at, at_ranks_us).astype(np.int64))
 
     def known_until(self, time_us: int) -> None:
         """Nothing that arrived before will still be added; only bins that are over count."""
