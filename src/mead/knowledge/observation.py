@@ -40,7 +40,8 @@ class PathReading:
     completed: int
     response_sum_s: float
     late: int
-    """How many took longer than the bound of the path's requirement, the strictest if it has several; 0 without."""
+    """How many took longer than ``late_bound_s`` of what is required of the path: the strictest bound of a percentile,
+    or else of the mean; 0 if nothing is required."""
     beyond: Mapping[float, int] = field(default_factory=dict)
     """By bound, how many took longer; for the bounds of all percentile requirements on the path."""
 

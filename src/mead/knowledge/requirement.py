@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
@@ -56,3 +57,18 @@ class Requirement:
 
     def __str__(self) -> str:
         return f"{self.statistic} of {self.path} <= {self.bound_s:g} s"
+
+
+def late_bound_s(requirements: Iterable[Requirement]) -> float | None:
+    """Beyond what a tuple of a path counts as late, by what is required there: the strictest bound of a percentile.
+
+    Without one it is the strictest bound of the mean, which single tuples may well exceed; None if nothing is required.
+
+    >>> late_bound_s([Requirement("a", 0.1), Requirement("a", 0.5, percent=95), Requirement("a", 0.9, percent=99)])
+    0.5
+    >>> late_bound_s([Requirement("a", 0.3), Requirement("a", 0.1)]), late_bound_s([])
+    (0.1, None)
+    """
+    asked = list(requirements)
+    percentiles = [r.bound_s for r in asked if r.percent is not None]
+    return min(percentiles or [r.bound_s for r in asked], default=None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mead.knowledge.observation import PathReading
-from mead.knowledge.requirement import STEP_S, Requirement
+from mead.knowledge.requirement import STEP_S, Requirement, late_bound_s
 from mead.models.arrays import FloatArray
 from mead.monitor.sketch import ResponseSketch
 
@@ -74,8 +74,8 @@ class PathMonitor:
         new, self._new = self._new, []
         bounds_s = sorted({r.bound_s for r in self.requirements if r.percent is not None})
         beyond = {bound_s: round(sum(batch.beyond(bound_s) for batch in new)) for bound_s in bounds_s}
-        strictest_s = bounds_s[0] if bounds_s else min((r.bound_s for r in self.requirements), default=None)
-        late = 0 if strictest_s is None else round(sum(batch.beyond(strictest_s) for batch in new))
+        late_s = late_bound_s(self.requirements)
+        late = 0 if late_s is None else round(sum(batch.beyond(late_s) for batch in new))
         return PathReading(
             completed=sum(batch.tuples for batch in new),
             response_sum_s=sum(batch.tuples * batch.mean_s for batch in new),

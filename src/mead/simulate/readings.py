@@ -9,6 +9,7 @@ import numpy as np
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.requirement import late_bound_s
 from mead.knowledge.sampled import NOTHING_SAMPLED, SampledTimes
 from mead.models.arrays import FloatArray, frozen
 from mead.simulate.machine import Machine
@@ -101,8 +102,6 @@ def _sampled(record: np.void, count: str, total_s: str, squares_s2: str) -> Samp
 
 
 def _bounds_s(pipeline: Pipeline) -> FloatArray:
-    """Per path, beyond what a tuple is late: the strictest bound of a percentile, or else of the mean."""
-    bounds_s = np.full(len(pipeline.paths), np.inf)
-    for requirement in sorted(pipeline.requirements, key=lambda r: (r.percent is not None, -r.bound_s)):
-        bounds_s[pipeline.paths.index(requirement.path)] = requirement.bound_s
-    return bounds_s
+    """Per path, beyond what a tuple is late; no tuple is where nothing is required."""
+    bounds_s = [late_bound_s(r for r in pipeline.requirements if r.path == path) for path in pipeline.paths]
+    return np.array([np.inf if bound_s is None else bound_s for bound_s in bounds_s])
