@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from rich.table import Table
@@ -21,35 +22,27 @@ HEAVY_CORES, LIGHT_CORES = 1.6, 0.35
 ONE_KNOB = ("adaptive",)
 """Policies that are to have their share alone here: one replica."""
 
-POLICIES = (*ONE_KNOB, "drs", "pasps", "hybrid")
+POLICIES = (*ONE_KNOB, "drs", "drs@t_ra_s=60", "pasps", "hybrid")
+"""DRS by default holds everything for its first six minutes; the second one does not."""
 
 
-def loads(duration_s: float) -> tuple[Workload, Workload]:
+def loads(duration_s: float) -> tuple[Contest, Contest]:
     """Bursts of more than one core, and a load of a third of a core that swings every two minutes."""
     middle_s = np.arange(0.5 * STEP_S, duration_s, STEP_S)
     swing = RATE_PER_S * (1 + 0.8 * np.sin(2 * np.pi * middle_s / SWING_S))
+    bursts = Markovian(rate_per_s=RATE_PER_S, idc=50.0, duration_s=duration_s)
+    swings = Steps(rates_per_s=tuple(swing.tolist()), step_s=STEP_S)
     return (
-        Workload(
-            "heavy",
-            f"bursts that need {HEAVY_CORES:g} cores in the mean",
-            HEAVY_CORES / RATE_PER_S,
-            Markovian(rate_per_s=RATE_PER_S, idc=50.0, duration_s=duration_s),
-        ),
-        Workload(
-            "light",
-            f"a swing around {LIGHT_CORES:g} cores",
-            LIGHT_CORES / RATE_PER_S,
-            Steps(rates_per_s=tuple(swing.tolist()), step_s=STEP_S),
-        ),
+        Contest(Workload("heavy", f"bursts that need {HEAVY_CORES:g} cores in the mean", 0.0, bursts), HEAVY_CORES),
+        Contest(Workload("light", f"a swing around {LIGHT_CORES:g} cores", 0.0, swings), LIGHT_CORES),
     )
 
 
 def load_bouts(requirement: Requirement, seeds: Sequence[int], duration_s: float, delay_s: float) -> list[Bout]:
     """Every policy on both loads."""
-    busy = dict(zip(("heavy", "light"), (HEAVY_CORES, LIGHT_CORES), strict=True))
     return [
         Bout(
-            Contest.of(load, busy[load.name], **({"most_replicas": 1} if name in ONE_KNOB else {})),
+            replace(load, most_replicas=1) if name in ONE_KNOB else load,
             PolicyContender.of(name),
             (requirement,),
             seed,
@@ -65,7 +58,7 @@ def load_tables(judged: Sequence[Judged], duration_s: float) -> Iterator[Table]:
     """One for each load; means over the seeds."""
     for load in loads(duration_s):
         table = plain_table(
-            f"{load.name}: {load.title}",
+            f"{load.name}: {load.workload.title}",
             "policy",
             "response s",
             "met",

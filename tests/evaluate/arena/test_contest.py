@@ -33,7 +33,9 @@ from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.workloads import Workload, required
 from mead.plan.registry import POLICIES as REGISTERED
 from mead.serve.arena_page import arena_page
+from mead.simulate.draws import demands_s
 from mead.simulate.simulation import Simulation
+from mead.workload.generators.markovian import Markovian
 from mead.workload.generators.poisson import Poisson
 from mead.workload.trace import Trace
 
@@ -42,7 +44,7 @@ MEAN = required("mean=0.3")
 
 @cache
 def contest(duration_s: float = 60.0) -> Contest:
-    return Contest.of(Workload("poisson", "Poisson", 0.0, Poisson(rate_per_s=300.0, duration_s=duration_s)))
+    return Contest(Workload("poisson", "Poisson", 0.0, Poisson(rate_per_s=300.0, duration_s=duration_s)))
 
 
 def line(policy: str, *, met: bool, cores: float, workload: str = "w", seed: int = 1, lost: int = 0) -> Judged:
@@ -58,14 +60,42 @@ def test_every_policy_is_there() -> None:
     assert OURS in POLICIES
 
 
-def test_every_workload_keeps_the_matcher_as_busy() -> None:
+def test_every_workload_keeps_the_matcher_as_busy_with_every_seed() -> None:
     found, missing = contests(None, None, 120.0)
     assert [one.name for one in found] == ["synt", "lm", "similar", "walk", "ramp", "logs", "crowd"]
     assert "Bellcore" in missing
     for one in found:
-        matcher = one.under([MEAN]).operator("matcher")
-        assert matcher.demand_s * one.trace(1).rate_per_s == pytest.approx(BUSY_CORES)
-        assert (matcher.min_replicas, matcher.max_replicas, matcher.shares[-1]) == (1, 4, 1.0)
+        for seed in (1, 2, 11):
+            trace = one.trace(seed)
+            matcher = one.under(trace, [MEAN]).operator("matcher")
+            assert matcher.demand_s * trace.rate_per_s == pytest.approx(BUSY_CORES)
+            assert (matcher.min_replicas, matcher.max_replicas, matcher.shares[-1]) == (1, 4, 1.0)
+
+
+BURSTS = Contest(Workload("bursts", "MAP", 0.0, Markovian(rate_per_s=300.0, idc=200.0, duration_s=60.0)))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 12])
+def test_a_run_and_its_bound_have_the_load_of_their_own_seed(seed: int) -> None:
+    """The rates of these seeds are 287, 366 and 265/s: with one demand for all, the loads would differ by a third."""
+    done = Bout(BURSTS, PolicyContender.of("static"), (MEAN,), seed).run()
+    matched = done.simulation.responses(MEAN.path).response_s.size
+    cpu_s = demands_s(done.pipeline, "matcher", matched, seed).sum()
+    assert cpu_s / BURSTS.trace(seed).duration_s == pytest.approx(BUSY_CORES, rel=0.02)
+    assert Bound(BURSTS, MEAN, seed).cores() == pytest.approx(BUSY_CORES, rel=0.06)
+
+
+def test_rates_that_are_generated_differ_from_seed_to_seed_and_those_of_a_file_do_not(tmp_path: Path) -> None:
+    rates = tmp_path / "rates.csv"
+    rates.write_text("time,value\n" + "".join(f"{s},{100 + 10 * s}\n" for s in range(60)))
+
+    def correlation(path: Path | None) -> float:
+        logs = next(one for one in contests(None, path, 60.0)[0] if one.name == "logs")
+        counts = [np.bincount(logs.trace(seed).times_s.astype(int), minlength=61)[:60] for seed in (1, 2)]
+        return float(np.asarray(np.corrcoef(counts))[0, 1])
+
+    assert correlation(None) < 0.5
+    assert correlation(rates) > 0.8
 
 
 def test_recorded_arrivals_take_part_if_they_are_there(tmp_path: Path) -> None:
@@ -92,10 +122,11 @@ def test_who_looks_at_no_requirement_runs_once_for_all() -> None:
 
 def test_a_run_is_judged_by_what_happened() -> None:
     (judged,) = bout("static@share=0.7@replicas=3").judged()
-    pipeline = contest().under([MEAN])
-    simulation = Simulation(pipeline, contest().trace(1), seed=1)  # an independent run, held at the same level
+    trace = contest().trace(1)
+    pipeline = contest().under(trace, [MEAN])
+    simulation = Simulation(pipeline, trace, seed=1)  # an independent run, held at the same level
     level = simulation.in_force.with_("matcher", replace(simulation.in_force["matcher"], share=0.7, replicas=3))
-    simulation = Simulation(pipeline, contest().trace(1), seed=1, allocation=level)
+    simulation = Simulation(pipeline, trace, seed=1, allocation=level)
     simulation.drain()
     late = simulation.responses(MEAN.path).response_s
     assert judged.response_s == pytest.approx(late.mean(), rel=0.05)  # the policy is asked after a second
@@ -121,7 +152,7 @@ def test_nobody_who_meets_a_requirement_undercuts_the_bound(policy: str) -> None
 
 
 def test_there_is_no_bound_where_everything_is_not_enough() -> None:
-    heavy = Contest.of(contest(), busy_cores=8.0)
+    heavy = replace(contest(), busy_cores=8.0)
     assert Bound(heavy, MEAN, seed=1).cores() is None
 
 
@@ -181,11 +212,16 @@ def test_where_nobody_is_dependable_it_is_said_what_decided() -> None:
     assert not any(one.dependable for one in board([*nothing[0], *nothing[1]], {}))
 
 
-def test_cores_stand_beside_the_bound_of_their_own_case() -> None:
+def test_cores_stand_beside_the_bound_of_their_own_workload_and_seed() -> None:
     judged = [line("a", met=True, cores=1.5), line("a", met=True, cores=3.0, workload="v")]
-    (alone,) = board(judged, {("w", "mean=1"): 1.0, ("v", "mean=1"): 2.0})
+    (alone,) = board(judged, {("w", "mean=1", 1): 1.0, ("v", "mean=1", 1): 2.0})
     assert alone.over_bound == pytest.approx(0.5)
-    (alone,) = board(judged, {("w", "mean=1"): None})
+    seeds = [line("a", met=True, cores=1.5, seed=1), line("a", met=True, cores=4.0, seed=2)]
+    (alone,) = board(seeds, {("w", "mean=1", 1): 1.0, ("w", "mean=1", 2): 2.0})
+    assert alone.over_bound == pytest.approx((0.5 + 1.0) / 2)
+    (alone,) = board(seeds, {("w", "mean=1", 2): 2.0})
+    assert alone.over_bound == pytest.approx(1.0), "a run whose own seed has no bound is not beside that of another"
+    (alone,) = board(judged, {("w", "mean=1", 1): None})
     assert alone.over_bound is None
 
 
@@ -199,7 +235,7 @@ def test_the_table_has_a_line_for_every_judgement(tmp_path: Path) -> None:
 
 def test_the_page_needs_nothing_else_and_shows_every_policy() -> None:
     judged = [line("<b>", met=True, cores=1.5), line(OURS, met=True, cores=3.0), line("c", met=False, cores=1.0)]
-    bounds = {("w", "mean=1"): 1.2}
+    bounds = {("w", "mean=1", 1): 1.2}
     standings, workloads = board(judged, bounds), by_workload(judged, bounds)
     page = arena_page(standings, workloads, bounds, ["1 seed"])
     assert "&lt;b&gt;" in page

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 RECORDED = ("bc", "logs")
 """Workloads that are not generated: they are run if their files are given."""
 
+UNSEEN_SEED = 11
+"""`hybrid` was mended on the seeds 1 to 3. It is judged on others, unless somebody asks for those."""
+
 Duration = Annotated[float, typer.Option(min=60.0, metavar="SECONDS", help="Length of every workload.")]
 ReplicasDelay = Annotated[
     float, typer.Option(min=0.0, metavar="SECONDS", help="From the order of a replica to its effect.")
@@ -51,12 +54,12 @@ def arena(
         ),
     ] = None,
     seeds: Seeds = 2,
-    seed: Seed = 1,
+    seed: Seed = UNSEEN_SEED,
     duration: Duration = 600.0,
     jobs: Jobs = 2,
     replicas_delay: ReplicasDelay = 2.0,
     bounds: Annotated[
-        bool, typer.Option("--bounds/--no-bounds", help="Find the bound of every workload, with the first seed.")
+        bool, typer.Option("--bounds/--no-bounds", help="Find the bound of every workload, requirement and seed.")
     ] = True,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Write a page (HTML) and a table (CSV) there.")
@@ -87,8 +90,9 @@ def arena(
     except OSError as error:
         ctx.fail(f"{out}: cannot be made ({error.strerror or error})")
     contests = _contests(ctx, trace, workload, duration)
-    to_run = bouts(contests, policies, asked, range(seed, seed + seeds), replicas_delay)
-    to_bound = [Bound(contest, one, seed) for contest in contests for one in asked] if bounds else []
+    drawn = range(seed, seed + seeds)
+    to_run = bouts(contests, policies, asked, drawn, replicas_delay)
+    to_bound = [Bound(contest, one, of) for contest in contests for one in asked for of in drawn] if bounds else []
     judged: list[Judged] = []
     with progress_bar(len(to_run) + len(to_bound)) as show:
         for done, (bout, lines) in enumerate(zip(to_run, fought(to_run, jobs), strict=True), start=1):
@@ -96,7 +100,7 @@ def arena(
             show(f"{bout.contest.name} {bout.policy.label}", done)
         cores = {}
         for done, (bound, found) in enumerate(zip(to_bound, each(Bound.cores, to_bound, jobs), strict=True), start=1):
-            cores[bound.contest.name, named(bound.requirement)] = found
+            cores[bound.contest.name, named(bound.requirement), bound.seed] = found
             show(f"{bound.contest.name} bound", len(to_run) + done)
     standings, workloads = board(judged, cores), by_workload(judged, cores)
     written = []
@@ -104,14 +108,19 @@ def arena(
         written = [out / "arena.csv", out / "arena.html"]
         write_csv(judged, written[0])
         said = f"{seeds} seeds, {duration:g} s each, replicas after {replicas_delay:g} s."
-        written[1].write_text(arena_page(standings, workloads, cores, [said, *(each.title for each in contests)]))
+        written[1].write_text(
+            arena_page(standings, workloads, cores, [said, *(each.workload.title for each in contests)])
+        )
     if as_json:
         print_json(
             {
                 "experiment": "arena",
                 "board": [one.as_json() for one in standings],
                 "workloads": {one.workload: [each.as_json() for each in one.standings] for one in workloads},
-                "bounds": [{"workload": w, "requirement": r, "cores": found} for (w, r), found in cores.items()],
+                "bounds": [
+                    {"workload": name, "requirement": asked_for, "seed": of, "cores": found}
+                    for (name, asked_for, of), found in cores.items()
+                ],
                 "files": [str(path) for path in written],
             }
         )

@@ -11,15 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeAlias
 
 from mead.evaluate.arena.contest import OURS, Judged
 
 DEPENDABLE = 0.95
 """Of the runs that anybody met."""
 
-Bounds = Mapping[tuple[str, str], float | None]
-"""Cores by workload and requirement: what no schedule undercuts; None where nothing keeps the requirement."""
+Case: TypeAlias = tuple[str, str, int]
+"""Workload, requirement and seed: what a run of any policy is compared with."""
+
+Bounds: TypeAlias = Mapping[Case, float | None]
+"""Cores that no schedule undercuts; None where nothing keeps the requirement."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def board(judged: Sequence[Judged], bounds: Bounds) -> tuple[Standing, ...]:
     >>> [one.policy for one in board(rows, {})]
     ['ours', 'all', 'none']
     """
-    possible = {_run(one) for one in judged if one.met}
+    possible = {_case(one) for one in judged if one.met}
     found = [_standing(policy, own, possible, bounds) for policy, own in _grouped(judged, lambda one: one.policy)]
     found.sort(key=lambda one: (not one.dependable, one.cores if one.dependable else -one.met, one.cores))
     return tuple(Standing(**asdict(one) | {"rank": rank}) for rank, one in enumerate(found, start=1))
@@ -101,13 +104,13 @@ def by_workload(judged: Sequence[Judged], bounds: Bounds) -> list[WorkloadBoard]
     return [WorkloadBoard(name, board(own, bounds)) for name, own in _grouped(judged, lambda one: one.workload)]
 
 
-def _run(one: Judged) -> tuple[str, str, int]:
+def _case(one: Judged) -> Case:
     return one.workload, one.requirement, one.seed
 
 
-def _standing(policy: str, own: Sequence[Judged], possible: set[tuple[str, str, int]], bounds: Bounds) -> Standing:
+def _standing(policy: str, own: Sequence[Judged], possible: set[Case], bounds: Bounds) -> Standing:
     met = sum(one.met for one in own)
-    beside = [(one.cores, bounds.get((one.workload, one.requirement))) for one in own]
+    beside = [(one.cores, bounds.get(_case(one))) for one in own]
     bounded = [cores / bound for cores, bound in beside if bound]
     return Standing(
         policy,

@@ -1,8 +1,9 @@
 """The arena: every policy on every workload, under the same requirements, with the same possibilities.
 
 The pipeline is the log analysis of the MEAD paper. Its matcher may have one to four replicas, each at a share of 0.4 to
-1.0, and every policy may use both: whether it does is its own affair. The matcher's demand is such that the workload
-keeps 1.25 cores busy in the mean. So one replica never is enough, and four are more than three times what it takes.
+1.0, and every policy may use both: whether it does is its own affair. The matcher's demand is such that the arrivals of
+every seed keep 1.25 cores busy in the mean. So one replica never is enough, and four are more than three times what it
+takes. A demand that is the same for all seeds would not do: bursty arrivals of two seeds differ by half in their rate.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.comparison import PolicyContender, each
 from mead.evaluate.experiment import Run, kept_iats_for, recorded_every_for, run
 from mead.evaluate.outcome import Outcome
-from mead.evaluate.pasps.scenarios import LOG_LIKE, logs_from
+from mead.evaluate.pasps.scenarios import LOG_LIKE, Rates, logs_from
 from mead.evaluate.workloads import MISSING, Workload, generated, live_maps, recorded, required, synt
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.requirement import Requirement
@@ -35,9 +36,10 @@ OURS = "hybrid"
 
 POLICIES = (
     *(OURS, "adaptive", "map", "replay", "kingman", "mg1", "threshold"),
-    *("ds2", "drs", "drs@t_ra_s=60", "pasps", "psps", "dabs", "static"),
+    *("ds2", "drs", "drs@t_ra_s=60", "pasps", "pasps@predictor=conformal", "psps", "dabs", "static"),
 )
-"""All of them as they are by default. DRS first moves after six minutes, so it is there with one minute too."""
+"""All of them as they are by default. DRS first moves after six minutes, so it is there with one minute too; PA-SPS
+plans for the arrivals that it expects, so it is there with an upper quantile of them too."""
 
 BLIND = StaticOptions, ThresholdOptions, DS2Options, ForecastKeys
 """Of policies that do not look at what is required by themselves. See ``blind``."""
@@ -51,35 +53,41 @@ RATE_PER_S = 330.0
 """Of the workloads that are given by their shape, in the mean."""
 
 STEPS = 30
-FIRST_SEED = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Contest(Workload):
-    """A workload, and a matcher with two knobs behind it."""
+class Contest:
+    """A workload, and a matcher with two knobs behind it that it keeps busy."""
 
+    workload: Workload
+    """Its own demand does not count."""
+    busy_cores: float = BUSY_CORES
     most_replicas: int = MOST_REPLICAS
 
-    @classmethod
-    def of(cls, workload: Workload, busy_cores: float = BUSY_CORES, most_replicas: int = MOST_REPLICAS) -> Contest:
-        """With the demand that keeps so many cores busy."""
-        demand_s = busy_cores / workload.trace(FIRST_SEED).rate_per_s
-        return cls(workload.name, workload.title, demand_s, workload.arrivals, most_replicas=most_replicas)
+    @property
+    def name(self) -> str:
+        """Of the workload."""
+        return self.workload.name
 
-    def under(self, requirements: Sequence[Requirement]) -> Pipeline:
-        """The pipeline under one requirement, or under several."""
-        plain = self.pipeline(requirements[0])
+    def trace(self, seed: int) -> Trace:
+        """The arrivals."""
+        return self.workload.trace(seed)
+
+    def under(self, trace: Trace, requirements: Sequence[Requirement]) -> Pipeline:
+        """The pipeline under one requirement, or under several, with the demand that these arrivals call for."""
+        loaded = replace(self.workload, demand_s=self.busy_cores / trace.rate_per_s)
+        plain = loaded.pipeline(requirements[0])
         *light, matcher = plain.operators
         both = replace(matcher, max_replicas=self.most_replicas)
         return Pipeline(plain.name, [*light, both], plain.edges, requirements)
 
-    def relaxed(self, requirement: Requirement) -> Pipeline:
+    def relaxed(self, trace: Trace, requirement: Requirement) -> Pipeline:
         """One server at the cores of any pair: no pair of as many cores has ever done more work.
 
         For demands as even as these that is a bound, but for milliseconds. With very variable demands it would be none:
         behind a long tuple all others wait at one server, and not at several.
         """
-        described = self.under([requirement])
+        described = self.under(trace, [requirement])
         *light, matcher = described.operators
         cores = tuple(round(pair.cores, 9) for pair in levels(matcher))
         one = replace(matcher, shares=cores, max_replicas=1)
@@ -122,19 +130,22 @@ class Bout:
     seed: int
     replicas_delay_s: float = 0.0
 
-    def judged(self) -> list[Judged]:
-        """Let it happen, and judge it."""
-        options = self.policy.options
-        done = run(
-            self.contest.under(self.requirements),
-            self.contest.trace(self.seed),
+    def run(self) -> Run:
+        """Let it happen."""
+        options, trace = self.policy.options, self.contest.trace(self.seed)
+        return run(
+            self.contest.under(trace, self.requirements),
+            trace,
             registry.policy(options),
             seed=self.seed,
             conditions=Conditions(replicas_delay_s=self.replicas_delay_s, restart=Restart.of(options)),
             kept_iats=kept_iats_for(options),
             recorded_every=recorded_every_for(options),
         )
-        return list(_judged(done, self))
+
+    def judged(self) -> list[Judged]:
+        """Let it happen, and judge it."""
+        return list(_judged(self.run(), self))
 
 
 def _judged(done: Run, bout: Bout) -> Iterator[Judged]:
@@ -212,12 +223,26 @@ class Bound:
 
     def cores(self) -> float | None:
         """Of the matcher; None where not even everything keeps the requirement."""
-        pipeline, trace = self.contest.relaxed(self.requirement), self.contest.trace(self.seed)
+        trace = self.contest.trace(self.seed)
+        pipeline = self.contest.relaxed(trace, self.requirement)
         best = clairvoyant(pipeline, trace, seed=self.seed, interval_s=1.0)
         if best is None:
             return None
         held = sum(operator.least.cores for operator in pipeline.operators[:-1])
         return best.proven_cpu * len(pipeline.operators) - held
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledRates:
+    """Poisson arrivals at the rates of a scenario, scaled to the usual mean. A seed draws anew what is generated."""
+
+    rates_per_s: Rates
+    seconds: int
+
+    def generate(self, rng: np.random.Generator) -> Trace:
+        """The first seconds of it."""
+        rates = self.rates_per_s(rng)[: self.seconds]
+        return Steps(rates_per_s=tuple((rates * RATE_PER_S / rates.mean()).tolist()), step_s=1.0).generate(rng)
 
 
 def contests(bellcore: Trace | None, log_rates: Path | None, duration_s: float) -> tuple[list[Contest], str]:
@@ -226,8 +251,7 @@ def contests(bellcore: Trace | None, log_rates: Path | None, duration_s: float) 
     step_s = duration_s / STEPS
     ramp = Steps(rates_per_s=tuple(np.linspace(0.3, 1.7, STEPS) * RATE_PER_S), step_s=step_s)
     scenario = LOG_LIKE if log_rates is None else logs_from(log_rates)
-    rates = scenario.rates_per_s(np.random.default_rng(FIRST_SEED))[: max(round(duration_s), 2)]
-    logs = Steps(rates_per_s=tuple((rates * RATE_PER_S / rates.mean()).tolist()), step_s=1.0)
+    logs = ScaledRates(scenario.rates_per_s, seconds=max(round(duration_s), 2))
     slots = SelfSimilar(rate_per_s=RATE_PER_S, hurst=0.7, duration_s=duration_s)
     workloads = [
         synt(duration_s),
@@ -240,4 +264,4 @@ def contests(bellcore: Trace | None, log_rates: Path | None, duration_s: float) 
         others["crowd"],
     ]
     missing = "" if bellcore is not None else f"the Bellcore trace is skipped: it {MISSING}"
-    return [Contest.of(workload) for workload in workloads], missing
+    return [Contest(workload) for workload in workloads], missing

@@ -18,7 +18,8 @@ NOTE = (
     f"Dependable is who meets at least {DEPENDABLE:.0%} of what anybody met. Of these the cheapest is first; "
     "the others follow by what they meet. met: of the runs whose requirement somebody met. cores: of the matcher, time "
     "average. over bound: beyond what no schedule undercuts, even one that knows the future. broken: of five-minute "
-    "windows. worst: minute, over its bound. changes: per hour; rep.: those of replicas."
+    "windows. worst: minute, over its bound. changes: per hour; rep.: those of replicas. DRS takes a percentile as a "
+    "bound on the mean, and PA-SPS knows no requirement."
 )
 COLUMNS = ("met", "cores", "over bound", "broken", "worst", "changes", "rep.")
 
@@ -52,7 +53,7 @@ def arena_tables(standings: Sequence[Standing], workloads: Sequence[WorkloadBoar
 
 def workload_cells(one: WorkloadBoard, bounds: Bounds) -> list[str]:
     """A workload, who is first there, and where ours is."""
-    known = [cores for (workload, _), cores in bounds.items() if workload == one.workload and cores is not None]
+    known = [cores for (workload, _, _), cores in bounds.items() if workload == one.workload and cores is not None]
     first = one.winner
     bound = f"{sum(known) / len(known):.2f}" if known else NOTHING
     return [one.workload, bound, first.policy, *cells(first)[:2], one.remark]

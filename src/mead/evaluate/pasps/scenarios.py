@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -154,4 +155,9 @@ def logs_from(path: Path) -> Scenario:
         raise RatesError(f"{path}: needs a column `value` with a number for every second; {error}") from error
     if rates.size < 2 or not (np.isfinite(rates).all() and (rates >= 0).all()):
         raise RatesError(f"{path}: holds no rates; they are finite numbers from 0 up, two at least")
-    return Scenario("logs", f"system logs ({path.name})", LOGS, lambda _: rates)
+    return Scenario("logs", f"system logs ({path.name})", LOGS, partial(_given, rates))
+
+
+def _given(rates: FloatArray, _rng: np.random.Generator) -> FloatArray:
+    """Rates of a file; a function with a name, so that other processes can be told."""
+    return rates
