@@ -146,7 +146,9 @@ class ForecastKeys(RuleKeys):
         default=5.0, description="length of a sample of the arrivals, s; a multiple of 0.1"
     )
     samples: Annotated[int, Field(ge=1, le=6000)] = Field(
-        default=12, description="how many of the last samples a forecast is made from; the authors' program has 12"
+        default=12,
+        description="how many of the last samples a forecast is made from; the authors' program has 12. Without effect "
+        "on `ewma` and `conformal`, which smooth over as many samples as an interval has",
     )
     one_level_down: bool = Field(default=False, description="replicas fall by one per round at most")
 

@@ -75,15 +75,25 @@ def test_ewma_is_the_weighted_mean_of_all_samples() -> None:
     assert said(Ewma(span=12)) == pytest.approx(np.full(STEPS, np.average(SERIES, weights=weights)), rel=1e-12)
 
 
-def test_ar_is_ridge_regression_on_five_lags_carried_on() -> None:
-    window = SERIES[-WINDOW:]
+@pytest.mark.parametrize("size", [12, WINDOW])
+def test_ar_is_ridge_regression_on_five_lags_carried_on(size: int) -> None:
+    """With the 12 samples of the default too."""
+    window = SERIES[-size:]
     standard = (window - window.mean()) / window.std()
-    rows = np.array([standard[i : i + 5] for i in range(WINDOW - 5)])
+    rows = np.array([standard[i : i + 5] for i in range(size - 5)])
     model = Ridge(alpha=1.0, fit_intercept=False).fit(rows, standard[5:])
     past = standard.tolist()
     for _ in range(STEPS):
-        past.append(float(model.predict([past[-5:]])[0]))
-    assert said(Autoregressive(WINDOW)) == pytest.approx(window.mean() + window.std() * np.array(past[-STEPS:]))
+        past.append(float(np.clip(model.predict([past[-5:]])[0], standard.min(), standard.max())))
+    assert said(Autoregressive(size)) == pytest.approx(window.mean() + window.std() * np.array(past[-STEPS:]))
+
+
+def test_ar_finds_a_cycle_of_five_samples_in_twelve() -> None:
+    """Four lags leave two samples of the cycle that look alike."""
+    cycle = np.array([100.0, 100.0, 100.0, 100.0, 300.0])
+    ahead = said(Autoregressive(12), np.tile(cycle, 4))
+    assert ahead[[4]] > 220.0
+    assert ahead[:4].max() < 150.0
 
 
 def test_an_upper_quantile_is_exceeded_as_seldom_as_it_says() -> None:

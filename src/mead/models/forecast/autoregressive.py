@@ -9,11 +9,14 @@ from mead.models.forecast.forecaster import Windowed
 
 ORDER = 5
 RIDGE = 1.0
-"""Keeps the coefficients small where the window says little about them; the samples are standardised."""
+"""Keeps the coefficients small where the window says little about them; the samples are standardised. So five lags are
+sound even in the 12 samples of PA-SPS, which leave seven equations for five coefficients."""
 
 
 class Autoregressive(Windowed):
     """Ridge regression on the last samples, carried on step by step. It returns to the mean of the window.
+
+    Of fewer than ten samples, no more than half are lags.
 
     >>> swing = Autoregressive(window=40)
     >>> swing.observe(np.tile([1.0, 3.0], 20))
@@ -23,7 +26,7 @@ class Autoregressive(Windowed):
 
     def _beyond(self, window: FloatArray, steps: int) -> FloatArray:
         mean, scale = float(window.mean()), float(window.std())
-        order = min(ORDER, window.size // 3)
+        order = min(ORDER, window.size // 2)
         if scale == 0 or order == 0:
             return np.full(steps, mean)
         standard = (window - mean) / scale
