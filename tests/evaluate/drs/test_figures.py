@@ -86,6 +86,8 @@ def test_fig10_shows_gigk_choose_better_than_mmk() -> None:
         assert one.preferred(Model.MMK) == (3, 3, 1)
         assert one.preferred(Model.GIGK) == one.preferred(None) == (2, 4, 1)
         assert "as in the paper" in one.verdict
+        assert len(one.bars) == 6, "all placements of seven processors that keep up, and not only those of the paper"
+        assert {sum(bars.processors) for bars in one.bars} == {7}
     assert len(list(fig10_parts(found))) == 3
     assert stretched_gaps(5.0, seed=1).rate_per_s == pytest.approx(5.0, rel=1e-3)
 
