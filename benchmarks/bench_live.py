@@ -24,7 +24,7 @@ from rich.console import Console
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.applications.log_analysis.calibration import calibrate
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.live.comparison import BATCHES, LiveComparison, runs_of
+from mead.evaluate.live.comparison import BATCHES, LiveComparison, generated_arrivals, runs_of
 from mead.evaluate.live.rows import live_table
 from mead.evaluate.workloads import DEMAND_S, PATH, Workload
 from mead.execute.detect import detect
@@ -40,9 +40,7 @@ from mead.spark.quiet_start import quiet_start
 from mead.spark.running import WARM_UP, RunningPipeline
 from mead.spark.session import started
 from mead.workload.files import read_trace
-from mead.workload.generators.markovian import Markovian
 from mead.workload.generators.poisson import Poisson
-from mead.workload.trace import Trace
 
 if TYPE_CHECKING:
     from benchmarks.common import table
@@ -60,22 +58,24 @@ LIGHT_TRIED = 1
 """Patterns that the matcher tries, where operators are to be light."""
 
 
-def bellcore(duration_s: float) -> Trace:
-    """The recorded arrivals, or generated ones of the same rate."""
+def bellcore(duration_s: float) -> Workload:
+    """The recorded arrivals, or generated ones of the same rate; its title says which."""
     if BELLCORE.exists():
-        return read_trace(BELLCORE).between(0.0, duration_s)
-    return Markovian(rate_per_s=330.0, idc=200.0, duration_s=duration_s).generate(np.random.default_rng(1))
+        trace = read_trace(BELLCORE).between(0.0, duration_s)
+        return Workload("live", f"arrivals of {BELLCORE.name}", DEMAND_S, trace)
+    arrivals, said = generated_arrivals(duration_s)
+    return Workload("live", said, DEMAND_S, arrivals)
 
 
 def policies(spark: SparkSession) -> Table:
     """Full shares, and ours."""
-    trace = bellcore(RUN_S + SPARE_S)
+    workload = bellcore(RUN_S + SPARE_S)
     with tempfile.TemporaryDirectory() as folder:
         comparison = LiveComparison(
             spark,
             detect().open,
-            Workload("live", "live", DEMAND_S, trace),
-            trace,
+            workload,
+            workload.trace(1),
             RUN_S,
             calibrate().tried(DEMAND_S),
             Path(folder),
@@ -83,7 +83,8 @@ def policies(spark: SparkSession) -> Table:
         )
         contenders = [PolicyContender.of(name) for name in ("static", "adaptive")]
         runs = runs_of([Requirement(PATH, 0.75)], contenders)
-        return live_table([row for rows in comparison.calibrated(DEMAND_S).rows(runs) for row in rows])
+        done = [row for rows in comparison.calibrated(DEMAND_S).rows(runs) for row in rows]
+        return live_table(done, workload.title)
 
 
 @contextmanager

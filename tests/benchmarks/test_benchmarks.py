@@ -66,7 +66,9 @@ def _fitted(bench: Any, _: Path) -> None:
 
 
 def _live(bench: Any, _: Path) -> None:
-    assert bench.bellcore(30.0).duration_s == pytest.approx(30.0, abs=5.0)
+    workload = bench.bellcore(30.0)
+    assert workload.trace(1).duration_s == pytest.approx(30.0, abs=5.0)
+    assert "arrivals" in workload.title
 
 
 def _policies(bench: Any, _: Path) -> None:

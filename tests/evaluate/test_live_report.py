@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.evaluate.live_results import live_result, seen
 
-from mead.evaluate.live_report import LiveReport, LiveVerdict, broken_windows
+from mead.evaluate.live_report import UNDRAINED, LiveReport, LiveVerdict, broken_windows
 from mead.evaluate.outcome import broken_windows as simulated_windows
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
@@ -83,6 +83,21 @@ def test_a_run_is_judged_by_requirements_that_it_did_not_know() -> None:
     assert LiveVerdict.of(result, Requirement(PATH, 0.4)).broken_windows == 1.0
 
 
+def test_what_did_not_go_through_leaves_it_open_whether_a_requirement_was_met() -> None:
+    """Two of ten thousand were quick. The others may have waited for hours."""
+    few = live_result(PIPELINE, 60.0, {PATH: [(1.0, 0.2), (2.0, 0.2)]}, tuples=10_000, drained=False)
+    assert LiveVerdict.of(few, MEAN).met is None
+    assert LiveReport.of(few).as_json()["paths"][PATH]["met"] is None
+    assert LiveVerdict.of(few, Requirement(PATH, 0.1)).met is False, "what went through breaks it"
+    nothing = live_result(PIPELINE, 60.0, {}, tuples=10_000, drained=False)
+    assert LiveVerdict.of(nothing, MEAN).met is False
+    shown = Console(width=80, file=StringIO(), record=True)
+    overheads_s = {operator.name: 0.05 for operator in PIPELINE.operators}
+    shown.print(*LiveReport.of(replace(few, overheads_s=overheads_s)).tables())
+    rows = [line.split() for line in shown.export_text().splitlines()]
+    assert any(row[:2] == ["mean", "of"] and "?" in row for row in rows)
+
+
 def test_throttling_is_in_the_document_and_in_the_table() -> None:
     report = LiveReport.of(live_result(PIPELINE, 60.0, {PATH: [(1.0, 0.5)]}))
     document = report.as_json()
@@ -100,7 +115,7 @@ def test_what_was_lost_failed_or_complained_of_is_noted() -> None:
     )
     assert LiveReport.of(broken).notes == [
         "Java has ended, before the time was over.",
-        "Not everything that had arrived went through before the end.",
+        UNDRAINED,
         *restarts[:5],
         "a header is no time (1,200 times)",
     ]

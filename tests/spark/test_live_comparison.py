@@ -34,15 +34,17 @@ def test_every_run_is_measured_and_limited_like_the_first(spark: SparkSession, t
         assert row.mean_s is not None
         assert row.mean_s > 0
         assert row.used > 0.01, "the workers are in the groups of their run"
-        assert row.predicted_mean_s > 0
+        assert row.replayed_mean_s > 0
+        assert row.prediction_error is None, "a static share predicts nothing"
+        assert (row.drained, row.trouble) == (True, "")
         assert row.java is not None
         assert row.java > 0
-    assert full.cores == pytest.approx((0.4 + 0.4 + 1.0) / 3)
-    assert (0.4 + 0.4 + 0.55) / 3 <= half.cores < 0.55  # until its first round, all that may be had is given
+    assert full.cores == pytest.approx({"parser": 0.4, "counter": 0.4, "matcher": 1.0})
+    assert 0.55 <= half.cores["matcher"] < 0.85  # until its first round, all that may be had is given
     assert half.throttled > 0, "bursts of a micro-batch are held back by a share below 1, and that is measured"
     assert (full.met, strict.met) == (True, False), "one run is judged by both"
     assert strict.mean_s == full.mean_s
-    assert live_table([full, half]).row_count == 2
+    assert live_table([full, half], workload.title).row_count == 2
     written = [json.loads(line) for line in (tmp_path / ROWS).read_text().splitlines()]
     assert [(row["policy"], row["met"]) for row in written[:2]] == [("static", True), ("static", False)]
     assert len(written) == 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from mead.evaluate.concluded import ENGINE, PERCENTS, Figures, concluded
 from mead.evaluate.decision_json import allocation_json, prediction_json
-from mead.evaluate.tables import NOTHING, number, plain_table
+from mead.evaluate.tables import NOTHING, number, plain_table, yes_or_no
 from mead.evaluate.windows import broken_part, window_parts
 from mead.knowledge.requirement import STEP_S, Requirement
 from mead.live import LiveResult
@@ -21,6 +21,7 @@ from mead.models.network.graph import PATH_SEPARATOR
 from mead.monitor.sketch import ResponseSketch
 
 NOT_MEASURED = "not measured"
+UNDRAINED = "Not everything that had arrived went through before the end; what did not is in no response time."
 
 JUDGED_WINDOWS = 2880
 """A day of them. What is older is remembered in sum only."""
@@ -35,17 +36,24 @@ class LiveVerdict:
     """Its mean or percentile over the run; None if nothing left the path."""
     broken_windows: float
     """The part of the sliding windows that break it."""
+    drained: bool = True
+    """Whether all that arrived went through. What did not is in no response time, however long it has waited."""
 
     @classmethod
     def of(cls, result: LiveResult, requirement: Requirement) -> LiveVerdict:
         """Judge a run by any requirement, also by one that nobody knew of in the run."""
         measured_s = statistic_s(result.responses[requirement.path], requirement)
-        return cls(requirement, measured_s, broken_windows(result, requirement))
+        return cls(requirement, measured_s, broken_windows(result, requirement), result.drained)
 
     @property
-    def met(self) -> bool:
-        """Over the whole run."""
-        return self.response_s is not None and self.response_s <= self.requirement.bound_s
+    def met(self) -> bool | None:
+        """Over the whole run; None if what went through keeps it and something did not go through.
+
+        >>> LiveVerdict(Requirement("a>b", 1.0), response_s=0.2, broken_windows=0.0, drained=False).met is None
+        True
+        """
+        kept = self.response_s is not None and self.response_s <= self.requirement.bound_s
+        return None if kept and not self.drained else kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +93,7 @@ class LiveReport:
         result = self.result
         return [
             *([f"{result.loss}, before the time was over."] if result.loss else ()),
-            *(() if result.drained else ["Not everything that had arrived went through before the end."]),
+            *(() if result.drained else [UNDRAINED]),
             *result.restarts[:5],
             *(f"{complaint} ({times:,} times)" for complaint, times in result.complaints.items()),
         ]
@@ -147,7 +155,7 @@ class LiveReport:
             "mean_s": responses.mean_s,
             **{f"p{percent:g}_s": responses.percentile_s(percent) for percent in PERCENTS},
             "required": {f"{v.requirement.statistic}_s": v.requirement.bound_s for v in verdicts},
-            "met": all(verdict.met for verdict in verdicts),
+            "met": all_met(verdict.met for verdict in verdicts),
             "completed": round(responses.total),
             "broken_windows": {f"{v.requirement.statistic}_s": v.broken_windows for v in verdicts},
         }
@@ -170,7 +178,7 @@ class LiveReport:
                 table.add_row(
                     Text(str(verdict.requirement).removesuffix(" s")),
                     NOTHING if verdict.response_s is None else number(verdict.response_s),
-                    Text("yes", style="green") if verdict.met else Text("NO", style="bold red"),
+                    yes_or_no(met=verdict.met),
                     f"{verdict.broken_windows:.1%}",
                 )
             yield table
@@ -204,6 +212,16 @@ class LiveReport:
         for who, load in self.own_load.items():
             table.add_row(who, "", NOT_MEASURED if load is None else f"{load:.3f}")
         return table
+
+
+def all_met(single: Iterable[bool | None]) -> bool | None:
+    """Whether all requirements are met: not if one is not, and nobody knows if that of one is not known.
+
+    >>> all_met([True, None, False]), all_met([True, None]), all_met([])
+    (False, None, True)
+    """
+    found = set(single)
+    return False if False in found else None if None in found else True
 
 
 def broken_windows(result: LiveResult, requirement: Requirement) -> float:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mead.evaluate.run_report import RunReport
-from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table
+from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table, yes_or_no
 
 
 def run_tables(report: RunReport) -> Iterator[Table | Text]:
@@ -40,7 +40,7 @@ def _requirement_table(report: RunReport) -> Table:
         table.add_row(
             Text(str(verdict.requirement).removesuffix(" s")),
             number(verdict.response_s),
-            Text("yes", style="green") if verdict.met else Text("NO", style="bold red"),
+            yes_or_no(met=verdict.met),
             f"{verdict.broken_windows:.1%}",
             number(verdict.worst_minute_s),
         )

@@ -133,6 +133,17 @@ def plain_text(text: str, style: str = "") -> Text:
     return Text("\n".join(map(printable, text.split("\n"))), style=style)
 
 
+def yes_or_no(*, met: bool | None) -> Text:
+    """Whether a requirement was met; None where nobody knows.
+
+    >>> yes_or_no(met=None).plain
+    '?'
+    """
+    if met is None:
+        return Text("?", style="bold yellow")
+    return Text("yes", style="green") if met else Text("NO", style="bold red")
+
+
 def number(value: float) -> str:
     """Three digits, and no exponent where people would write none.
 

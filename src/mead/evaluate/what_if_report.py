@@ -10,7 +10,7 @@ from rich.text import Text
 
 from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.frontier import FrontierPoint
-from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table
+from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table, yes_or_no
 from mead.evaluate.what_if import Choice, WhatIf
 from mead.knowledge.plan import Prediction
 
@@ -97,7 +97,7 @@ def _choice_cells(choice: Choice, names: Iterable[str]) -> list[Text]:
         return [Text(NOTHING) for _ in ("cores", "enough", *names)]
     given = choice.allocation
     cells = [f"~{choice.cores[name]:.2f}" if given is None else str(given[name]) for name in names]
-    return [Text(f"{sum(choice.cores.values()):.2f}"), _yes_or_no(choice.met), *map(Text, cells)]
+    return [Text(f"{sum(choice.cores.values()):.2f}"), yes_or_no(met=choice.met), *map(Text, cells)]
 
 
 def _grid(title: str, corner: str, headings: list[str], rows: Mapping[str, list[Text]]) -> Table:
@@ -110,10 +110,6 @@ def _grid(title: str, corner: str, headings: list[str], rows: Mapping[str, list[
     for name, cells in rows.items():
         table.add_row(Text(name), *cells)
     return table
-
-
-def _yes_or_no(fact: bool | None) -> Text:  # noqa: FBT001 - the fact is what is shown
-    return Text("yes", style="green") if fact else Text("NO", style="bold red")
 
 
 def _response_table(choices: Iterable[Choice], path: str) -> Table:
@@ -148,7 +144,7 @@ def _frontier_table(answer: WhatIf) -> Table:
 
 def _point_cells(point: FrontierPoint) -> list[Text]:
     given = (str(resources) for resources in point.allocation.values())
-    return [Text(f"{point.allocation.cores:.2f}"), _yes_or_no(point.met), *map(Text, given)]
+    return [Text(f"{point.allocation.cores:.2f}"), yes_or_no(met=point.met), *map(Text, given)]
 
 
 def _bounds(point: FrontierPoint) -> str:

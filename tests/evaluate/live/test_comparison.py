@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from rich.table import Table
 from tests.evaluate.live_results import live_result, seen
 
 from mead.cli.evaluate.live import LIVE_POLICIES, LIVE_REQUIREMENTS
@@ -11,7 +14,7 @@ from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.experiment import run
 from mead.evaluate.live.comparison import BATCHES, mean_replicas, runs_of
 from mead.evaluate.live.replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, ReplicatedWorkload, flash_crowd, refusal
-from mead.evaluate.live.rows import LiveRow, in_order, live_table
+from mead.evaluate.live.rows import LiveRow, in_order, live_table, troubles
 from mead.evaluate.workloads import PATH, Workload, required
 from mead.knowledge.allocation import Resources
 from mead.knowledge.requirement import Requirement
@@ -75,22 +78,80 @@ def test_rows_are_shown_in_the_order_in_which_they_were_asked_for() -> None:
     ]
     shown = [(row.requirement, row.policy) for row in in_order(rows, REQUIREMENTS, POLICIES)]
     assert shown == [(requirement, policy.label) for requirement in REQUIREMENTS for policy in POLICIES]
-    assert rows[0].as_json()["error"] == {"mean": 0.0, "p95": 0.0}
+    assert rows[0].as_json()["replay_error"] == {"mean": 0.0, "p95": 0.0}
 
 
-def row_of(requirement: Requirement, policy: str, **replicas: float) -> LiveRow:
-    met = True
-    shown = replicas or {"parser": 1.0, "matcher": 1.0}
-    return LiveRow(requirement, policy, 0.1, 0.2, met, 0.5, shown, 1, 0.1, 0.2, 0.3, 0.0, 0.4, 0.1)
+def row_of(requirement: Requirement, policy: str, **changes: Any) -> LiveRow:
+    usual: dict[str, Any] = {
+        "mean_s": 0.1,
+        "p95_s": 0.2,
+        "met": True,
+        "cores": {"parser": 0.4, "matcher": 0.6},
+        "replicas": {"parser": 1.0, "matcher": 1.0},
+        "changes": 1,
+        "replayed_mean_s": 0.1,
+        "replayed_p95_s": 0.2,
+        "model_error": None,
+        "drained": True,
+        "restarts": (),
+        "failed_rounds": 0,
+        "used": 0.3,
+        "throttled": 0.0,
+        "java": 0.4,
+        "own": 0.1,
+    }
+    return LiveRow(requirement, policy, **usual | changes)
+
+
+def column(table: Table, header: str) -> list[str]:
+    (found,) = [one for one in table.columns if one.header == header]
+    return [str(cell) for cell in found.cells]
+
+
+def test_a_table_says_which_arrivals_it_is_about() -> None:
+    assert "arrivals of some.parquet" in str(live_table([], "arrivals of some.parquet").title)
+
+
+def test_cores_are_shown_of_those_operators_in_which_rows_differ() -> None:
+    one = row_of(REQUIREMENTS[0], "static")
+    other = row_of(REQUIREMENTS[0], "adaptive", cores={"parser": 0.4, "matcher": 0.712})
+    alone, both = live_table([one], ""), live_table([one, other], "")
+    assert column(alone, "cores") == ["0.40:0.60"]
+    assert "cores of parser:matcher" in str(alone.title)
+    assert column(both, "cores") == ["0.60", "0.71"]
+    assert "cores of matcher" in str(both.title)
+    assert other.as_json()["cores"] == {"parser": 0.4, "matcher": 0.712}
+    assert other.as_json()["cpu_share_mean"] == pytest.approx(0.556)
+
+
+def test_what_was_replayed_and_what_was_predicted_are_told_apart() -> None:
+    """Observed 25 % above what was predicted: 20 % too little was predicted. The twin was 10 % too long."""
+    row = row_of(REQUIREMENTS[0], "map", replayed_mean_s=0.11, model_error=0.25)
+    table = live_table([row_of(REQUIREMENTS[0], "static"), row], "")
+    assert column(table, "replayed") == ["+0%", "+10%"]
+    assert column(table, "predicted") == ["-", "-20%"]
+    assert row.as_json()["prediction_error"] == {"mean": pytest.approx(-0.2)}
+
+
+def test_what_did_not_go_through_and_what_failed_is_in_table_and_document() -> None:
+    whole = row_of(REQUIREMENTS[0], "static")
+    broken = row_of(REQUIREMENTS[0], "adaptive", met=None, drained=False, restarts=("matcher failed",), failed_rounds=2)
+    assert column(live_table([whole, broken], ""), "met") == ["yes", "?"]
+    assert [text.plain for text in troubles([whole, broken])] == [
+        "adaptive, mean 0.5: 1 started again, 2 rounds failed, not everything went through, so that nobody knows"
+    ]
+    document = broken.as_json()
+    assert (document["met"], document["drained"]) == (None, False)
+    assert (document["restarts"], document["failed_rounds"]) == (["matcher failed"], 2)
 
 
 def test_replicas_are_shown_where_anybody_had_several() -> None:
-    one = live_table([row_of(REQUIREMENTS[0], "static")])
+    one = live_table([row_of(REQUIREMENTS[0], "static")], "")
     assert "replicas" not in [column.header for column in one.columns]
-    rows = [row_of(REQUIREMENTS[0], "static"), row_of(REQUIREMENTS[0], "drs", parser=1.0, matcher=2.34)]
-    both = live_table(rows)
-    (shown,) = [column for column in both.columns if column.header == "replicas"]
-    assert list(shown.cells) == ["1.0", "2.3"]
+    several = row_of(REQUIREMENTS[0], "drs", replicas={"parser": 1.0, "matcher": 2.34})
+    rows = [row_of(REQUIREMENTS[0], "static"), several]
+    both = live_table(rows, "")
+    assert column(both, "replicas") == ["1.0", "2.3"]
     assert "replicas of matcher" in str(both.title)
     assert rows[1].as_json()["replicas_mean"] == {"parser": 1.0, "matcher": 2.34}
 

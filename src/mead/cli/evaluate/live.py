@@ -65,7 +65,7 @@ def live(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Policies on real Spark, in real time, on the same arrivals: kept or not, at what cost, how well foreseen.
+    """Policies on real Spark, in real time, on the same arrivals: kept or not, at what cost, how well predicted.
 
     The log analysis of the MEAD paper, with real log lines. With `--replicas` its operators may have several tasks, for
     policies that change their number. Every run takes its duration and about half a minute. A policy that does not
@@ -80,7 +80,7 @@ def live(
     from mead.cli.live import refuse_used
     from mead.evaluate.live.comparison import LiveComparison, runs_of
     from mead.evaluate.live.replicas import REPLICA_RUN_S, master_for
-    from mead.evaluate.live.rows import LiveRow, in_order, live_table
+    from mead.evaluate.live.rows import LiveRow, in_order, live_table, troubles
     from mead.execute.detect import detect
     from mead.execute.share_probe import actuation_delay_s
     from mead.live import SparkLostError
@@ -126,8 +126,14 @@ def live(
     finally:
         stopped(spark)
     rows = in_order((row for some in done for row in some), requirements, policies)
-    document = {"experiment": "live", "rows": [row.as_json() for row in rows], "runs": len(runs), "done": len(done)}
-    show(document, [live_table(rows)], [], as_json=as_json)
+    document = {
+        "experiment": "live",
+        "arrivals": workload.title,
+        "rows": [row.as_json() for row in rows],
+        "runs": len(runs),
+        "done": len(done),
+    }
+    show(document, [live_table(rows, workload.title), *troubles(rows)], [], as_json=as_json)
 
 
 @contextmanager
@@ -182,12 +188,12 @@ def _chosen(
 def _workload(
     ctx: typer.Context, trace: Path | None, start_s: float, duration_s: float, demand_s: float, replicas: int
 ) -> Workload:
-    """Arrivals as long as a run, and a little longer, for the first of them serve to warm up."""
+    """Arrivals as long as a run, and a little longer, for the first of them serve to warm up. Its title names them."""
+    from mead.evaluate.live.comparison import generated_arrivals
     from mead.evaluate.live.replicas import ReplicatedWorkload, flash_crowd
     from mead.evaluate.workloads import Workload
     from mead.spark.trace_source import SPARE_S
     from mead.workload.generators.kind import Generator
-    from mead.workload.generators.markovian import Markovian
     from mead.workload.trace import TraceError
 
     length_s = duration_s + SPARE_S
@@ -196,15 +202,16 @@ def _workload(
         if trace is not None:
             whole = read_trace_or_fail(ctx, trace, iat=False, column=None, unit=None, sort=False)
             arrivals = whole.between(start_s, start_s + length_s)
+            said = f"arrivals of {trace.name}" + (f" from {start_s:g} s on" if start_s else "")
         elif replicas > 1:
-            arrivals = flash_crowd(length_s, demand_s)
+            arrivals, said = flash_crowd(length_s, demand_s), "generated arrivals with a flash crowd"
         else:
-            arrivals = Markovian(rate_per_s=330.0, idc=200.0, duration_s=length_s)
+            arrivals, said = generated_arrivals(length_s)
     except (ValueError, TraceError) as error:
         ctx.fail(str(error))
     if replicas > 1:
-        return ReplicatedWorkload("live", "live", demand_s, arrivals, most_replicas=replicas)
-    return Workload("live", "live", demand_s, arrivals)
+        return ReplicatedWorkload("live", said, demand_s, arrivals, most_replicas=replicas)
+    return Workload("live", said, demand_s, arrivals)
 
 
 def add_to(app: typer.Typer) -> None:

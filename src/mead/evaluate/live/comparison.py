@@ -1,8 +1,9 @@
-"""Policies live on Spark, one after the other on the same arrivals: what they kept, what it cost, how well foreseen.
+"""Policies live on Spark, one after the other on the same arrivals: what they kept, what it cost, how well predicted.
 
 Every run has its own queries and folder in the same Spark session, so that Java is as warm for the last as for the
-first. A policy that does not look at the requirement runs once, and is judged by all of them. The prediction beside
-each measurement is the run's twin in virtual time, under the allocations that it had.
+first. A policy that does not look at the requirement runs once, and is judged by all of them. Beside each measurement
+stand the run's twin in virtual time, under the allocations that it had, which says how well the model of micro-batches
+describes Spark; and, for a policy that predicts, how far off its own predictions were while it ran.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from mead.spark.build import ARRIVALS, live_pipeline
 from mead.spark.inputs import TraceInput
 from mead.spark.operators import OnBatches, OnStream, Work
 from mead.spark.running import WARM_UP
+from mead.workload.generators.markovian import Markovian
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:
@@ -54,6 +56,20 @@ most of a core, and what it took was missing where the operators worked: no mode
 CALIBRATION, CALIBRATION_S = "calibration", 20.0
 
 ROWS = "rows.jsonl"
+
+
+GENERATED_PER_S, GENERATED_IDC = 330.0, 200.0
+"""As in the Bellcore trace, where that is not at hand."""
+
+
+def generated_arrivals(duration_s: float) -> tuple[Markovian, str]:
+    """In place of a recorded trace, and how tables call them: nobody should take them for recorded ones.
+
+    >>> generated_arrivals(60.0)[1]
+    'generated arrivals (330/s, index of dispersion 200)'
+    """
+    arrivals = Markovian(rate_per_s=GENERATED_PER_S, idc=GENERATED_IDC, duration_s=duration_s)
+    return arrivals, f"generated arrivals ({GENERATED_PER_S:g}/s, index of dispersion {GENERATED_IDC:g})"
 
 
 @dataclass(frozen=True)
@@ -123,8 +139,11 @@ class LiveComparison:
         """One run, and a row for each requirement. Raises KeyboardInterrupt if somebody ends it before its time."""
         folder = self.folder / run.folder
         result = self._result(run, folder, self.duration_s)
-        foreseen = twin(result, folder / ARRIVALS, result.timeline)
+        replayed = twin(result, folder / ARRIVALS, result.timeline)
         report = LiveReport.of(result)
+        with History.read(folder / IN_FOLDER) as history:
+            (past,) = history.runs()
+            model_errors = history.model_errors(past.number)
         return [
             LiveRow(
                 requirement=verdict.requirement,
@@ -132,11 +151,15 @@ class LiveComparison:
                 mean_s=result.responses[verdict.requirement.path].mean_s,
                 p95_s=result.responses[verdict.requirement.path].percentile_s(95),
                 met=verdict.met,
-                cores=result.mean_cores,
+                cores=result.cores,
                 replicas=mean_replicas(result),
                 changes=result.changes,
-                predicted_mean_s=float(foreseen[verdict.requirement.path].mean()),
-                predicted_p95_s=float(np.percentile(foreseen[verdict.requirement.path], 95)),
+                replayed_mean_s=float(replayed[verdict.requirement.path].mean()),
+                replayed_p95_s=float(np.percentile(replayed[verdict.requirement.path], 95)),
+                model_error=model_errors.get(verdict.requirement.path),
+                drained=result.drained,
+                restarts=result.restarts,
+                failed_rounds=result.failed_rounds,
                 used=sum(ran for ran, _ in report.used.values()),
                 throttled=sum(held for _, held in report.used.values()),
                 java=None if result.cpu.java_s is None else result.cpu.java_s / result.duration_s,
