@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import socket
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from threading import Event
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import urlopen
 
 import pytest
@@ -24,7 +27,7 @@ from mead.serve.answers import prediction
 from mead.serve.application import STATIC, application
 from mead.serve.board import Board
 from mead.serve.guard import LONGEST_QUERY, Hosts
-from mead.serve.model_process import BusyError, ModelProcess
+from mead.serve.model_process import BusyError, ModelProcess, TakenBackError
 from mead.serve.present import present
 from mead.serve.question import Question
 from mead.serve.server import serving
@@ -204,7 +207,7 @@ def test_the_largest_pipeline_can_be_asked_about() -> None:
 
 def test_somebody_elses_question_is_waited_for_and_then_refused() -> None:
     class Busy(ModelProcess):
-        def ask(self, *_: object) -> dict[str, Any]:
+        def ask(self, *_: object, **__: object) -> dict[str, Any]:
             raise BusyError("another question is being answered; ask again in a moment")
 
     app, _ = application(runs.board(runs.simulated().rounds), Busy(), Hosts("127.0.0.1"))
@@ -246,3 +249,38 @@ def test_malformed_questions_reach_no_model(client: TestClient, values: dict[str
     found = client.get("/api/what-if", params=values | {"no such key": "1"})
     assert found.status_code in {400, 414}
     assert found.status_code == 414 or found.json()["error"].isprintable()
+
+
+class Queue(ModelProcess):
+    """Counts the questions that come to their turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting, self.asked, self.taken_back = Event(), 0, 0
+
+    def ask(
+        self, function: Callable[..., dict[str, Any]], *values: object, wanted: Callable[[], bool] = lambda: True
+    ) -> dict[str, Any]:
+        self.waiting.set()
+        try:
+            answer = super().ask(function, *values, wanted=wanted)
+        except TakenBackError:
+            self.taken_back += 1
+            raise
+        self.asked += 1
+        return answer
+
+
+def test_a_question_whose_client_has_gone_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = Queue()
+    monkeypatch.setattr("mead.serve.server.ModelProcess", lambda: models)
+    with serving(runs.board(runs.simulated().rounds), port=0) as address:
+        place = urlsplit(address)
+        with models._asking:  # somebody else's question is being answered
+            with socket.create_connection((place.hostname, place.port)) as gone:
+                gone.sendall(f"GET /api/what-if HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())
+                assert models.waiting.wait(60)
+            time.sleep(0.5)  # until the server has noticed
+        with urlopen(f"{address}api/what-if", timeout=60) as stayed:  # noqa: S310 - ours
+            assert json.load(stayed)["cores"] > 0
+    assert (models.asked, models.taken_back) == (1, 1)

@@ -13,10 +13,12 @@ from mead.serve.board import Board
 from mead.serve.frame import Kind
 from mead.serve.past import PastBoard
 
+NOW_S = runs.STARTED_S + 100_000.0
+
 
 def past_board(file: Path) -> PastBoard:
     history = History.read(file)
-    return PastBoard(history, history.runs()[-1], wall_s=lambda: 0.0)
+    return PastBoard(history, history.runs()[-1], wall_s=lambda: NOW_S)
 
 
 @pytest.mark.parametrize(
@@ -133,4 +135,25 @@ def test_a_history_is_followed_while_it_is_written(tmp_path: Path) -> None:
         assert past.board.since(0) == runs.board(result.rounds).since(0)
     past.follow()
     assert vars(past.board)["finished"]
-    assert past.board.last_round_at_s == pytest.approx(runs.STARTED_S + result.rounds[-1].time_s)
+    assert past.board.last_round_at_s == NOW_S, "what comes while somebody looks has just come"
+
+
+def test_a_run_that_broke_off_is_silent_since_its_last_round(tmp_path: Path) -> None:
+    result = runs.simulated()
+    past = past_board(runs.written(tmp_path / "history.sqlite", result, finished=False))
+    past.follow()
+    assert past.board.silent_since_s == runs.STARTED_S + result.rounds[-1].time_s
+    past.board.finish()
+    assert past.board.silent_since_s is None
+
+
+@pytest.mark.parametrize(("interval_s", "after_s"), [(10.0, 100.0), (None, 100.0), (0.5, 60.0)])
+def test_one_slow_round_is_no_silence(interval_s: float | None, after_s: float) -> None:
+    now_s = [runs.STARTED_S]
+    board = Board(replace(runs.facts(), interval_s=interval_s), wall_s=lambda: now_s[0])
+    for this in runs.simulated().rounds:  # one every ten seconds
+        board.add(this)
+    now_s[0] += after_s
+    assert board.silent_since_s is None
+    now_s[0] += 0.1
+    assert board.silent_since_s == runs.STARTED_S

@@ -25,7 +25,8 @@ RUN = runs.facts().id
 
 
 @pytest.fixture(autouse=True)
-def _no_connection_stays_open() -> Iterator[None]:
+def _no_connection_stays_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(events, "FAREWELL_S", 0.05)  # most clients here read until the end
     yield
     while CONNECTIONS:
         CONNECTIONS.pop().close()
@@ -145,6 +146,39 @@ def test_those_who_look_hear_of_the_end() -> None:
         numbers(stream, len(runs.simulated().rounds))
         board.finish()
     assert [kind for kind, _ in read(stream)] == ["finished"]
+
+
+def test_who_has_heard_of_the_end_may_ask_for_what_he_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "FAREWELL_S", 60.0)
+    board, told = runs.board(runs.simulated().rounds), []
+
+    def leave() -> None:
+        told.extend(one for one in read(stream) if one[0] == "finished")
+
+    with serving(board, port=0) as address:
+        stream = connected(address)
+        listener = Thread(target=leave, daemon=True)
+        listener.start()
+        _wait_until(lambda: bool(board._wake))
+        board.finish()
+        _wait_until(lambda: board.finished)
+        # He is still there, and so is the server.
+        with urlopen(f"{address}api/decisions", timeout=30) as answer:  # noqa: S310 - ours
+            assert json.load(answer)["decisions"]
+        assert listener.is_alive()
+    listener.join(30)
+    assert told == [("finished", {"stays": False})]
+
+
+def test_a_run_that_makes_no_more_rounds_is_said_to_be_silent() -> None:
+    now_s = [runs.STARTED_S]
+    board = runs.board(runs.simulated().rounds[:3], wall_s=lambda: now_s[0])
+    now_s[0] += 101.0  # ten rounds, and one second
+    with serving(board, port=0) as address:
+        found = read(connected(address))
+        assert [next(found)[0] for _ in range(2)] == ["rounds", "silent"]
+        board.add(runs.simulated().rounds[3])
+        assert next(found)[0] == "rounds"
 
 
 def test_whoever_reads_the_metrics_now_and_then_reads_of_the_end() -> None:

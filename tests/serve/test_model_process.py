@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mead.serve.model_process import ModelProcess, TooSlowError
+from mead.serve.model_process import ModelProcess, TakenBackError, TooSlowError
 
 ALONE = """
 import sys
@@ -35,6 +35,13 @@ def test_it_answers_and_raises_what_went_wrong_there(models: ModelProcess) -> No
     assert models.ask(dict, [("a", 1)]) == {"a": 1}
     with pytest.raises(ZeroDivisionError):
         models.ask(divmod, 1, 0)
+    assert models.ask(dict) == {}
+
+
+def test_what_nobody_waits_for_is_not_computed(models: ModelProcess, tmp_path: Path) -> None:
+    with pytest.raises(TakenBackError):
+        models.ask(os.mkdir, tmp_path / "made", wanted=lambda: False)  # type: ignore[arg-type]
+    assert models._process is None, "it is not even started"
     assert models.ask(dict) == {}
 
 

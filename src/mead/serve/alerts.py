@@ -10,12 +10,8 @@ from typing import Any
 
 import yaml
 
+from mead.serve.board import LEAST_SILENT_S, SILENT_ROUNDS
 from mead.serve.metrics import Metric
-
-SILENT_ROUNDS = 10
-"""A controller that has not turned for so many intervals is silent. One slow round is not."""
-
-LEAST_SILENT_S = 60
 
 REMEMBERED = "1h"
 """What has no metrics any more is known by its last ones. After so long somebody has seen it."""
@@ -25,7 +21,7 @@ def alert_rules() -> str:
     """A rules file: `rule_files: [mead-alerts.yml]` in the configuration of Prometheus."""
     used, required = Metric.ALLOWANCE.value.name, Metric.REQUIRED.value.name
     last, interval, finished = (metric.value.name for metric in (Metric.LAST_ROUND, Metric.INTERVAL, Metric.FINISHED))
-    silent_s = f"clamp_min({SILENT_ROUNDS} * {interval}, {LEAST_SILENT_S})"
+    silent_s = f"clamp_min({SILENT_ROUNDS} * {interval}, {LEAST_SILENT_S:g})"
     rules: list[dict[str, Any]] = [
         {
             "alert": "MeadRequirementBroken",

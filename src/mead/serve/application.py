@@ -26,7 +26,7 @@ from mead.serve.exposition import exposition
 from mead.serve.guard import Guard, Hosts
 from mead.serve.judged import JUDGED_S, judged
 from mead.serve.look import so_far
-from mead.serve.model_process import BusyError, ModelProcess, TooSlowError
+from mead.serve.model_process import BusyError, ModelProcess, TakenBackError, TooSlowError
 from mead.serve.present import present
 from mead.serve.question import Question, QuestionError
 from mead.serve.scrapes import Scrapes
@@ -74,8 +74,7 @@ class Pages:
 
     async def workload(self, request: Request) -> Response:
         """The last arrivals beside the best model of them."""
-        del request
-        return await self._answered(answers.workload, self.board.arrivals[-answers.FITTED_IATS :])
+        return await self._answered(request, answers.workload, self.board.arrivals[-answers.FITTED_IATS :])
 
     async def what_if(self, request: Request) -> Response:
         """What the models predict for an allocation under some arrivals."""
@@ -117,13 +116,18 @@ class Pages:
             question = Question.parsed(request.query_params.multi_items(), pipeline, present(self.board))
         except QuestionError as error:
             raise HTTPException(400, str(error)) from error
-        return await self._answered(function, pipeline, question)
+        return await self._answered(request, function, pipeline, question)
 
-    async def _answered(self, function: Callable[..., dict[str, Any]], *values: object) -> Response:
+    async def _answered(self, request: Request, function: Callable[..., dict[str, Any]], *values: object) -> Response:
         """An answer of the models, which are asked in another thread: the loop here has events to send."""
+        loop = asyncio.get_running_loop()
+
+        def wanted() -> bool:
+            return not asyncio.run_coroutine_threadsafe(request.is_disconnected(), loop).result()
+
         try:
-            return JSONResponse(await asyncio.to_thread(self.models.ask, function, *values))
-        except (BusyError, TooSlowError) as error:
+            return JSONResponse(await asyncio.to_thread(self.models.ask, function, *values, wanted=wanted))
+        except (BusyError, TakenBackError, TooSlowError) as error:
             raise HTTPException(503, str(error), {"Retry-After": "5"}) from error
         except InvalidNetworkError as error:
             raise HTTPException(422, str(error)) from error

@@ -10,13 +10,14 @@ import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from threading import Lock
 from typing import TypeAlias
 
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import OperatorReading
 from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.requirement import WINDOW_S
 from mead.knowledge.round import Round
 from mead.models.arrays import FloatArray, frozen
 from mead.monitor.demand import DemandEstimator
@@ -31,6 +32,9 @@ from mead.serve.framed import of_round
 log = logging.getLogger(__name__)
 
 Sums: TypeAlias = defaultdict[str, float]
+
+SILENT_ROUNDS, LEAST_SILENT_S = 10, 60.0
+"""A controller that has not turned for so many intervals is silent, if that is so long. One slow round is not."""
 
 RECENT_PARTS = 2
 """Half-minutes of a run whose response times are shown as those of now."""
@@ -70,11 +74,24 @@ class Totals:
             self.beyond.setdefault(name, Counter()).update(path.beyond)
 
 
+def silent_after_s(interval_s: float | None) -> float:
+    """How long a run whose rounds are so far apart may make none before that is worth a word.
+
+    >>> silent_after_s(1.0), silent_after_s(60.0), silent_after_s(None)
+    (60.0, 600.0, 60.0)
+    """
+    return max(SILENT_ROUNDS * (interval_s or 0.0), LEAST_SILENT_S)
+
+
 class Board:
     """One run. Rounds are numbered from 1; the last ``KEPT_ROUNDS`` are kept."""
 
-    def __init__(self, facts: RunFacts, *, wall_s: Callable[[], float], kept: int = KEPT_ROUNDS) -> None:
+    def __init__(
+        self, facts: RunFacts, *, wall_s: Callable[[], float], kept: int = KEPT_ROUNDS, stays: bool = False
+    ) -> None:
         self.facts, self._wall_s = facts, wall_s
+        self.stays = stays
+        """Whether it can be looked at when the run is over, as that of a history can."""
         self.finished = False
         self.last_round_at_s = facts.started_s
         """Wall time of the last round; before there is one, of the start."""
@@ -153,6 +170,21 @@ class Board:
         """The last round."""
         with self._lock:
             return self._frames[-1] if self._frames else None
+
+    @property
+    def interval_s(self) -> float | None:
+        """Between two rounds: as the policy asks for, or else as it has been lately; None where neither is known."""
+        if self.facts.interval_s is not None:
+            return self.facts.interval_s
+        gaps_s = sorted(after.time_s - before.time_s for before, after in pairwise(self.recent(WINDOW_S)))
+        return gaps_s[len(gaps_s) // 2] if gaps_s else None
+
+    @property
+    def silent_since_s(self) -> float | None:
+        """Wall time of the last round, if none has come for much longer than it should; None while all is well."""
+        if self.finished or self._wall_s() - self.last_round_at_s <= silent_after_s(self.interval_s):
+            return None
+        return self.last_round_at_s
 
     def recent(self, seconds: float) -> list[Frame]:
         """The rounds of the last so many seconds of the run."""

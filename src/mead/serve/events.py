@@ -32,6 +32,9 @@ SLOWEST_S = 10.0
 HEARTBEAT_S = 15.0
 """Without a round for so long, a comment shows that the connection is alive."""
 
+FAREWELL_S = 2.0
+"""So long a client may ask for what it lacks after it has heard of the end; one that does not go is let go."""
+
 NAME = re.compile(r"(?P<run>-?\d{1,20})/(?P<round>\d{1,15})", re.ASCII)
 
 
@@ -129,9 +132,13 @@ class Events:
                     news = json.dumps(self._news(frames), allow_nan=False)
                     yield f"id: {Last(run, after)}\nevent: rounds\ndata: {news}\n\n"
                 elif finished:
-                    yield "event: finished\ndata: {}\n\n"
+                    yield f"event: finished\ndata: {json.dumps({'stays': self.board.stays})}\n\n"
+                    # A server that goes with its run does so when nobody is here any more: let the client go first.
+                    await asyncio.sleep(FAREWELL_S)
                     return
                 else:
+                    if (since_s := self.board.silent_since_s) is not None:
+                        yield f"event: silent\ndata: {json.dumps({'since_s': since_s})}\n\n"
                     yield await _quiet(changed)
         finally:
             forget()

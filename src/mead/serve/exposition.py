@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 from prometheus_client import CollectorRegistry
@@ -133,7 +132,7 @@ def _samples(  # noqa: C901, PLR0911, PLR0912 - one line for every metric of the
         case Metric.PHASE:
             return [((phase,), spent_s) for phase, spent_s in list(totals.phase_s.items())]
         case Metric.INTERVAL:
-            return [((), facts.interval_s if facts.interval_s is not None else _usual_interval_s(recent))]
+            return [((), board.interval_s)]
         case Metric.LAST_ROUND:
             return [((), board.last_round_at_s)]
         case Metric.PREDICTED:
@@ -147,8 +146,3 @@ def _samples(  # noqa: C901, PLR0911, PLR0912 - one line for every metric of the
         case Metric.CAUTION:
             return [] if last is None else [((), last.caution)]
     raise AssertionError(metric)  # pragma: no cover - the histogram is collected apart
-
-
-def _usual_interval_s(frames: Sequence[Frame]) -> float | None:
-    gaps_s = sorted(after.time_s - before.time_s for before, after in pairwise(frames))
-    return gaps_s[len(gaps_s) // 2] if gaps_s else None

@@ -27,6 +27,10 @@ class TooSlowError(Exception):
     """The question takes too long."""
 
 
+class TakenBackError(Exception):
+    """Whoever asked has gone."""
+
+
 class ModelProcess:
     """Started with the first question, ended with ``close``, or when the process that started it is no more."""
 
@@ -37,11 +41,19 @@ class ModelProcess:
         self._process: Any = None
         self._pipe: Connection | None = None
 
-    def ask(self, function: Callable[..., dict[str, Any]], *values: object) -> dict[str, Any]:
-        """What the function returns there. Its exceptions are raised here."""
+    def ask(
+        self, function: Callable[..., dict[str, Any]], *values: object, wanted: Callable[[], bool] = lambda: True
+    ) -> dict[str, Any]:
+        """What the function returns there. Its exceptions are raised here.
+
+        Whoever moves a slider asks anew and takes the question before back: once it is its turn, one that is not
+        ``wanted`` any more is not computed.
+        """
         if not self._asking.acquire(timeout=self.most_wait_s / 2):
             raise BusyError("another question is being answered; ask again in a moment")
         try:
+            if not wanted():
+                raise TakenBackError("nobody waits for this answer any more")
             pipe = self._started()
             try:
                 pipe.send((function, values))

@@ -23,8 +23,10 @@ class PastBoard:
 
     def __init__(self, history: History, run: PastRun, *, wall_s: Callable[[], float]) -> None:
         self.history, self.number = history, run.number
-        self.board = Board(RunFacts.of(run), wall_s=wall_s)
+        self.board = Board(RunFacts.of(run), wall_s=wall_s, stays=True)
+        self._wall_s = wall_s
         self._read = 0
+        self._looked = False
 
     def follow(self) -> None:
         """Read what has been written since the last call."""
@@ -33,8 +35,10 @@ class PastBoard:
         for past, frame in framed(self.history, self.number, board.facts.pipeline, after=self._read):
             if past.operators and past.in_force is not None and not past.missing and not past.error:
                 board.learn(past.observed_s or past.time_s, past.operators, past.in_force)
-            board.put(frame, board.facts.started_s + past.time_s)
+            # What was written before the first look is dated by the run; what comes after it has just come.
+            board.put(frame, self._wall_s() if self._looked else board.facts.started_s + past.time_s)
             self._read = past.round
+        self._looked = True
         if finished and not board.finished:
             board.finish()
 

@@ -12,6 +12,7 @@ import uvicorn
 
 from mead.serve.application import Pages, application
 from mead.serve.board import Board
+from mead.serve.events import FAREWELL_S
 from mead.serve.guard import Hosts
 from mead.serve.model_process import ModelProcess
 
@@ -19,7 +20,7 @@ MOST_CONNECTIONS = 64
 MOST_UNREAD = 256 * 1024
 """Bytes that the system keeps for a client that does not read; by itself it would take some megabytes."""
 
-GOODBYE_S, CLOSING_S = 1.0, 5.0
+GOODBYE_S, CLOSING_S = FAREWELL_S + 1.0, 5.0
 
 
 class ServeError(Exception):

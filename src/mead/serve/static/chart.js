@@ -7,6 +7,7 @@ import { make, clock } from "./format.js";
 const COLOURS = 6;
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 2], [1, 3]];
 const DASHES_OF_BOUNDS = [[14, 4], [14, 4, 2, 4], [14, 4, 2, 4, 2, 4]];
+const TICK = 8, RING = 3;
 const ONE_CURSOR = uPlot.sync("time");
 
 function colour(name) {
@@ -69,7 +70,10 @@ export class Chart {
     const key = (drawn, name) => make("li", {}, make("svg", { width: 22, height: 10, "aria-hidden": "true" }, drawn), name);
     const lines = this.lines.flatMap((line, i) => (line.name && seen(i + 1) ? [key(sample(line), line.name)] : []));
     const band = this.band && seen(this.band.series[0]) ? [key(make("rect", { width: 22, height: 10, fill: "var(--band)" }), this.band.name)] : [];
-    this.keys.replaceChildren(...lines, ...band);
+    const marks = this.marks();
+    const ticks = marks.some(({ applied }) => applied) ? [key(make("rect", { class: "tick", x: 10, width: 1.5, height: TICK, fill: "var(--mark)" }), "change")] : [];
+    const rings = marks.some(({ applied }) => !applied) ? [key(make("circle", { class: "ring", cx: 11, cy: 5, r: RING, fill: "none", stroke: "var(--mark)" }), "change that was planned, not applied")] : [];
+    this.keys.replaceChildren(...lines, ...band, ...ticks, ...rings);
   }
 
   options(width) {
@@ -96,21 +100,27 @@ export class Chart {
     };
   }
 
+  // A tick for a change, a ring for one that was planned and not applied; over the grid, whose lines would hide them.
   marking() {
-    return { hooks: { drawClear: (u) => {
+    return { hooks: { drawAxes: (u) => {
       const marks = this.marks();
       if (!marks.length) return;
-      const { ctx } = u;
+      const { ctx } = u, unit = devicePixelRatio;
       ctx.save();
       ctx.strokeStyle = colour("--mark");
-      ctx.lineWidth = devicePixelRatio;
+      ctx.lineWidth = unit;
       ctx.setLineDash([]);
       ctx.beginPath();
-      for (const at of marks) {
+      for (const { at, applied } of marks) {
         const x = Math.round(u.valToPos(at, "x", true));
         if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) continue;
-        ctx.moveTo(x, u.bbox.top);
-        ctx.lineTo(x, u.bbox.top + 6 * devicePixelRatio);
+        if (applied) {
+          ctx.moveTo(x, u.bbox.top);
+          ctx.lineTo(x, u.bbox.top + TICK * unit);
+        } else {
+          ctx.moveTo(x + RING * unit, u.bbox.top + TICK * unit / 2);
+          ctx.arc(x, u.bbox.top + TICK * unit / 2, RING * unit, 0, 2 * Math.PI);
+        }
       }
       ctx.stroke();
       ctx.restore();

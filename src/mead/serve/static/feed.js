@@ -9,6 +9,9 @@ export class Feed extends EventTarget {
     this.run = null;
     this.rounds = [];
     this.state = "connecting";
+    this.silentSince = null;
+    this.kept = null; // what was decided, once there will be no more of it
+    this.leaving = new AbortController();
   }
 
   async start() {
@@ -29,15 +32,23 @@ export class Feed extends EventTarget {
       if (this.rounds.length > KEPT) this.rounds.splice(0, this.rounds.length - KEPT);
       this.tell("live");
     });
+    events.addEventListener("silent", (event) => {
+      this.silentSince = new Date(JSON.parse(event.data).since_s * 1000);
+      this.tell("silent");
+    });
     // The server that has come back serves another run: nothing here is of that one.
     events.addEventListener("another-run", () => location.reload());
-    events.addEventListener("finished", () => {
+    events.addEventListener("finished", async (event) => {
+      this.state = "finished";
+      const { stays } = JSON.parse(event.data);
+      // A server that goes with its run waits for those who listen: nothing can be asked of it later.
+      if (!stays) await this.keep();
       events.close();
       this.tell("finished");
     });
     events.addEventListener("open", () => this.state === "connecting" || this.tell("live"));
     events.addEventListener("error", () => {
-      if (this.state === "finished") return;
+      if (this.state === "finished") { events.close(); return; }
       // A browser comes again by itself after a broken connection, and not after a refusal, as by a server that is full.
       if (events.readyState === EventSource.CLOSED) setTimeout(() => this.connect(), AGAIN_MS);
       this.tell("lost");
@@ -66,9 +77,9 @@ export class Feed extends EventTarget {
     return [seconds ? Math.max(first, this.last.time_s - seconds) : first, Math.max(this.last.time_s, first + 1)];
   }
 
-  // When something was changed: the marks of all charts.
+  // When something was changed, or only planned: the marks of all charts.
   marks() {
-    return this.rounds.filter((round) => round.changed && round.applied).map((round) => round.time_s);
+    return this.rounds.filter((round) => round.changed).map((round) => ({ at: round.time_s, applied: round.applied }));
   }
 
   // The rounds of the last so many seconds; all of them for 0.
@@ -80,12 +91,35 @@ export class Feed extends EventTarget {
 
   // What was decided, oldest first, with what came of it.
   async decisions(changesOnly) {
-    return (await get(`/api/decisions?changes=${changesOnly ? 1 : 0}&limit=200`)).decisions;
+    if (this.kept) return changesOnly ? this.kept.changes : this.kept.all;
+    return (await this.ask(decided(changesOnly))).decisions;
+  }
+
+  // Take along what the views may want to know of the run; what is being asked besides is given up.
+  async keep() {
+    this.leaving.abort();
+    const [changes, all] = await Promise.allSettled([get(decided(true)), get(decided(false))]);
+    if (changes.value && all.value) this.kept = { changes: changes.value.decisions, all: all.value.decisions };
+  }
+
+  // What the server says. One that has gone with its run is not asked: the browser would note each try as a fault.
+  async ask(path, signal) {
+    const over = () => this.leaving.signal.aborted;
+    try {
+      if (!over()) return await get(path, AbortSignal.any([this.leaving.signal, signal].filter(Boolean)));
+    } catch (error) {
+      if (!over()) throw error instanceof TypeError ? new Error("The server does not answer; what is shown is from before.") : error;
+    }
+    throw new Error(`The run is over, and its page with it; mead serve ${this.run.workload} shows it again.`);
   }
 }
 
+function decided(changesOnly) {
+  return `/api/decisions?changes=${changesOnly ? 1 : 0}&limit=200`;
+}
+
 // An answer of the server, or an error that says in its words what is wrong.
-export async function get(path, signal) {
+async function get(path, signal) {
   const response = await fetch(path, { signal });
   const answer = await response.json().catch(() => ({ error: `the server answers with ${response.status}` }));
   if (!response.ok) throw new Error(answer.error ?? `the server answers with ${response.status}`);

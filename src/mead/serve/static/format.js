@@ -47,6 +47,13 @@ export function make(tag, properties = {}, ...children) {
 
 const SVG = new Set(["svg", "rect", "path", "text", "g", "defs", "marker", "circle"]);
 
+// A line below a view that says what could not be asked. What is shown stays: it was right when it was.
+export function trouble() {
+  const line = make("p", { class: "note bad", role: "status", hidden: true });
+  line.tell = (error) => { line.hidden = !error; line.textContent = error?.message ?? ""; };
+  return line;
+}
+
 export function table(headings, rows) {
   return make("div", { class: "scroll" },
     make("table", {},

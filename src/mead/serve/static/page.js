@@ -9,7 +9,7 @@ import { Workload } from "./workload.js";
 import { WhatIf } from "./what-if.js";
 
 const VIEWS = { now: Now, pipeline: Pipeline, why: Why, workload: Workload, "what-if": WhatIf };
-const STATES = { connecting: ["connecting", ""], live: ["live", "good"], lost: ["connection lost, trying again", "bad"], finished: ["finished", ""] };
+const STATES = { connecting: ["connecting", ""], live: ["live", "good"], lost: ["connection lost, trying again", "bad"], silent: ["silent", "bad"], finished: ["finished", ""] };
 
 const feed = new Feed();
 const tabs = [...document.querySelectorAll('[role="tab"]')];
@@ -46,9 +46,15 @@ function drawSoon() {
 function tell() {
   const [text, mood] = STATES[feed.state];
   const badge = document.getElementById("connection");
-  badge.textContent = text;
+  badge.textContent = feed.state === "silent" ? `${text} since ${moment(feed.silentSince)}` : text;
   badge.className = `badge ${mood}`;
   drawSoon();
+}
+
+// A time of day, with its day if that is another.
+function moment(date) {
+  const today = date.toDateString() === new Date().toDateString();
+  return today ? date.toLocaleTimeString("en-GB") : date.toLocaleString("en-GB");
 }
 
 tabs.forEach((tab, i) => {

@@ -82,8 +82,14 @@ export class Pipeline {
       make("text", { class: "quiet", x: 12, y: 56 }, `${percent(o.utilization)} utilized`),
       make("text", { class: "quiet", x: BOX.width - 12, y: 56, "text-anchor": "end" }, `${count(o.backlog)} waiting`),
       make("text", { x: 12, y: 80 }, `share ${given(o.share, o.replicas)}${moves ? ` → ${given(o.planned_share, o.planned_replicas)}` : ""}`),
-      make("text", { class: o.throttled > 0.05 ? "bad" : "quiet", x: 12, y: 102 }, o.throttled > 0.005 ? `throttled ${cores(o.throttled)} cores` : "not throttled"));
+      make("text", { class: o.throttled > 0.05 ? "bad" : "quiet", x: 12, y: 102 }, heldBack(o.throttled)));
   }
+}
+
+// Where nobody has measured it, it may be anything.
+function heldBack(throttled) {
+  if (throttled === null) return `throttled ${NOTHING}`;
+  return throttled > 0.005 ? `throttled ${cores(throttled)} cores` : "not throttled";
 }
 
 // Means over some rounds, and what is in force and planned in the last of them.

@@ -12,10 +12,6 @@ class KeptRun extends Feed {
     this.begin(run);
     Object.assign(this, { kept: decisions, rounds: unpacked(rounds), state: "finished" });
   }
-
-  async decisions(changesOnly) {
-    return changesOnly ? this.kept.changes : this.kept.all;
-  }
 }
 
 // From columns, which are shorter to write, to rounds.

@@ -1,8 +1,7 @@
 // What-if: sliders for the arrivals, the requirement and the shares; the models of the server answer.
 
 import { Chart } from "./chart.js";
-import { get } from "./feed.js";
-import { cores, count, given, make, NOTHING, percent, seconds, table } from "./format.js";
+import { cores, count, given, make, NOTHING, percent, seconds, table, trouble } from "./format.js";
 
 const WAIT_MS = 250;
 
@@ -10,6 +9,7 @@ export class WhatIf {
   constructor(place, feed) {
     Object.assign(this, { place, feed, sliders: [], blind: false, turn: 0 });
     this.answer = make("div", {});
+    this.trouble = trouble();
     this.frontier = new Chart({ title: "What speed costs", unit: "cores", x: "bound_s", time: false, logX: true, height: 250, xLabel: "bound of the first requirement, s", lines: [
       { name: "cheapest allocation that meets it", key: "cores", colour: "--c0", points: true, dash: [] },
       { name: "no allocation meets it; this comes closest", key: "cores_closest", colour: "--c1", points: true, dash: [2, 3] },
@@ -18,7 +18,7 @@ export class WhatIf {
     this.settings = make("div", {}, make("p", { class: "note" }, "Reading what is now …"));
     const form = make("form", { class: "card", onsubmit: (event) => event.preventDefault(), oninput: () => this.soon() },
       this.settings, make("button", { type: "button", onclick: () => this.begin() }, "As it is now"));
-    place.replaceChildren(make("div", { class: "ask" }, form, make("div", {}, this.answer, this.frontier.element)));
+    place.replaceChildren(make("div", { class: "ask" }, form, make("div", {}, this.answer, this.frontier.element, this.trouble)));
     this.begin();
   }
 
@@ -33,9 +33,10 @@ export class WhatIf {
     this.blind = !this.feed.run.rounds && !this.feed.last;
     let now;
     try {
-      now = await get("/api/now");
+      now = await this.feed.ask("/api/now");
     } catch (error) {
-      this.settings.replaceChildren(make("p", { class: "note bad" }, error.message));
+      this.trouble.tell(error);
+      if (!this.sliders.length) this.settings.replaceChildren(); // nothing is being read
       return;
     }
     if (turn !== this.turn) return;
@@ -64,11 +65,12 @@ export class WhatIf {
     this.answer.classList.add("busy");
     this.frontier.element.classList.add("busy");
     try {
-      const predicted = await get(`/api/what-if?${query}`, signal);
+      const predicted = await this.feed.ask(`/api/what-if?${query}`, signal);
       this.tell(predicted);
-      this.tellFrontier(await get(`/api/frontier?${query}`, signal), predicted);
+      this.tellFrontier(await this.feed.ask(`/api/frontier?${query}`, signal), predicted);
+      this.trouble.tell(null);
     } catch (error) {
-      if (error.name !== "AbortError") this.answer.replaceChildren(make("p", { class: "card bad" }, error.message));
+      if (error.name !== "AbortError") this.trouble.tell(error);
     } finally {
       if (!signal.aborted) [this.answer, this.frontier.element].forEach((element) => element.classList.remove("busy"));
     }

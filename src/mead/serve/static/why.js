@@ -2,7 +2,7 @@
 
 import { Chart, look } from "./chart.js";
 import { csv, save } from "./download.js";
-import { clock, count, given, make, percent, seconds, table } from "./format.js";
+import { clock, count, given, make, percent, seconds, table, trouble } from "./format.js";
 import { Trust } from "./trust.js";
 
 const REFRESH_MS = 3000;
@@ -21,12 +21,13 @@ export class Why {
     this.all = make("input", { type: "checkbox", id: "why-all", onchange: () => this.ask() });
     this.list = make("ol", { class: "timeline" });
     this.summary = make("p", { class: "note" });
+    this.trouble = trouble();
     place.replaceChildren(this.chart.element, this.trust.chart.element,
       make("div", { class: "card" }, make("label", {}, this.all, " also the decisions to keep everything as it is"), " ",
         make("span", { class: "get" }, "Download ",
           make("button", { type: "button", onclick: () => save("decisions.json", JSON.stringify(this.decisions, null, 1), "application/json") }, "JSON"), " ",
           make("button", { type: "button", onclick: () => save("decisions.csv", csv(rows(this.decisions)), "text/csv") }, "CSV")),
-        this.summary),
+        this.summary, this.trouble),
       this.list);
   }
 
@@ -46,9 +47,10 @@ export class Why {
       const changes = this.feed.decisions(true);
       [this.changes, this.decisions] = await Promise.all([changes, this.all.checked ? this.feed.decisions(false) : changes]);
     } catch (error) {
-      this.summary.textContent = error.message;
+      this.trouble.tell(error);
       return;
     }
+    this.trouble.tell(null);
     this.draw();
     this.tell();
   }

@@ -1,8 +1,7 @@
 // Workload: how the arrivals look, how the fitted model sees them, and whether they have changed.
 
 import { Chart } from "./chart.js";
-import { get } from "./feed.js";
-import { count, make, NOTHING, table } from "./format.js";
+import { count, make, NOTHING, table, trouble } from "./format.js";
 
 const REFRESH_MS = 20000, FIRST_MS = 3000;
 
@@ -16,7 +15,8 @@ export class Workload {
     this.acf = new Chart({ title: "Autocorrelation of inter-arrival times", x: "lag", time: false, logX: true, height: 230, xLabel: "lag; Poisson: 0", lines: both });
     this.charts = [this.counts, this.idc, this.acf];
     this.words = make("div", { class: "card" }, make("p", { class: "note" }, "Fitting the last arrivals …"));
-    place.replaceChildren(this.counts.element, make("div", { class: "two" }, this.idc.element, this.acf.element), this.words);
+    this.trouble = trouble();
+    place.replaceChildren(this.counts.element, make("div", { class: "two" }, this.idc.element, this.acf.element), this.words, this.trouble);
   }
 
   show(range) {
@@ -28,15 +28,19 @@ export class Workload {
   async ask() {
     this.asked = Infinity; // one question at a time
     try {
-      this.tell(await get("/api/workload"));
+      this.tell(await this.feed.ask("/api/workload"));
+      this.trouble.tell(null);
     } catch (error) {
-      this.words.replaceChildren(make("p", { class: "note bad" }, error.message));
+      this.trouble.tell(error);
+      if (!this.told) this.words.hidden = true; // nothing is being fitted
     } finally {
       this.asked = performance.now();
     }
   }
 
   tell(found) {
+    this.told = true;
+    this.words.hidden = false;
     this.wait = found.trace ? REFRESH_MS : FIRST_MS;
     if (!found.trace) {
       // Tuples have come, and not one arrival is known: what is served is a history.
