@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mead.clock import VirtualClock
 from mead.config.policies import DRSOptions
 from mead.evaluate import experiment
-from mead.execute.negotiator import NegotiatedEngine, NotGranted, Pool, within
+from mead.execute.negotiator import PATIENCE_S, NegotiatedEngine, NotGranted, Pool, within
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
@@ -226,6 +226,44 @@ def test_another_order_takes_the_place_of_one_that_is_under_way() -> None:
     assert (manager.held, simulation.in_force) == (3, held(first=1, second=2))
     engine.observe(1.0)
     assert simulation.in_force == held(first=1, second=2)
+
+
+def test_an_order_that_nobody_repeats_is_withdrawn_in_the_end() -> None:
+    manager = Slow(held=4)
+    simulation, engine = slow_engine(manager)
+    engine.observe(100.0)
+    with pytest.raises(NotGranted):
+        engine.apply(held(first=3, second=5))
+    engine.observe(100.0 + PATIENCE_S - 1.0)
+    assert manager.wanted == 8, "it stands as long as it may still come in time"
+    engine.observe(100.0 + PATIENCE_S)
+    assert manager.wanted == 4
+    manager.deliver(4)
+    engine.observe(500.0)
+    assert simulation.in_force == held(first=2, second=2) == engine.requested, "what nobody wants any more is not used"
+
+
+def test_what_has_come_of_an_order_stays_when_the_rest_is_withdrawn() -> None:
+    manager = Slow(held=4)
+    simulation, engine = slow_engine(manager)
+    with pytest.raises(NotGranted):
+        engine.apply(held(first=3, second=5))
+    manager.deliver(2)
+    engine.observe(PATIENCE_S)
+    assert (manager.held, manager.wanted) == (6, 6)
+    assert simulation.in_force == held(first=3, second=3) == engine.requested
+
+
+def test_an_order_that_is_repeated_stands() -> None:
+    manager = Slow(held=4)
+    simulation, engine = slow_engine(manager)
+    for time_s in (0.0, 0.6 * PATIENCE_S, 1.2 * PATIENCE_S):
+        engine.observe(time_s)
+        with pytest.raises(NotGranted):
+            engine.apply(held(first=3, second=5))
+    manager.deliver(4)
+    engine.observe(1.8 * PATIENCE_S)
+    assert simulation.in_force == held(first=3, second=5)
 
 
 def test_drs_says_that_what_it_ordered_has_come() -> None:

@@ -54,3 +54,13 @@ def test_executors_that_are_not_needed_end() -> None:
     assert negotiator.release(3) == 0, "they end when they are ready"
     cluster.wait(5)
     assert negotiator.held == 6, "only a whole executor can go"
+
+
+def test_what_is_on_its_way_is_withdrawn_with_whatever_is_given_back() -> None:
+    cluster = Cluster(most=10)
+    negotiator = ExecutorNegotiator(cluster)
+    negotiator.request(6)
+    cluster.wait(1)
+    assert negotiator.release(0) == 0
+    cluster.wait(9)
+    assert negotiator.held == 4

@@ -14,6 +14,10 @@ from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
 
+PATIENCE_S = 300.0
+"""An order that has not come by then, and that nobody has repeated, is withdrawn. Machines that have to be started take
+minutes; what comes later than that is for a load that is over."""
+
 
 class Negotiator(Protocol):
     """A resource manager, seen from one application."""
@@ -26,7 +30,10 @@ class Negotiator(Protocol):
         """Ask for so many more. Returns how many are there by now, none to all of them; others may come later."""
 
     def release(self, processors: int) -> int:
-        """Give so many back. Returns how many have been taken by now."""
+        """Give so many back, and want no more than the others: what was asked for and has not come, does not come.
+
+        Returns how many have been taken by now.
+        """
 
 
 class Pool:
@@ -79,26 +86,36 @@ class NegotiatedEngine:
 
     Nobody waits for a grant: an order stands until there is another one, and what has come of it is put to use with
     every look at the engine. Who then wants what is in force has not changed his mind: he has only seen how far his
-    order has come.
+    order has come. But who wants nothing else for ``PATIENCE_S`` has: then what is still missing is withdrawn.
     """
 
     def __init__(self, engine: Engine, negotiator: Negotiator, start: Allocation) -> None:
         self.engine, self.negotiator = engine, negotiator
         self.requested = self.in_force = start
+        self._now_s = self._ordered_s = 0.0
+        """Of the last look, and of the look that the order followed from."""
 
     def observe(self, time_s: float) -> Observation:
         """As the engine, with what has been granted since."""
+        self._now_s = time_s
         if self.requested != self.in_force:
             self._use_what_there_is()
+            if self.requested != self.in_force and time_s - self._ordered_s >= PATIENCE_S:
+                self._withdraw()
         return self.engine.observe(time_s)
 
     def apply(self, allocation: Allocation) -> None:
         """Ask for what is missing, run what is granted, give back what is too much."""
         if allocation != self.in_force:
-            self.requested = allocation
+            self.requested, self._ordered_s = allocation, self._now_s
         held = self._use_what_there_is()
         if self.in_force not in (allocation, self.requested):  # who keeps what there was may find all he has ordered
             raise NotGranted(_replicas(self.requested), held, self.in_force)
+
+    def _withdraw(self) -> None:
+        """What is in force is all that is wanted from now on."""
+        self.requested = self.in_force
+        self.negotiator.release(max(self.negotiator.held - _replicas(self.in_force), 0))
 
     def _use_what_there_is(self) -> int:
         """Processors that there are, once the order has been repeated."""

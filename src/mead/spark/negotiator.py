@@ -42,7 +42,7 @@ class ExecutorNegotiator:
         return max(0, min(self.held - before, processors))
 
     def release(self, processors: int) -> int:
-        """End executors that the rest of the cores does not need."""
+        """End executors that the rest of the cores does not need, and ask for no others."""
         before = self.held
         self._executors.for_tasks(max(before - processors, 1))
         return max(0, before - self.held)
