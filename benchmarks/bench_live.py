@@ -1,8 +1,11 @@
-"""The live engine on Spark: policies in real time, what monitoring costs, and the highest rate that is sustained.
+"""The live engine on Spark: policies in real time, what watching and control cost, and the highest sustained rate.
 
-Run it with ``make bench BENCHMARKS=benchmarks/bench_live.py``, or as a script with ``--part policies|monitor|load``.
-The part ``policies`` is a short form of ``mead evaluate live``: one requirement, two policies, a minute each. Where the
-Bellcore trace lies beside the project, its arrivals are used, and generated ones elsewhere.
+Run it with ``make bench BENCHMARKS=benchmarks/bench_live.py``, or as a script with ``--part NAME``. The part
+``policies`` is a short form of ``mead evaluate live``: one requirement, two policies, a minute each. Where the Bellcore
+trace lies beside the project, its arrivals are used, and generated ones elsewhere. ``monitor`` shows the same light
+stream with nobody who looks, with the monitor alone, and with the whole control loop. What workers do for the monitor,
+they do in all of these runs; ``worker`` measures that part by itself, without Spark. ``attach`` puts a query that is
+not ours under control.
 """
 
 from __future__ import annotations
@@ -11,31 +14,44 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as sql
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from rich.console import Console
 
+import mead
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.applications.log_analysis.calibration import calibrate
 from mead.evaluate.comparison import PolicyContender
+from mead.evaluate.experiment import kept_iats_for
 from mead.evaluate.live.comparison import BATCHES, LiveComparison, generated_arrivals, runs_of
 from mead.evaluate.live.rows import live_table
 from mead.evaluate.workloads import DEMAND_S, PATH, Workload
 from mead.execute.detect import detect
+from mead.execute.lent import lent
 from mead.execute.share_probe import actuation_delay_s
+from mead.knowledge.history.file import IN_FOLDER, History
+from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.requirement import Requirement
+from mead.live import LiveResult, run_live
+from mead.plan import registry
 from mead.spark.build import live_pipeline
 from mead.spark.engine import SparkEngine
+from mead.spark.in_place import InPlace, InPlaceReader
 from mead.spark.inputs import TraceInput
 from mead.spark.java_machine import java_cpu_s, java_pid
+from mead.spark.log import StreamLog
 from mead.spark.operators import OnBatches, OnStream, Work
+from mead.spark.probe import STAMP
 from mead.spark.quiet_start import quiet_start
 from mead.spark.running import WARM_UP, RunningPipeline
 from mead.spark.session import started
@@ -43,15 +59,21 @@ from mead.workload.files import read_trace
 from mead.workload.generators.poisson import Poisson
 
 if TYPE_CHECKING:
-    from benchmarks.common import table
+    from benchmarks.common import best_s, table
     from pyspark.sql import SparkSession
     from rich.table import Table
 else:  # run as a script, whose folder is where its imports come from
-    from common import table
+    from common import best_s, table
 
 BELLCORE = Path(__file__).parents[2] / "shared" / "data" / "bc-paug89.parquet"
 RUN_S, SPARE_S = 60.0, 10.0
 MONITOR_RATE_PER_S, MONITOR_S, MONITOR_ROUNDS = 1000.0, 10.0, 4
+LOOP_POLICIES = ("adaptive", "mg1@interval_s=15")
+LOOP_S, LOOP_WARM_UP_S = 60.0, 15.0
+"""Before that, a short run of each policy compiles and loads what it needs, as it would in a run of hours."""
+
+WORKER_ROWS = (200, 1_000, 10_000)
+ATTACH_RATE_PER_S, ATTACH_DEMAND_S, ATTACH_BOUND_S, ATTACH_S = 100, 0.004, 3.0, 45.0
 RATES_PER_S = (1_000, 10_000, 40_000, 80_000, 160_000, 320_000)
 LOAD_S = 15.0
 LIGHT_TRIED = 1
@@ -87,54 +109,190 @@ def policies(spark: SparkSession) -> Table:
         return live_table(done, workload.title)
 
 
+@dataclass(frozen=True)
+class Light:
+    """Log analysis with hardly any work per tuple, under Poisson arrivals."""
+
+    pipeline: Pipeline
+    source: TraceInput
+    work: dict[str, Work]
+
+    @classmethod
+    def of(cls, folder: Path, rate_per_s: float, duration_s: float, chosen: Sequence[str] = ()) -> Light:
+        """A core for each operator that wants one; for those whose share is ``chosen``, the usual levels."""
+        trace = Poisson(rate_per_s=rate_per_s, duration_s=duration_s).generate(np.random.default_rng(1))
+        np.save(folder / "arrivals.npy", trace.timestamps_us - trace.timestamps_us[0])
+        held = Workload("light", "light", 1e-4, trace).pipeline(Requirement(PATH, 1.0))
+        operators = [o if o.name in chosen else replace(o, shares=(1.0,)) for o in held.operators]
+        return cls(
+            live_pipeline(Pipeline(held.name, operators, held.edges, held.requirements), BATCHES),
+            TraceInput(
+                folder / "arrivals.npy", 1.0, folder / WARM_UP, "mead.workload.log_lines:log_lines", "line string"
+            ),
+            {
+                "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
+                "counter": OnStream(counter.count),
+                "matcher": OnBatches(matcher.make_matcher(tried=LIGHT_TRIED), matcher.OUTPUT_SCHEMA),
+            },
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """Of its operators."""
+        return [operator.name for operator in self.pipeline.operators]
+
+
 @contextmanager
 def light_pipeline(spark: SparkSession, rate_per_s: float, duration_s: float) -> Iterator[RunningPipeline]:
-    """Log analysis with hardly any work per tuple, a core for each operator that wants one; warm, Poisson arrivals."""
-    trace = Poisson(rate_per_s=rate_per_s, duration_s=duration_s).generate(np.random.default_rng(1))
-    held = Workload("light", "light", 1e-4, trace).pipeline(Requirement(PATH, 1.0))
-    operators = [replace(operator, shares=(1.0,)) for operator in held.operators]
-    pipeline = live_pipeline(Pipeline(held.name, operators, held.edges, held.requirements), BATCHES)
-    with tempfile.TemporaryDirectory() as name, closing(detect().open([o.name for o in pipeline.operators])) as shares:
-        folder = Path(name)
-        np.save(folder / "arrivals.npy", trace.timestamps_us - trace.timestamps_us[0])
-        source = TraceInput(
-            folder / "arrivals.npy", 1.0, folder / WARM_UP, "mead.workload.log_lines:log_lines", "line string"
-        )
-        work: dict[str, Work] = {
-            "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
-            "counter": OnStream(counter.count),
-            "matcher": OnBatches(matcher.make_matcher(tried=LIGHT_TRIED), matcher.OUTPUT_SCHEMA),
-        }
-        running = RunningPipeline(spark, pipeline, source, work, folder, shares)
-        try:
-            running.start()
-            running.begin(120.0)
-            yield running
-        finally:
-            running.stop()
+    """It runs, and is warm."""
+    with tempfile.TemporaryDirectory() as name:
+        light = Light.of(Path(name), rate_per_s, duration_s)
+        with closing(detect().open(light.names)) as shares:
+            running = RunningPipeline(spark, light.pipeline, light.source, light.work, Path(name), shares)
+            try:
+                running.start()
+                running.begin(120.0)
+                yield running
+            finally:
+                running.stop()
+
+
+def light_run(spark: SparkSession, policy: str, duration_s: float) -> LiveResult:
+    """The same stream under the control loop, which chooses the matcher's share, as ``mead run`` has it."""
+    options = PolicyContender.of(policy).options
+    with tempfile.TemporaryDirectory() as name:
+        light = Light.of(Path(name), MONITOR_RATE_PER_S, duration_s + SPARE_S, chosen=["matcher"])
+        with lent(detect().open(light.names)) as shares:
+            return run_live(
+                spark,
+                Knowledge(light.pipeline, actuation_delay_s(detect().open)),
+                light.source,
+                light.work,
+                Path(name),
+                shares,
+                registry.policy(options),
+                duration_s=duration_s,
+                kept_iats=kept_iats_for(options),
+            )
 
 
 def monitor(spark: SparkSession) -> Table:
-    """The same stream with and without anybody who looks, in turn."""
+    """The same stream with nobody who looks, with the monitor, both in turn, and with monitor and controller."""
     result = table(
-        f"The Workload Monitor at {MONITOR_RATE_PER_S:,.0f} tuples/s, {MONITOR_ROUNDS} rounds in turn",
-        "",
+        f"The same stream of {MONITOR_RATE_PER_S:,.0f} tuples/s; in each, workers note when their rows arrived",
+        "who looks",
         "Java, cores",
         "driver, cores",
+        "of it the loop",
         "micro-batch of the parser, ms",
     )
-    seen: dict[str, list[tuple[float, float, float]]] = {"without": [], "with": []}
+    seen: dict[str, list[tuple[float, float, float]]] = {"nobody": [], "the monitor": []}
     duration_s = 2 * MONITOR_ROUNDS * (MONITOR_S + 2.0) + 30.0
     with light_pipeline(spark, MONITOR_RATE_PER_S, duration_s) as running:
         for _ in range(MONITOR_ROUNDS):
-            seen["without"].append(_watched(spark, running, lambda _: None))
+            seen["nobody"].append(_watched(spark, running, lambda _: None))
             engine = SparkEngine(running, 50_000)
             began_s = time.monotonic() - 1e-3
-            seen["with"].append(_watched(spark, running, lambda now_s: engine.observe(now_s - began_s)))  # noqa: B023
+            seen["the monitor"].append(
+                _watched(spark, running, lambda now_s: engine.observe(now_s - began_s))  # noqa: B023
+            )
             engine.close()
     for name, values in seen.items():
         java, driver, batch_ms = (statistics.median(column) for column in zip(*values, strict=True))
-        result.add_row(name, f"{java:.3f}", f"{driver:.4f}", f"{batch_ms:.0f}")
+        result.add_row(name, f"{java:.3f}", f"{driver:.4f}", "", f"{batch_ms:.0f}")
+    for policy in LOOP_POLICIES:
+        light_run(spark, policy, LOOP_WARM_UP_S)
+        done = light_run(spark, policy, LOOP_S)
+        result.add_row(
+            f"monitor and controller, {policy}",
+            f"{_measured(done.cpu.java_s) / done.duration_s:.3f}",
+            f"{done.cpu.driver_s / done.duration_s:.4f}",
+            f"{done.loop_s / done.duration_s:.4f}",
+            f"{_batch_ms(done, 'parser'):.0f}",
+        )
+    return result
+
+
+def _batch_ms(done: LiveResult, operator: str) -> float:
+    """How long a micro-batch of the operator took, by the median of the rounds."""
+    readings = [this.observation.operators[operator] for this in done.rounds if this.observation is not None]
+    return statistics.median(1e3 * one.serving_s / one.batches for one in readings if one.batches)
+
+
+def worker(_: SparkSession) -> Table:
+    """What a worker does for the monitor in each micro-batch: stamps are collected, summed up and noted."""
+    result = table(
+        "A worker's part in watching, without Spark",
+        "rows of a micro-batch",
+        "with, CPU us",
+        "without, CPU us",
+        "difference",
+        "cores at 5 micro-batches/s",
+    )
+    for rows in WORKER_ROWS:
+        with tempfile.TemporaryDirectory() as name:
+            given = pa.record_batch({STAMP: pa.array(np.arange(rows)), "line": pa.array(["a line of a log"] * rows)})
+            log = StreamLog(Path(name))
+            reading = InPlaceReader(InPlace(Given(given), lambda batch: batch, log, given.schema, Path(name)))
+            with_s, without_s = (
+                best_s(work, 200)
+                for work in (
+                    lambda: list(reading.read(InputPartition(0))),  # noqa: B023 - called at once
+                    lambda: log.write([given], given.schema).row(),  # noqa: B023
+                )
+            )
+        extra_s = with_s - without_s
+        result.add_row(
+            f"{rows:,}", *(f"{1e6 * one:,.0f}" for one in (with_s, without_s, extra_s)), f"{5 * extra_s:.4f}"
+        )
+    return result
+
+
+class Given(DataSourceStreamReader):
+    """An input that costs nothing to read."""
+
+    def __init__(self, rows: pa.RecordBatch) -> None:
+        self.rows = rows
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Always the same."""
+        del partition
+        yield self.rows
+
+
+def attach(spark: SparkSession) -> Table:
+    """A query that is not ours, whose workers are given what they need: what a round costs, and what comes of it."""
+
+    def score(value: int) -> int:
+        until_s = time.thread_time() + ATTACH_DEMAND_S
+        while time.thread_time() < until_s:
+            pass
+        return value
+
+    rows = spark.readStream.format("rate").option("rowsPerSecond", ATTACH_RATE_PER_S).load()
+    scored = rows.select(sql.udf(score, "long", useArrow=False)("value").alias("score"))
+    query = scored.writeStream.format("noop").queryName("scores").start()
+    while len(query.recentProgress) < 3:  # the first starts the Python workers and takes seconds
+        time.sleep(0.1)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / IN_FOLDER
+        with mead.attach(query, requirement=f"mean <= {ATTACH_BOUND_S:g} s", mode="act", history=file):
+            time.sleep(ATTACH_S)
+        query.stop()
+        with History.read(file) as history:
+            (past,) = history.runs()
+            done, total = history.rounds(past.number), history.path_totals(past.number)
+    given = [this.in_force.cores for this in done if this.in_force is not None]
+    rounds_ms = [1e3 * sum(this.phase_s.values()) for this in done]
+    (path,) = total.values()
+    title = f"An attached query, {ATTACH_RATE_PER_S}/s of {1e3 * ATTACH_DEMAND_S:g} ms, {past.policy}, "
+    result = table(f"{title}mean <= {ATTACH_BOUND_S:g} s, {ATTACH_S:g} s", "", "")
+    result.add_row("CPU of a round, ms: median", f"{statistics.median(rounds_ms):.1f}")
+    result.add_row("CPU of a round, ms: most", f"{max(rounds_ms):.1f}")
+    result.add_row("cores: at first", f"{given[0]:.2f}")
+    result.add_row("cores: mean", f"{statistics.fmean(given):.2f}")
+    result.add_row("cores: at last", f"{given[-1]:.2f}")
+    result.add_row("mean response, s", f"{path.mean_s or nan:.2f}")
     return result
 
 
@@ -197,7 +355,7 @@ def load(spark: SparkSession) -> Table:
     return result
 
 
-PARTS = {"policies": policies, "monitor": monitor, "load": load}
+PARTS = {"policies": policies, "monitor": monitor, "worker": worker, "attach": attach, "load": load}
 
 
 def main() -> None:

@@ -65,10 +65,13 @@ def _fitted(bench: Any, _: Path) -> None:
     bench.single_window(iats_s, slice(0, 2_000), "A small window", {})
 
 
-def _live(bench: Any, _: Path) -> None:
+def _live(bench: Any, folder: Path) -> None:
     workload = bench.bellcore(30.0)
     assert workload.trace(1).duration_s == pytest.approx(30.0, abs=5.0)
     assert "arrivals" in workload.title
+    assert bench.worker(None).row_count == 1
+    light = bench.Light.of(folder, 100.0, 3.0, chosen=["matcher"])
+    assert [len(operator.shares) > 1 for operator in light.pipeline.operators] == [False, False, True]
 
 
 def _policies(bench: Any, _: Path) -> None:
@@ -88,7 +91,7 @@ PARTS = {
     "fitting": Part(_fitted),
     "forecast": Part(_forecast),
     "grouping": Part(lambda bench, _: bench.main(), {"DURATION_S": 2.0}),
-    "live": Part(_live),
+    "live": Part(_live, {"WORKER_ROWS": (10,)}),
     "loop": Part(lambda bench, _: bench.main(), {"DURATION_S": 5, "RUNS": 1}),
     "micro_batch": Part(lambda bench, _: bench.PROFILES["all"]),
     "network": Part(lambda bench, _: bench.bench_graphs(500, 2)),
