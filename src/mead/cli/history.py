@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,6 +110,11 @@ def _forgotten(file: Path, keep: int) -> int:
         return past.keep(keep)
 
 
+def now() -> str:
+    """When a run starts, as a history has it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 class Recorded:
     """Shows every round of a run, and adds it to a history if there is one."""
 
@@ -136,14 +142,18 @@ def recorded(
     workload: str,
     show: Callable[[Round], None],
     *,
+    started: str,
+    interval_s: float,
     engine: str = "simulator",
     mode: str = "act",
 ) -> Iterator[Recorded]:
-    """What shows every round of a run and adds it to a history; without a file, it only shows."""
-    from datetime import UTC, datetime
+    """What shows every round of a run and adds it to a history; without a file, it only shows.
 
+    ``interval_s`` is the time between two rounds.
+    """
     from mead.knowledge.history.file import History
     from mead.knowledge.history.schema import HistoryError
+    from mead.serve.facts import ROUND_INTERVAL
 
     if file is None:
         yield Recorded(show, None)
@@ -154,9 +164,9 @@ def recorded(
             pipeline.name,
             pipeline,
             policy=options["name"],
-            options=options,
+            options={**options, ROUND_INTERVAL: interval_s},
             workload=workload,
-            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            started=started,
             engine=engine,
             mode=mode,
             batch=SHARED_COMMIT if engine == "simulator" else 1,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from mead.cli.history import recorded
+from mead.cli.history import now, recorded
 from mead.cli.inputs import check_java
 from mead.cli.report import REPORT
 from mead.cli.serve import PageOptions, warn_if_open
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mead.config.pipeline_file import PipelineFile
     from mead.config.policies import PolicyOptions
+    from mead.evaluate.concluded import Figures
     from mead.evaluate.live_report import LiveReport
     from mead.execute.detect import Detection
     from mead.knowledge.knowledge import Knowledge
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from mead.knowledge.round import Round
     from mead.live import LiveResult
     from mead.loop import Mode
+    from mead.models.arrays import FloatArray
     from mead.serve.board import Board
+    from mead.serve.facts import RunFacts
     from mead.serve.figures import RunFigures
     from mead.spark.end_requests import EndRequests
     from mead.spark.engine import SparkEngine
@@ -77,14 +80,12 @@ def run_file(
     from mead.config.keys import ConfigError
     from mead.evaluate.experiment import kept_iats_for
     from mead.evaluate.live_report import LiveReport
-    from mead.evaluate.twin import as_learned
     from mead.execute.detect import detect
     from mead.execute.lent import lent
     from mead.knowledge.history.file import IN_FOLDER
     from mead.live import SparkLostError, run_live
     from mead.loop import Mode
     from mead.plan import registry
-    from mead.serve.savings import figures_of, in_charge
     from mead.serve.server import ServeError
     from mead.spark.build import live_pipeline, source_of, work_of
     from mead.spark.operators import OperatorError
@@ -102,8 +103,10 @@ def run_file(
         folder.mkdir(parents=True, exist_ok=True)
         work = work_of(file, beside)
         source = source_of(file, beside, folder, options.duration_s, folder / WARM_UP)
+        policy = registry.policy(options.policy)
+        facts = _facts(pipeline, options, mode, policy.interval_s)
         with (
-            _watched(pipeline, options, mode) as board,
+            _watched(facts, options.page) as board,
             _spark(pipeline.name, options, beside) as spark,
             lent(found.open([operator.name for operator in pipeline.operators]), _warn) as shares,
             _display(board, quiet=options.quiet) as (show, wait, complain),
@@ -114,8 +117,10 @@ def run_file(
                 options.policy.model_dump(),
                 str(folder),
                 lambda _: None,
-                engine="spark",
-                mode=mode.value,
+                started=facts.started,
+                interval_s=policy.interval_s,
+                engine=facts.engine,
+                mode=facts.mode,
             ) as record,
         ):
 
@@ -132,7 +137,7 @@ def run_file(
                 work,
                 folder,
                 shares,
-                registry.policy(options.policy),
+                policy,
                 duration_s=inf if options.duration_s is None else options.duration_s,
                 mode=mode,
                 kept_iats=kept_iats_for(options.policy),
@@ -146,9 +151,7 @@ def run_file(
             record.conclude(report.figures)
             if mode is Mode.OBSERVE:
                 wait("asking the policy what it would have done")
-                in_force = sum(result.cores.values())
-                instead = in_charge(as_learned(result), options.policy, board.arrivals, in_force)
-                record.conclude(figures_of(instead))
+                record.conclude(_instead(result, options.policy, board.arrivals))
     except SparkLostError as lost:
         _warn(f"{ctx.command_path}: {lost}")
         raise typer.Exit(LOST) from None
@@ -169,6 +172,21 @@ def _knowledge(pipeline: Pipeline, found: Detection, said: Knowledge) -> Knowled
     return Knowledge(pipeline, max(shares_s, said.actuation_delay_s), share_delay_s=shares_s)
 
 
+def _facts(pipeline: Pipeline, options: LiveOptions, mode: Mode, interval_s: float) -> RunFacts:
+    """What page and history begin with: one run has one beginning."""
+    from mead.serve.facts import RunFacts
+
+    return RunFacts(pipeline, options.policy.name, mode.value, "spark", str(options.folder), now(), interval_s)
+
+
+def _instead(result: LiveResult, policy: PolicyOptions, iats_s: FloatArray) -> Figures:
+    """What a policy would have come to that was only let observe."""
+    from mead.evaluate.twin import as_learned
+    from mead.serve.savings import figures_of, in_charge
+
+    return figures_of(in_charge(as_learned(result), policy, iats_s, sum(result.cores.values())))
+
+
 def _seen(run: Callable[[], LiveResult], complain: Callable[[str], None]) -> LiveResult:
     """The result of a run; if Spark is lost in it, what was seen until then."""
     from mead.live import SparkLostError
@@ -187,19 +205,14 @@ def _warn(what: str) -> None:
 
 
 @contextmanager
-def _watched(pipeline: Pipeline, options: LiveOptions, mode: Mode) -> Iterator[Board]:
+def _watched(facts: RunFacts, page: PageOptions | None) -> Iterator[Board]:
     """What the table and the page of a run are fed with; the address of the page goes to standard error."""
     import time
 
     from mead.serve.board import Board
-    from mead.serve.facts import RunFacts
     from mead.serve.server import serving
 
-    policy, started = options.policy, datetime.now(UTC).isoformat(timespec="seconds")
-    facts = RunFacts(
-        pipeline, policy.name, mode.value, "spark", str(options.folder), started, getattr(policy, "interval_s", None)
-    )
-    board, page = Board(facts, wall_s=time.time), options.page
+    board = Board(facts, wall_s=time.time)
     if page is None:
         yield board
         return

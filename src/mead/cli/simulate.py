@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mead.cli.history import HistoryPath, recorded
+from mead.cli.history import HistoryPath, now, recorded
 from mead.cli.inputs import (
     PLOT_ENDINGS,
     AreIats,
@@ -64,17 +64,24 @@ def simulate(
             arrivals = arrivals.between(0.0, duration)
         except TraceError as error:
             ctx.fail(f"{trace}: {error}")
-    workload = f"{trace.name}, seed {seed}"
+    workload, decides = f"{trace.name}, seed {seed}", registry.policy(options)
     with (
         progress_bar(arrivals.duration_s) as bar,
         recorded(
-            ctx, history, file.pipeline, options.model_dump(), workload, lambda this: bar("Simulating", this.time_s)
+            ctx,
+            history,
+            file.pipeline,
+            options.model_dump(),
+            workload,
+            lambda this: bar("Simulating", this.time_s),
+            started=now(),
+            interval_s=decides.interval_s,
         ) as follow,
     ):
         result = run(
             file.pipeline,
             arrivals,
-            registry.policy(options),
+            decides,
             seed=seed,
             conditions=Conditions.of(file, options),
             processors=file.keys.processors,

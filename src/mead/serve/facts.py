@@ -9,6 +9,16 @@ from typing import Any
 from mead.knowledge.history.values import PastRun
 from mead.knowledge.pipeline import Pipeline
 
+ROUND_INTERVAL = "round_interval_s"
+"""Among the options of a run in a history: how often its loop turns, which the policy's own need not tell. One of
+somebody else keeps it to itself, and one with two levels turns more often than it plans."""
+
+
+def interval_s_of(run: PastRun) -> float | None:
+    """Between two rounds; None where that was not written down."""
+    found = run.options.get(ROUND_INTERVAL, run.options.get("interval_s"))
+    return float(found) if isinstance(found, int | float) and found > 0 else None
+
 
 @dataclass(frozen=True)
 class RunFacts:
@@ -27,16 +37,7 @@ class RunFacts:
     @classmethod
     def of(cls, run: PastRun) -> RunFacts:
         """As a history tells them."""
-        interval_s = run.options.get("interval_s")
-        return cls(
-            run.pipeline,
-            run.policy,
-            run.mode,
-            run.engine,
-            run.workload,
-            run.started,
-            float(interval_s) if isinstance(interval_s, int | float) else None,
-        )
+        return cls(run.pipeline, run.policy, run.mode, run.engine, run.workload, run.started, interval_s_of(run))
 
     @property
     def started_s(self) -> float:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from mead.knowledge.history.file import History
 from mead.knowledge.history.schema import HistoryError
 from mead.monitor.run_record import KEPT_ROUNDS
+from mead.serve.facts import interval_s_of
 from mead.serve.frame import Frame
 from mead.serve.judged import JUDGED_S, judged
 from mead.serve.look import RECENT, Look, SoFar, Standing
@@ -53,8 +54,7 @@ class HistoryWatcher:
         except HistoryError as error:
             raise WatchError(str(error)) from error
         self.number, self.pipeline = found.number, found.pipeline
-        interval_s = found.options.get("interval_s")
-        judged_over = JUDGED_S / interval_s if isinstance(interval_s, int | float) and interval_s > 0 else JUDGED_S
+        judged_over = JUDGED_S / (interval_s_of(found) or 1.0)
         kept = min(KEPT_ROUNDS, max(RECENT, ceil(judged_over) + 1))
         self._frames: deque[Frame] = deque(maxlen=kept)
         self._read = max(0, found.rounds - kept)
