@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.program import EXAMPLES, answer, complaint, run
+from tests.serve import runs
 
 from mead.models.map import MAP
 
@@ -143,3 +144,17 @@ def test_model_errors_are_listed_by_run(folder: Path) -> None:
     table = run("history", folder / "history.sqlite", columns=100).stdout
     assert f"{listed['mg1']['parser>matcher']:+.0%}" in table
     assert "model: observed over predicted mean response time, less 1" in " ".join(table.split())
+
+
+def test_advice_that_was_not_applied_is_explained_with_what_was_in_force(tmp_path: Path) -> None:
+    file = runs.written(tmp_path / "history.sqlite", runs.simulated("mg1", "advise"), "advise")
+    found = answer("explain", 5, file)
+    assert not found["decision"]["applied"]
+    path = found["decision"]["paths"]["parser>matcher"]
+    assert path["observed"]["mean_s"] is None
+    assert path["in_force"]["times_predicted"] == pytest.approx(
+        path["in_force"]["observed_mean_s"] / path["in_force"]["predicted_mean_s"]
+    )
+    said = run("explain", 5, file, columns=100).stdout
+    assert "It was not applied. Of what was in force, mean response time" in " ".join(said.split())
+    assert re.search(r"parser>matcher +[\d.]+ +[\d.,]+ +[\d.]+", said)

@@ -98,6 +98,30 @@ def test_model_errors_hold_every_tuple_against_the_prediction_in_force(past: Pat
     assert expected["parser>matcher"] > 1  # M/G/1 knows no bursts, and these arrivals have them
 
 
+@pytest.mark.parametrize("policy", ["mg1", "adaptive"])
+def test_advice_that_nobody_follows_is_checked_by_what_is_in_force(tmp_path: Path, policy: str) -> None:
+    rounds = runs.simulated(policy, "advise").rounds
+    path = "parser>matcher"
+    seen_s = expected_s = 0.0
+    for before, after in pairwise(rounds):
+        assert before.plan is not None
+        assert after.observation is not None
+        kept_s = before.plan.kept_mean_s.get(path)
+        if kept_s is not None:
+            seen_s += after.observation.paths[path].response_sum_s
+            expected_s += kept_s * after.observation.paths[path].completed
+    with History.read(runs.written(tmp_path / "h.sqlite", runs.simulated(policy, "advise"), "advise")) as history:
+        assert history.model_errors(1)[path] == pytest.approx(seen_s / expected_s - 1)
+        every, changes = history.decisions(1), history.decisions(1, changes_only=True)
+    assert any(not decision.applied for decision in changes)
+    for decision, after in zip(every, rounds[1:], strict=False):
+        effect = next(one for one in decision.effects if one.path == path)
+        assert after.observation is not None
+        assert effect.in_force.mean_s == pytest.approx(after.observation.paths[path].mean_s)
+    alone = {decision.round: decision for decision in every}
+    assert all(one.effects[1].in_force == alone[one.round].effects[1].in_force for one in changes)
+
+
 def test_a_surprise_is_far_off_and_was_seen_for_long_enough(past: Path) -> None:
     with History.read(past) as history:
         effects = [effect for decision in history.decisions(1) for effect in decision.effects if effect.times]
@@ -123,12 +147,20 @@ def older(path: Path) -> None:
         connection.execute("DROP TABLE figure")
         connection.execute("ALTER TABLE round DROP COLUMN caution")
         connection.execute("ALTER TABLE round DROP COLUMN grounds")
+        connection.execute("ALTER TABLE path DROP COLUMN expected_mean_s")
         connection.execute("PRAGMA user_version = 2")
 
 
 def test_an_older_file_is_read_as_it_is_and_brought_up_to_date_by_a_writer(past: Path) -> None:
+    with History.read(past) as history:
+        errors = history.model_errors(1)
     older(past)
     with History.read(past) as history:
+        assert history.model_errors(1) == errors  # of plans that were applied, as ever
+        effects = history.decisions(1)[-2].effects
+        assert [one.in_force.predicted_mean_s for one in effects] == [
+            None if one.predicted is None else one.predicted.mean_s for one in effects
+        ]
         assert history.grounds(history.run(1), 3) == NO_GROUNDS
         assert history.figures(1) == {}
         assert {decision.caution for decision in history.decisions(1)} == {1.0}
@@ -138,6 +170,7 @@ def test_an_older_file_is_read_as_it_is_and_brought_up_to_date_by_a_writer(past:
     with History.read(past) as history:
         assert history.grounds(history.run(1), 3) == NO_GROUNDS
         assert history.grounds(history.run(2), 3).candidates
+        assert history.model_errors(1) == history.model_errors(2) == errors
 
 
 @pytest.mark.parametrize("spoilt", ["{", "null", "{}", "7"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.config.policies import MG1Options, PolicyOptions, ThresholdOptions
+from mead.config.policies import AdaptiveOptions, MG1Options, PolicyOptions, ThresholdOptions
 from mead.evaluate.experiment import Run, run
 from mead.knowledge.history.file import History
 from mead.knowledge.pipeline import Operator, Pipeline
@@ -40,6 +40,8 @@ def simulated(policy: str = "mg1", mode: str = "act") -> Run:
     options: PolicyOptions = MG1Options(interval_s=10.0, windows=(5000,))
     if policy == "threshold":
         options = ThresholdOptions(interval_s=5.0)
+    if policy == "adaptive":
+        options = AdaptiveOptions()
     return run(PIPELINE, trace, registry.policy(options), seed=1, mode=Mode(mode))
 
 
@@ -48,9 +50,11 @@ def facts(policy: str = "mg1", mode: str = "act") -> RunFacts:
     return RunFacts(PIPELINE, policy, mode, "simulator", "a trace", STARTED, 10.0)
 
 
-def board(rounds: list[Round], *, kept: int = 3600, wall_s: Callable[[], float] = lambda: STARTED_S) -> Board:
+def board(
+    rounds: list[Round], *, kept: int = 3600, wall_s: Callable[[], float] = lambda: STARTED_S, mode: str = "act"
+) -> Board:
     """A board that was shown these rounds."""
-    shown = Board(facts(), wall_s=wall_s, kept=kept)
+    shown = Board(facts(mode=mode), wall_s=wall_s, kept=kept)
     for this in rounds:
         shown.add(this)
     return shown

@@ -29,6 +29,7 @@ from mead.serve.alerts import alert_rules
 from mead.serve.board import Board
 from mead.serve.dashboard import OMITTED, dashboard
 from mead.serve.exposition import exposition
+from mead.serve.judged import model_error
 from mead.serve.metrics import Metric
 from mead.serve.metrics_reference import page
 from mead.serve.server import serving
@@ -52,6 +53,16 @@ def value(board: Board, metric: Metric, **labels: str) -> float:
     found = [s for s in samples(board)[metric.family] if s.labels == labels and s.name == metric.value.name]
     assert len(found) == 1
     return float(found[0].value)
+
+
+@pytest.mark.parametrize("policy", ["mg1", "adaptive"])
+def test_in_mode_advise_the_model_error_and_the_caution_are_told(policy: str) -> None:
+    board = runs.board(runs.simulated(policy, "advise").rounds, mode="advise")
+    asked = runs.PIPELINE.requirements[0].path
+    assert value(board, Metric.MODEL_ERROR, path=asked) == model_error(board.recent(300.0), asked)
+    last = board.last
+    assert last is not None
+    assert value(board, Metric.CAUTION) == last.caution
 
 
 def test_every_metric_of_the_list_is_there_and_no_other() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from tests.serve import runs
@@ -37,3 +39,22 @@ def test_the_model_error_is_observed_over_predicted() -> None:
     assert error is not None
     assert error > 1  # M/G/1 knows no bursts, and these arrivals have them
     assert model_error(frames[:1], MEAN.path) is None
+
+
+@pytest.mark.parametrize("policy", ["mg1", "adaptive"])
+def test_in_mode_advise_the_model_error_is_that_of_what_is_in_force(policy: str) -> None:
+    rounds = runs.simulated(policy, "advise").rounds
+    frames = runs.board(rounds, mode="advise").since(0)
+    seen_s = expected_s = 0.0
+    for before, after in pairwise(rounds):
+        assert before.plan is not None
+        assert after.observation is not None
+        kept_s = before.plan.kept_mean_s.get(MEAN.path)
+        if kept_s is not None:
+            seen_s += after.observation.paths[MEAN.path].response_sum_s
+            expected_s += kept_s * after.observation.paths[MEAN.path].completed
+    assert model_error(frames, MEAN.path) == pytest.approx(seen_s / expected_s - 1)
+    if policy == "adaptive":  # it knows the bursts of the past: half as much again would be much
+        assert abs(seen_s / expected_s - 1) < 0.5
+    else:
+        assert seen_s / expected_s > 10

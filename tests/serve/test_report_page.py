@@ -234,3 +234,28 @@ def test_a_comparison_has_all_runs_on_one_time_axis(simulated: RunFigures, tmp_p
     by_round = [frame.paths["parser>matcher"].mean_s for frame in other.frames]
     drawn = [value for value in numbers["runs"][1]["paths"]["parser>matcher"] if value is not None]
     assert drawn == pytest.approx(by_round[: len(drawn)], rel=1e-5)
+
+
+@pytest.mark.parametrize("policy", ["mg1", "adaptive"])
+def test_a_report_of_advice_says_how_far_its_model_can_be_believed(tmp_path: Path, policy: str) -> None:
+    found = figures(runs.written(tmp_path / "history.sqlite", runs.simulated(policy, "advise"), "advise"))
+    asked = found.run.pipeline.requirements[0].path
+    error = found.paths[asked].model_error
+    assert error is not None
+    assert found.savings is not None
+    assert found.savings.model_error[asked] == error
+    page = Reader(report_page(found))
+    assert f"{error:+.0%}" in page.cells
+    said = report_page(found)
+    assert f"Model error of {policy}, observed over predicted mean response time of what was in force" in said
+    assert "predicted nothing" not in said
+    assert page.numbers["figures"]["paths"][asked]["model_error"] == error
+    rounds = page.numbers["rounds"]["paths"][asked]["expected_mean_s"]
+    assert any(value is not None for value in rounds)  # what the chart of trust is drawn from
+    decided = page.numbers["decisions"]["all"][-2]["paths"][asked]["in_force"]
+    assert decided["times_predicted"] == pytest.approx(decided["observed_mean_s"] / decided["predicted_mean_s"])
+
+
+def test_a_report_says_where_nothing_was_predicted(tmp_path: Path) -> None:
+    found = figures(runs.written(tmp_path / "history.sqlite", runs.simulated("threshold", "advise"), "advise"))
+    assert "threshold predicted nothing of what was in force: there is no model error." in report_page(found)

@@ -27,7 +27,7 @@ def test_advice_is_taken_at_its_word() -> None:
     rounds = runs.simulated("mg1", "advise").rounds
     plans = [this.plan for this in rounds if this.plan is not None]
     assert len(plans) == len(rounds)
-    found = advised(frames("advise"), runs.PIPELINE)
+    found = advised(frames("advise"), runs.PIPELINE, {"parser>matcher": 3.0})
     assert found is not None
     # Every plan holds for the ten seconds until the next, and the last one is counted for as long.
     assert found.instead == pytest.approx(np.mean([plan.allocation.cores for plan in plans]))
@@ -39,9 +39,25 @@ def test_advice_is_taken_at_its_word() -> None:
     assert f"{1 - found.instead / 3.0:.0%} saved" in str(found)
 
 
+def test_what_would_have_been_saved_is_told_with_how_far_the_model_was_off() -> None:
+    found = advised(frames("advise"), runs.PIPELINE, {"parser>matcher": 3.0, "nobody>asks": 9.0})
+    assert found is not None
+    highest = max(this.plan.grounds.caution for this in runs.simulated("mg1", "advise").rounds if this.plan)
+    assert highest > 1
+    said = (
+        f"Model error, of what was in force: parser>matcher +300%; bounds were taken up to {highest:.2g} times tighter"
+    )
+    assert said in str(found)
+    assert found.as_json()["model_error"] == {"parser>matcher": 3.0}
+    assert found.as_json()["caution"] == highest
+    trusted = advised([replace(frame, caution=1.0) for frame in frames("advise")], runs.PIPELINE, {})
+    assert "Model error" not in str(trusted)
+    assert "tighter" not in str(trusted)
+
+
 def test_who_only_observes_has_planned_nothing() -> None:
-    assert advised(frames("observe"), runs.PIPELINE) is None
-    assert advised([], runs.PIPELINE) is None
+    assert advised(frames("observe"), runs.PIPELINE, {}) is None
+    assert advised([], runs.PIPELINE, {}) is None
 
 
 def test_a_policy_put_in_charge_saves_what_it_would_have_saved() -> None:
@@ -69,4 +85,4 @@ def test_more_than_there_was_is_no_saving() -> None:
 
 def test_what_was_in_force_and_is_not_known_was_not_saved() -> None:
     unknown = [replace(frame, cores=None) for frame in frames("advise")]
-    assert advised(unknown, runs.PIPELINE) is None
+    assert advised(unknown, runs.PIPELINE, {}) is None

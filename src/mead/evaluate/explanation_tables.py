@@ -10,7 +10,7 @@ from rich.text import Text
 from mead.evaluate.explanation import Explanation
 from mead.evaluate.history_report import described
 from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table, plain_text
-from mead.knowledge.history.values import Effect
+from mead.knowledge.history.values import Decision, Effect
 
 UNKNOWN = "What was weighed is not in the history: the policy compares no candidates, or the file is old."
 
@@ -83,7 +83,7 @@ def _candidates(this: Explanation) -> Table:
 def _effects(this: Explanation) -> Table | Text:
     decision = this.decision
     if not decision.applied:
-        return Text("It was not applied, so that nothing followed from it.")
+        return _meanwhile(decision)
     known = [value_s for effect in decision.effects for value_s in _means_s(effect) if value_s is not None]
     unit = TimeUnit.of(known)
     title = f"What came of it, mean response time in {unit.name}"
@@ -96,6 +96,21 @@ def _effects(this: Explanation) -> Table | Text:
             Text(f"{times} (far off)", style="bold red") if effect.surprising else Text(times),
             f"{effect.completed:,}",
         )
+    return table
+
+
+def _meanwhile(decision: Decision) -> Table | Text:
+    """Of a plan that was not applied nothing is seen. What the same model said of what was in force can be checked."""
+    checked = {effect.path: effect.in_force for effect in decision.effects if effect.in_force.times is not None}
+    if not checked:
+        return Text("It was not applied, so that nothing followed from it.")
+    values_s = [value_s for one in checked.values() for value_s in (one.predicted_mean_s, one.mean_s)]
+    unit = TimeUnit.of(value_s for value_s in values_s if value_s is not None)
+    title = f"It was not applied. Of what was in force, mean response time in {unit.name}"
+    table = plain_table(title, "path", "predicted", "observed", "times")
+    for path, one in checked.items():
+        times_s = (one.predicted_mean_s or 0.0, one.mean_s or 0.0)  # what was checked has both
+        table.add_row(plain_text(path), *map(unit.show, times_s), number(one.times or 0.0))
     return table
 
 

@@ -58,6 +58,11 @@ def _effect_json(effect: Effect) -> dict[str, Any]:
         "observed": {"mean_s": effect.mean_s, "completed": effect.completed, "late": effect.late},
         "times_predicted": effect.times,
         "surprising": effect.surprising,
+        "in_force": {
+            "predicted_mean_s": effect.in_force.predicted_mean_s,
+            "observed_mean_s": effect.in_force.mean_s,
+            "times_predicted": effect.in_force.times,
+        },
     }
 
 

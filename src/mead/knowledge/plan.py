@@ -33,6 +33,10 @@ class Plan:
     """By path, for ``allocation``."""
     grounds: Grounds = NO_GROUNDS
     """What it was made on, for whoever asks later."""
+    kept_mean_s: Mapping[str, float | None] = field(default_factory=dict)
+    """By path, the mean response time that the same model predicts for what is in force; None where it sees overload.
+
+    It can be held against what comes where nobody follows the plan. Empty for a policy that does not ask its model."""
 
     @classmethod
     def keep(cls, allocation: Allocation, because: str) -> Plan:

@@ -26,6 +26,21 @@ class Round:
     in_force: Allocation | None = None
     """What the loop believes to be in force, or ordered, when the round is over."""
 
+    def expected_mean_s(self, path: str, *, advised: bool) -> float | None:
+        """What the policy's model predicts for what is in force from now on: that is what can be checked.
+
+        Where plans are orders, this is what was predicted for the plan if it was applied. Where they are only
+        ``advised``, it is what was predicted for leaving things as they are, even if both happen to be the same now: a
+        policy may predict what its next plans would make of it, too.
+        """
+        plan = self.plan
+        if plan is None:
+            return None
+        applied = plan.allocation == self.in_force
+        if not applied or (advised and path in plan.kept_mean_s):
+            return plan.kept_mean_s.get(path)
+        return plan.predicted[path].mean_s if path in plan.predicted else None
+
     def without_arrivals(self) -> Round:
         """To be kept: a window of IATs in every round would fill the memory within hours."""
         if self.observation is None:

@@ -29,7 +29,7 @@ from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.account import Account
 from mead.plan.futures import Futures
 from mead.plan.knobs import Knobs, OneKnob
-from mead.plan.lookahead import Outlook, State, levels_of, look_ahead
+from mead.plan.lookahead import Outlook, State, levels_of, look_ahead, only
 from mead.plan.orders import Delays, Orders
 from mead.plan.price_search import PriceSearch
 from mead.plan.pricing import CHANGE_COSTS, PRICES, Rulebook, Setting
@@ -79,6 +79,8 @@ class Adaptive:
         self._setting = Setting({})
         self._rules: dict[str, Rule] = {}
         self._outlook: Outlook | None = None
+        self._kept: tuple[Allocation | None, dict[str, float | None]] = (None, {})
+        """An allocation, and by path the mean response time that is predicted if it stays in force."""
         self._rate = 0.0
         """Tuples per period at the source, smoothed."""
         self._periods = 0
@@ -126,7 +128,15 @@ class Adaptive:
         self._orders.add(observation.time_s + observation.age_s, allocation)
         reason = f"{moved(now, allocation) or 'keep'}, because {', '.join(seen)}; {self._explained(allocation)}"
         grounds = Grounds(self._believed(), weighed_by_cost(allocation, weighed), self._caution)
-        return Plan(allocation, allocation, reason, self._predictions(), grounds)
+        held, kept_mean_s = self._kept
+        return Plan(
+            allocation,
+            allocation,
+            reason,
+            self._predictions(),
+            grounds,
+            kept_mean_s=kept_mean_s if held == now else {},
+        )
 
     def _surprised(self, observation: Observation) -> bool:
         """Whether the last seconds used so much of an allowance that it cannot wait."""
@@ -176,6 +186,9 @@ class Adaptive:
         targets = {r: self._target(r, observation, pipeline) for r in pipeline.requirements}
         setting, self._rules, self._outlook = search.cheapest(self._setting, targets)
         self._setting = self._calmed(setting, self._outlook)
+        held = observation.allocation
+        kept = search.kept(self._rules, levels_of(held, self._rules)).predictions
+        self._kept = held, {path: one.mean_s for path, one in kept.items()}
 
     def _calmed(self, setting: Setting, outlook: Outlook) -> Setting:
         """Next time, let changes cost more or less, so that there are as many as may be."""
@@ -214,9 +227,13 @@ class Adaptive:
         )
 
     def _check(self, observation: Observation, pipeline: Pipeline, counts: FloatArray, delay: int) -> None:
-        """Compare what the rules, if obeyed, should have made of the last two minutes with what came of them."""
-        first = self._past[0]
-        if self._orders.ignored_s >= first.time_s:
+        """Compare what the rules should have made of the last two minutes with what came of them.
+
+        Where nobody obeyed, the model can still be asked what should have come of that which was in force instead, if
+        it was the same all the time.
+        """
+        first, obeyed = self._past[0], self._orders.ignored_s < self._past[0].time_s
+        if not obeyed and any(moment.allocation != first.allocation for moment in self._past):
             return
         periods = round((observation.time_s - first.time_s) / self.interval_s)
         if not self._rules or periods * self.interval_s < CHECKED_S / 4:
@@ -224,7 +241,8 @@ class Adaptive:
         bins = counts[-round(periods * self.interval_s / COUNT_BIN_S) :]
         held = levels_of(first.allocation, self._rules)
         start = State(first.backlog, {name: [level] * (delay + 1) for name, level in held.items()})
-        predicted = look_ahead(pipeline, self._rules, bins, start).usage
+        rules = self._rules if obeyed else {name: only(rule, held[name]) for name, rule in self._rules.items()}
+        predicted = look_ahead(pipeline, rules, bins, start).usage
         for requirement, account in self._accounts.items():
             tuples, used = account.since(first.time_s)
             # A tenth of the allowance on both sides: small numbers of late tuples say little.

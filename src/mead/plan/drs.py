@@ -16,7 +16,7 @@ from mead.models.network.graph import PATH_SEPARATOR
 from mead.monitor.sampling import Measurements, Measurer, judged_paths
 from mead.monitor.smoothing import AlphaWeighted, Window
 from mead.plan.drs_model import Model, OpenNetwork, Station
-from mead.plan.drs_schedule import Decision, Goal, Situation, decide
+from mead.plan.drs_schedule import Goal, Situation, decide
 from mead.plan.drs_search import Limits
 from mead.plan.steps import moved, unusable
 
@@ -67,17 +67,20 @@ class DRS:
         decision = decide(self.goal(pipeline, situation.gates_s), situation)
         rate = f"{analysis.external_per_s:.4g} tuples/s from outside"
         because = f"{decision.reason}: {decision.detail}; {rate}{self._come}"
+        placed = decision.placement.processors
+        predicted = _predicted(pipeline, situation, placed)
+        kept_mean_s = {path: one.mean_s for path, one in _predicted(pipeline, situation, situation.processors).items()}
         if decision.action == "none":
-            return Plan(now, now, f"keep, because {because}", _predicted(pipeline, situation, decision))
+            return Plan(now, now, f"keep, because {because}", predicted, kept_mean_s=kept_mean_s)
         target = Allocation.of(
             {
                 o.name: Resources(o.shares[-1], replicas)
-                for o, replicas in zip(pipeline.operators, decision.placement.processors, strict=True)
+                for o, replicas in zip(pipeline.operators, placed, strict=True)
             }
         )
         self._ordered, self._ordered_s = target, observation.time_s
         what = f"{decision.action.replace('_', ' ')}: {moved(now, target)}"
-        return Plan(target, target, f"{what}, because {because}", _predicted(pipeline, situation, decision))
+        return Plan(target, target, f"{what}, because {because}", predicted, kept_mean_s=kept_mean_s)
 
     def goal(self, pipeline: Pipeline, gates_s: float = 0.0) -> Goal:
         """From the options; if they name none, the strictest requirement, and without one all replicas.
@@ -171,11 +174,11 @@ def _backlogged(observation: Observation, pipeline: Pipeline, network: OpenNetwo
     return any(backlog > MANY * (1 + usual) for backlog, usual in zip(backlogs, expected, strict=True))
 
 
-def _predicted(pipeline: Pipeline, situation: Situation, decision: Decision) -> dict[str, Prediction]:
+def _predicted(pipeline: Pipeline, situation: Situation, processors: Sequence[int]) -> dict[str, Prediction]:
     """Along every path, the times at its operators; with loops a path does not tell how often each is visited."""
     if pipeline.returns:
         return {}
-    stations, times_s = situation.network.stations, situation.network.sojourns_s(decision.placement.processors)
+    stations, times_s = situation.network.stations, situation.network.sojourns_s(processors)
     at = {
         operator.name: station.gate_s + time_s
         for operator, station, time_s in zip(pipeline.operators, stations, times_s, strict=True)

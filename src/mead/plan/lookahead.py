@@ -158,6 +158,13 @@ def levels_of(allocation: Allocation, rules: Mapping[str, Rule]) -> dict[str, in
     return {name: _nearest(rule, allocation[name]) for name, rule in rules.items()}
 
 
+def only(rule: Rule, level: int) -> Rule:
+    """A rule that knows one level only."""
+    prohibitive = np.full(rule.cores.size, 1e9)
+    prohibitive[level] = 0.0
+    return rule._replace(costs=rule.costs + prohibitive, ready=min(rule.ready, float(rule.replicas[level])))
+
+
 def _nearest(rule: Rule, given: Resources) -> int:
     apart = np.abs(rule.cores - given.cores).round(9)
     return int(np.lexsort((np.abs(rule.replicas - given.replicas), apart))[0])

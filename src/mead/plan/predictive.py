@@ -101,15 +101,14 @@ class Predictive(ABC, Generic[Model]):
         because = f"{because} ({analysis.basis})"
         plan = self._steps.to(target, observation, pipeline, because, lambda a: predictions(predict(a)))
         required = dict.fromkeys(r.path for r in pipeline.requirements)
-        self._trust.expect(
-            {a: {path: mean_s(predict(a).paths[path]) for path in required} for a in (now, plan.allocation)}
-        )
+        expected = {a: {path: mean_s(predict(a).paths[path]) for path in required} for a in (now, plan.allocation)}
+        self._trust.expect(expected)
         grounds = Grounds(
             tuple(self.described(model) for model in analysis.models),
             weighed(solutions, pipeline, target, now, plan.allocation),
             max((self._trust.caution(path) for path in required), default=1.0) if self.options.careful else 1.0,
         )
-        return replace(plan, grounds=grounds)
+        return replace(plan, grounds=grounds, kept_mean_s=expected[now])
 
     def _careful_target(self, pipeline: Pipeline, tighter: Pipeline, predict: Predictor) -> tuple[Allocation, str]:
         """No less than what a trusting planner would give, and no less than the tighter bounds need."""

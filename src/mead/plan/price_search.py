@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.models.arrays import FloatArray
 from mead.models.control.kernel import Rule
 from mead.models.control.rates import RateModel
 from mead.models.network.graph import PATH_SEPARATOR
-from mead.plan.lookahead import Outlook, State, look_ahead
+from mead.plan.lookahead import Outlook, State, look_ahead, only
 from mead.plan.pricing import PRICES, Rulebook, Setting
 
 SAVING = 0.02
@@ -58,11 +56,16 @@ class PriceSearch:
                     break
         missed = [r for r, target in targets.items() if found[2].usage[r] > target]
         if missed:
-            rules = {**found[1], **{name: _fullest(found[1][name]) for name in _slow(missed, found[2])}}
+            full = {name: only(rule, rule.cores.size - 1) for name, rule in found[1].items()}
+            rules = {**found[1], **{name: full[name] for name in _slow(missed, found[2])}}
             outlook = self._outlook(rules, fullest=True)
             if all(outlook.usage[r] <= found[2].usage[r] for r in missed):
                 return found[0], rules, outlook
         return found
+
+    def kept(self, rules: Mapping[str, Rule], held: Mapping[str, int]) -> Outlook:
+        """What becomes of the same arrivals if every operator keeps the level that it has."""
+        return self._outlook({name: only(rule, held[name]) for name, rule in rules.items()}, held)
 
     def _most_spare(self, setting: Setting) -> int:
         """Where replicas come no later than shares, to hold one is never better than to call it."""
@@ -102,8 +105,12 @@ class PriceSearch:
             self._tried[key] = setting, rules, self._outlook(rules)
         return self._tried[key]
 
-    def _outlook(self, rules: dict[str, Rule], *, fullest: bool = False) -> Outlook:
-        pending = {name: [rule.cores.size - 1] * (self.delay + 1) for name, rule in rules.items()}
+    def _outlook(
+        self, rules: dict[str, Rule], held: Mapping[str, int] | None = None, *, fullest: bool = False
+    ) -> Outlook:
+        """From nothing that waits on, and from the levels that are ``held``, or the highest ones."""
+        first = held or {name: rule.cores.size - 1 for name, rule in rules.items()}
+        pending = {name: [first[name]] * (self.delay + 1) for name in rules}
         start = State(dict.fromkeys(rules, 0.0), pending)
         seen = [look_ahead(self.pipeline, rules, counts, start, fullest=fullest) for counts in self.courses]
         worst = max(seen, key=lambda outlook: max(outlook.usage.values(), default=0.0))
@@ -134,10 +141,3 @@ def _slow(missed: list[Requirement], outlook: Outlook) -> set[str]:
         stays_s = {name: outlook.operator_s[name] for name in requirement.path.split(PATH_SEPARATOR)}
         slow |= {name for name, stay_s in stays_s.items() if stay_s >= SLOW_PART * sum(stays_s.values())}
     return slow
-
-
-def _fullest(rule: Rule) -> Rule:
-    """A rule that knows one level only, the highest."""
-    prohibitive = np.full(rule.cores.size, 1e9)
-    prohibitive[-1] = 0.0
-    return rule._replace(costs=rule.costs + prohibitive)

@@ -123,9 +123,10 @@ class Board:
     def _add(self, this: Round, monitors: Mapping[str, PathMonitor]) -> None:
         self._monitors = monitors
         p95_s = {path: _recent(monitor).percentile_s(95) for path, monitor in self._monitors.items()}
-        frame = of_round(this, self.totals.rounds + 1, self.facts.pipeline, self._in_force, self._advised, p95_s)
+        number, pipeline, acts = self.totals.rounds + 1, self.facts.pipeline, self.facts.mode == "act"
+        frame = of_round(this, number, pipeline, self._in_force, self._advised, p95_s, acts=acts)
         self._in_force = this.in_force
-        if self.facts.mode != "act":
+        if not acts:
             self._advised = this.in_force if this.plan is None else this.plan.allocation
         if this.observation is not None:
             self.arrivals = this.observation.iats_s

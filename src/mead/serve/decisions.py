@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from mead.knowledge.history.values import InForce
 from mead.knowledge.surprise import surprising, times_predicted
 from mead.serve.frame import Frame
 
@@ -23,6 +24,8 @@ class PathEffect:
     """None if nothing left, or the plan was not applied."""
     lasted_s: float
     """For how long it was seen."""
+    in_force: InForce
+    """The same of what was in force, be it the plan or not."""
 
     @property
     def times(self) -> float | None:
@@ -78,6 +81,11 @@ class Decided:
                     "observed": {"mean_s": e.observed_mean_s, "completed": e.completed},
                     "times_predicted": e.times,
                     "surprising": e.surprising,
+                    "in_force": {
+                        "predicted_mean_s": e.in_force.predicted_mean_s,
+                        "observed_mean_s": e.in_force.mean_s,
+                        "times_predicted": e.in_force.times,
+                    },
                 }
                 for name, e in self.effects.items()
             },
@@ -100,13 +108,15 @@ def decided(frames: Sequence[Frame], *, changes_only: bool, limit: int | None = 
 
 def _effect(path: str, frame: Frame, later: Sequence[Frame]) -> PathEffect:
     predicted = frame.paths[path]
-    seen = [one.paths[path] for one in later if not one.missing] if frame.applied else []
+    seen = [one.paths[path] for one in later if not one.missing]
     completed = sum(one.completed for one in seen)
+    mean_s = sum(one.response_sum_s for one in seen) / completed if completed else None
     return PathEffect(
         predicted.predicted_mean_s,
         predicted.predicted_p95_s,
         predicted.predicted_stable,
-        completed,
-        sum(one.response_sum_s for one in seen) / completed if completed else None,
+        completed if frame.applied else 0,
+        mean_s if frame.applied else None,
         later[-1].time_s - frame.time_s if later else 0.0,
+        InForce(predicted.expected_mean_s, mean_s),
     )

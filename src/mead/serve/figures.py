@@ -30,7 +30,7 @@ class PathFigures:
     percentiles_s: Mapping[str, float | None]
     """By name, such as ``p95``; None where single response times are not known."""
     model_error: float | None
-    """Observed over predicted mean less 1; None without predictions."""
+    """Observed over predicted mean less 1, of what was in force; None without predictions."""
     surprises: int
     """Changes whose effect was far from the prediction."""
 
@@ -98,7 +98,7 @@ class RunFigures:
             },
             max((frame.caution for frame in frames), default=1.0),
             sum(frame.caution > 1 for frame in frames) / len(frames) if frames else 0.0,
-            _savings(run, frames, concluded, sum(one.given for one in operators.values())),
+            _savings(run, frames, concluded, errors, sum(one.given for one in operators.values())),
         )
 
     @property
@@ -220,8 +220,12 @@ def _cores(operator: OperatorFrame) -> float:
 
 
 def _savings(
-    run: PastRun, frames: Sequence[Frame], concluded: Mapping[str, Mapping[str, float]], in_force: float
+    run: PastRun,
+    frames: Sequence[Frame],
+    concluded: Mapping[str, Mapping[str, float]],
+    errors: Mapping[str, float],
+    in_force: float,
 ) -> Savings | None:
     if run.mode == "advise":
-        return advised(frames, run.pipeline)
+        return advised(frames, run.pipeline, errors)
     return observed(concluded, in_force, run.pipeline) if run.mode == "observe" else None

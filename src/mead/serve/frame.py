@@ -93,7 +93,7 @@ class OperatorFrame:
 
 @dataclass(frozen=True, slots=True)
 class PathFrame:
-    """One path in one round: what left it, and what is predicted for it."""
+    """One path in one round: what left it, and what is predicted for the plan and for what is in force."""
 
     completed: int
     response_sum_s: float
@@ -105,6 +105,8 @@ class PathFrame:
     predicted_mean_s: float | None
     predicted_p95_s: float | None
     predicted_stable: bool | None
+    expected_mean_s: float | None = None
+    """Predicted for what is in force, be it the plan or not: what comes is held against this."""
 
     @classmethod
     def of(
@@ -112,6 +114,7 @@ class PathFrame:
         reading: PathReading | None,
         predicted: Prediction | None,
         late_bound_s: float | None,
+        expected_s: float | None,
         p95_s: float | None = None,
     ) -> PathFrame:
         """``late_bound_s`` is the bound that the reading's ``late`` counts by."""
@@ -127,6 +130,7 @@ class PathFrame:
             predicted_mean_s=number(predicted.mean_s) if predicted else None,
             predicted_p95_s=number(predicted.p95_s) if predicted else None,
             predicted_stable=predicted.stable if predicted else None,
+            expected_mean_s=number(expected_s),
         )
 
 

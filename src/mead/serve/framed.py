@@ -29,8 +29,10 @@ def of_round(
     before: Allocation | None,
     advised: Allocation | None,
     p95_s: Mapping[str, float | None],
+    *,
+    acts: bool,
 ) -> Frame:
-    """From a live round. ``before`` was in force, ``advised`` the plan before, where plans are only advised."""
+    """From a live round. ``before`` was in force, ``advised`` the plan before, where nobody ``acts`` on plans."""
     seen, plan = this.observation, this.plan
     interval_s = None if seen is None else seen.interval_s
     planned = this.in_force if plan is None else plan.allocation
@@ -61,6 +63,7 @@ def of_round(
                 None if seen is None else seen.paths.get(path),
                 None if plan is None else plan.predicted.get(path),
                 bounds_s[path],
+                this.expected_mean_s(path, advised=not acts),
                 p95_s.get(path),
             )
             for path in pipeline.paths
@@ -73,7 +76,7 @@ def of_round(
 def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame:
     """From a round that was written down, and what it decided."""
     bounds_s = late_bounds_s(pipeline)
-    predicted = {effect.path: effect.predicted for effect in decision.effects}
+    effects = {effect.path: effect for effect in decision.effects}
     decided = bool(decision.reason)
     return Frame(
         number=past.round,
@@ -101,7 +104,10 @@ def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame
             for o in pipeline.operators
         },
         paths={
-            path: PathFrame.of(past.paths.get(path), predicted.get(path), bounds_s[path]) for path in pipeline.paths
+            path: PathFrame.of(
+                past.paths.get(path), effects[path].predicted, bounds_s[path], effects[path].in_force.predicted_mean_s
+            )
+            for path in pipeline.paths
         },
         phase_s=dict(past.phase_s),
         caution=decision.caution,

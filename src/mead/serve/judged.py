@@ -78,12 +78,12 @@ def judged(frames: Sequence[Frame], requirement: Requirement) -> Judged:
 def model_error(frames: Sequence[Frame], path: str) -> float | None:
     """Observed over predicted mean response time, less 1, over rounds that followed a prediction; None without any.
 
-    Every tuple is held against the prediction that was in force when it left.
+    Every tuple is held against the prediction for what was in force when it left.
     """
     seen_s = predicted_s = 0.0
     for before, after in pairwise(frames):
-        expected_s = before.paths[path].predicted_mean_s
-        if expected_s is not None and before.applied:
+        expected_s = before.paths[path].expected_mean_s
+        if expected_s is not None:
             seen_s += after.paths[path].response_sum_s
             predicted_s += expected_s * after.paths[path].completed
     return seen_s / predicted_s - 1 if predicted_s > 0 else None

@@ -81,7 +81,7 @@ class Metric(Enum):
         "model_error_ratio",
         "ratio",
         ("path",),
-        "observed over predicted mean response time, less 1, over the last 300 s",
+        "observed over predicted mean response time, less 1, over the last 300 s; in mode advise, of what is in force",
     )
     CAUTION = _gauge(
         "caution_ratio",

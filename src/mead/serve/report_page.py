@@ -53,7 +53,7 @@ def trusted(figures: RunFigures) -> str:
     """How well the models predicted, and what came of that."""
     errors = [f"{path} {one.model_error:+.0%}" for path, one in figures.paths.items() if one.model_error is not None]
     if not errors:
-        return f"{figures.run.policy} predicted nothing that came to be in force."
+        return f"{figures.run.policy} predicted nothing of what was in force: there is no model error."
     surprises = sum(figures.paths[path].surprises for path in figures.asked)
     careful = (
         f" Bounds were taken tighter in {figures.careful:.0%} of the rounds, up to {figures.highest_caution:.2g} times."
@@ -61,7 +61,8 @@ def trusted(figures: RunFigures) -> str:
         else " Predictions were trusted all the time."
     )
     return (
-        f"Model error of {figures.run.policy}, observed over predicted mean response time: {', '.join(errors)}; "
+        f"Model error of {figures.run.policy}, observed over predicted mean response time of what was in force: "
+        f"{', '.join(errors)}; "
         f"changes whose effect was far from its prediction: {surprises}.{careful}"
     )
 

@@ -8,7 +8,7 @@ were learned.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mead.config.policies import PolicyOptions
@@ -38,6 +38,11 @@ class Savings:
     """By requirement in words, what its mean or percentile would have been; None where that was not predicted."""
     foreseen: str
     """Where that comes from."""
+    model_error: Mapping[str, float] = field(default_factory=dict)
+    """By path, observed over predicted mean response time of what was in force, less 1: how far to believe it. Empty
+    where nothing was predicted for that."""
+    caution: float = 1.0
+    """The highest that there was: how many times tighter bounds were taken."""
 
     @property
     def part(self) -> float:
@@ -52,8 +57,17 @@ class Savings:
         what = f"{self.part:.0%} saved" if self.part >= 0 else f"{-self.part:.0%} more than there were"
         return (
             f"What it would have been in mode act: {self.instead:.2f} cores instead of {self.in_force:.2f} in the "
-            f"mean, {what} ({self.foreseen}). {times}".rstrip()
+            f"mean, {what} ({self.foreseen}). {times}".rstrip() + self._checked
         )
+
+    @property
+    def _checked(self) -> str:
+        """A sentence on what the same model said of what was in force, if it said anything."""
+        if not self.model_error:
+            return ""
+        off = ", ".join(f"{path} {error:+.0%}" for path, error in self.model_error.items())
+        careful = f"; bounds were taken up to {self.caution:.2g} times tighter for that" if self.caution > 1 else ""
+        return f". Model error, of what was in force: {off}{careful}."
 
     def as_json(self) -> dict[str, Any]:
         """For scripts."""
@@ -63,11 +77,16 @@ class Savings:
             "saved": self.part,
             "predicted_s": dict(self.predicted_s),
             "basis": self.foreseen,
+            "model_error": dict(self.model_error),
+            "caution": self.caution,
         }
 
 
-def advised(frames: Sequence[Frame], pipeline: Pipeline) -> Savings | None:
-    """By the plans of a run whose advice was not followed; None if it gave none, or what was in force is not known."""
+def advised(frames: Sequence[Frame], pipeline: Pipeline, model_error: Mapping[str, float]) -> Savings | None:
+    """By the plans of a run whose advice was not followed; None if it gave none, or what was in force is not known.
+
+    ``model_error`` is that of the whole run, by path.
+    """
     held = [(frame, lasted_s) for frame, lasted_s in _lasting(frames) if frame.kind not in NOT_PLANNED]
     duration_s = sum(lasted_s for _, lasted_s in held)
     if duration_s <= 0:
@@ -87,7 +106,15 @@ def advised(frames: Sequence[Frame], pipeline: Pipeline) -> Savings | None:
     instead = mean((_planned(frame), lasted_s) for frame, lasted_s in held)
     if in_force is None or instead is None:
         return None
-    return Savings(in_force, instead, predicted_s, "by its plans, and as it predicted for them")
+    asked_of = {r.path for r in pipeline.requirements}
+    return Savings(
+        in_force,
+        instead,
+        predicted_s,
+        "by its plans, and as it predicted for them",
+        {path: error for path, error in model_error.items() if path in asked_of},
+        max(frame.caution for frame, _ in held),
+    )
 
 
 def in_charge(pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in_force: float) -> Savings | None:

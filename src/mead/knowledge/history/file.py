@@ -16,8 +16,8 @@ from mead.knowledge.history.parsed import allocation_of, effect_of, newer
 from mead.knowledge.history.pipeline_json import pipeline_from_json, pipeline_to_json
 from mead.knowledge.history.recorder import Recorder
 from mead.knowledge.history.rows import PHASES
-from mead.knowledge.history.schema import BY_RUN, ERRORS, FOLLOWED, HistoryError, connect
-from mead.knowledge.history.values import Decision, PastRound, PastRun
+from mead.knowledge.history.schema import BY_RUN, CHECKED, EXPECTED, FOLLOWED, HistoryError, connect
+from mead.knowledge.history.values import Checked, Decision, PastRound, PastRun
 from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
 
@@ -148,6 +148,10 @@ class History:
         # As in the view, but looking only at rounds after the first that is asked for, however long the run is.
         followed = FOLLOWED.format(kind=kind, which="AND round.run = ? AND round.number > ?")
         seen = {(row["round"], row["place"]): row for row in self._rows(followed, run, first)}
+        at_once = seen
+        if changes_only:
+            followed = FOLLOWED.format(kind="round", which="AND round.run = ? AND round.number > ?")
+            at_once = {(row["round"], row["place"]): row for row in self._rows(followed, run, first)}
         return [
             Decision(
                 round=row["number"],
@@ -164,9 +168,12 @@ class History:
                     effect_of(
                         path,
                         row["time_s"],
-                        seen.get((row["number"], path["place"])) if row["applied"] else None,
+                        seen.get(key),
+                        at_once[key]["mean_s"] if key in at_once else None,
+                        applied=bool(row["applied"]),
                     )
                     for path in paths[row["number"]]
+                    for key in [(row["number"], path["place"])]
                 ),
                 caution=newer(row, "caution", 1.0),
             )
@@ -228,9 +235,17 @@ class History:
             raise HistoryError(f"{self.path}: run {run.number} has no round {decision}; its last is {run.rounds}")
         return grounds_from_json(newer(found[0], "grounds", None), newer(found[0], "caution", None), run.pipeline)
 
+    def checked(self, run: int) -> dict[str, Checked]:
+        """By path, what was predicted for what was in force, and what came, over all rounds that followed one."""
+        older = not self._rows("SELECT 1 FROM pragma_table_info('path') WHERE name = 'expected_mean_s'")
+        expected = EXPECTED if older else f"coalesce(sooner.expected_mean_s, {EXPECTED})"
+        rows = self._rows(CHECKED.format(expected=expected), run)
+        return {row["path"]: Checked(row["seen_s"], row["expected_s"]) for row in rows}
+
     def model_errors(self, run: int) -> dict[str, float]:
-        """By path, observed over predicted mean response time less 1, over all rounds that followed a prediction."""
-        return {row["path"]: row["error"] for row in self._rows(ERRORS, run) if row["error"] is not None}
+        """By path, observed over predicted mean response time less 1, where something was predicted and seen."""
+        errors = {path: one.error for path, one in self.checked(run).items()}
+        return {path: error for path, error in errors.items() if error is not None}
 
     def figures(self, run: int) -> dict[str, dict[str, float]]:
         """By path, and by an empty name for the run, what was concluded when it was over."""

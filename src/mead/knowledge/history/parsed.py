@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.history.values import Effect
+from mead.knowledge.history.values import Effect, InForce
 from mead.knowledge.plan import Prediction
 
 
@@ -24,13 +24,22 @@ def allocation_of(rows: Sequence[sqlite3.Row], prefix: str) -> Allocation | None
     return Allocation.of({row["name"]: Resources(row[f"{prefix}share"], row[f"{prefix}replicas"]) for row in rows})
 
 
-def effect_of(path: sqlite3.Row, decided_s: float, seen: sqlite3.Row | None) -> Effect:
-    """Predicted at ``decided_s``, and what was seen afterwards."""
+def effect_of(
+    path: sqlite3.Row, decided_s: float, seen: sqlite3.Row | None, mean_s: float | None, *, applied: bool
+) -> Effect:
+    """Predicted at ``decided_s``, and what was seen afterwards: of an applied plan until the next one of its kind.
+
+    ``mean_s`` is what was seen until the next round, whatever was in force.
+    """
     predicted = None
     if path["predicted_stable"] is not None:
         stable = bool(path["predicted_stable"])
         predicted = Prediction(path["predicted_mean_s"], path["predicted_p95_s"], stable=stable)
-    if seen is None:
-        return Effect(path["name"], predicted, completed=0, mean_s=None, late=0)
+    expected_s = newer(path, "expected_mean_s", path["predicted_mean_s"] if applied else None)
+    in_force = InForce(expected_s, mean_s)
+    if seen is None or not applied:
+        return Effect(path["name"], predicted, completed=0, mean_s=None, late=0, in_force=in_force)
     lasted_s = None if seen["until_s"] is None else seen["until_s"] - decided_s
-    return Effect(path["name"], predicted, seen["completed"] or 0, seen["mean_s"], seen["late"] or 0, lasted_s)
+    return Effect(
+        path["name"], predicted, seen["completed"] or 0, seen["mean_s"], seen["late"] or 0, lasted_s, in_force
+    )

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 MOST_WAITING = 3_600
 """Rounds that are kept for a file that cannot be written: an hour at a round per second."""
 
-ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 19, 19, 10
+ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 19, 19, 11
 
 
 class _Rows(NamedTuple):
@@ -147,7 +147,7 @@ class Recorder:
                 None if plan is None else grounds_to_json(plan.grounds, self.pipeline),
             ),
             operators=[(*key, *row) for row in operator_rows(this, self.pipeline, before)],
-            paths=[(*key, *row) for row in path_rows(this, self.pipeline)],
+            paths=[(*key, *row) for row in path_rows(this, self.pipeline, advised=self.advises)],
         )
         self._number += 1
         self._rounds.append((this.time_s, self._number))

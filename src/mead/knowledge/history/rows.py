@@ -38,8 +38,8 @@ def operator_rows(this: Round, pipeline: Pipeline, before: Allocation | None) ->
         )
 
 
-def path_rows(this: Round, pipeline: Pipeline) -> Iterator[Row]:
-    """Place, name, readings, and what was predicted."""
+def path_rows(this: Round, pipeline: Pipeline, *, advised: bool) -> Iterator[Row]:
+    """Place, name, readings, what was predicted for the plan, and what for that which is in force."""
     for place, name in enumerate(pipeline.paths):
         reading = None if this.observation is None else this.observation.paths.get(name)
         predicted = None if this.plan is None else this.plan.predicted.get(name)
@@ -52,6 +52,7 @@ def path_rows(this: Round, pipeline: Pipeline) -> Iterator[Row]:
             None if predicted is None else number(predicted.mean_s),
             None if predicted is None else number(predicted.p95_s),
             None if predicted is None else int(predicted.stable),
+            number(this.expected_mean_s(name, advised=advised)),
         )
 
 

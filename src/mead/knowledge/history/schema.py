@@ -11,7 +11,7 @@ from pathlib import Path
 APPLICATION = 0x4D454144
 """``MEAD`` in four letters, where SQLite keeps the kind of a file."""
 
-VERSION = 5
+VERSION = 6
 
 FIGURE = """
 CREATE TABLE figure (             -- what is known of a whole run when it is over
@@ -28,6 +28,7 @@ MIGRATIONS = {
     2: "ALTER TABLE round ADD COLUMN caution REAL",
     3: "ALTER TABLE round ADD COLUMN grounds TEXT",
     4: FIGURE,
+    5: "ALTER TABLE path ADD COLUMN expected_mean_s REAL",
 }
 """What a file of that version lacks. A new column comes last, so that old and new files have the same order."""
 
@@ -110,6 +111,7 @@ CREATE TABLE path (
     predicted_mean_s REAL,        -- for what was planned; NULL if nothing was predicted
     predicted_p95_s REAL,
     predicted_stable INTEGER,
+    expected_mean_s REAL,         -- predicted for what is in force; NULL, too, in rounds of before there was this
     PRIMARY KEY (run, round, place)
 ) WITHOUT ROWID;
 """
@@ -129,17 +131,19 @@ GROUP BY round.run, round.follows_{kind}, path.place
 """
 """What was seen on every path after a decision, until the next one of its kind: ``round``, or ``change``."""
 
-ERRORS = """
-SELECT later.name AS path,
-       sum(later.response_sum_s) / nullif(sum(sooner.predicted_mean_s * later.completed), 0) - 1 AS error
+EXPECTED = "CASE WHEN decision.applied THEN sooner.predicted_mean_s END"
+"""What was predicted for what came to be in force, in a file of before that had a column of its own."""
+
+CHECKED = """
+SELECT later.name AS path, sum(later.response_sum_s) AS seen_s, sum({expected} * later.completed) AS expected_s
 FROM round
-JOIN round AS decision ON decision.run = round.run AND decision.number = round.follows_round AND decision.applied
+JOIN round AS decision ON decision.run = round.run AND decision.number = round.follows_round
 JOIN path AS later ON later.run = round.run AND later.round = round.number
 JOIN path AS sooner ON sooner.run = round.run AND sooner.round = decision.number AND sooner.place = later.place
-WHERE round.run = ? AND round.missing = '' AND sooner.predicted_mean_s IS NOT NULL AND later.completed > 0
+WHERE round.run = ? AND round.missing = '' AND {expected} IS NOT NULL AND later.completed > 0
 GROUP BY later.place ORDER BY later.place
 """
-"""How far the models of a run were off: every tuple is held against the prediction that was in force when it left."""
+"""The models of a run checked: every tuple is held against the prediction for what was in force when it left."""
 
 EFFECT = """
 CREATE VIEW effect_of_{kind} AS

@@ -36,6 +36,44 @@ class PastRun:
 
 
 @dataclass(frozen=True)
+class InForce:
+    """A path under what was in force after a decision, whether that was the plan or not."""
+
+    predicted_mean_s: float | None
+    """By the model of the policy; None if it was not asked, or saw overload."""
+    mean_s: float | None
+    """Of the tuples that left until the next decision; None if there were none."""
+
+    @property
+    def times(self) -> float | None:
+        """Observed over predicted mean, where there are both."""
+        return times_predicted(self.predicted_mean_s, self.mean_s)
+
+
+NOT_CHECKED = InForce(None, None)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a model said of some tuples, and what they met: sums of response times, so that runs can be added up."""
+
+    seen_s: float
+    expected_s: float
+
+    @property
+    def error(self) -> float | None:
+        """Observed over predicted mean response time, less 1.
+
+        >>> Checked(seen_s=3.0, expected_s=2.0).error
+        0.5
+        """
+        return self.seen_s / self.expected_s - 1 if self.expected_s > 0 else None
+
+    def __add__(self, other: Checked) -> Checked:
+        return Checked(self.seen_s + other.seen_s, self.expected_s + other.expected_s)
+
+
+@dataclass(frozen=True)
 class Effect:
     """What a decision was to do to a path, and what was seen there until the next one."""
 
@@ -47,6 +85,7 @@ class Effect:
     late: int
     lasted_s: float | None = None
     """From the decision to the last of these tuples, as far as it was seen."""
+    in_force: InForce = NOT_CHECKED
 
     @property
     def times(self) -> float | None:

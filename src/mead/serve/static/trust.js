@@ -21,10 +21,10 @@ export class Trust {
   }
 }
 
-// Every tuple against the prediction that was in force when it left, over the last minute of each round.
+// Every tuple against the prediction for what was in force when it left, over the last minute of each round.
 export function timesPredicted(rounds, path) {
   const held = rounds.map((round, i) => {
-    const before = rounds[i - 1], expected = before?.applied ? before.paths[path].predicted_mean_s : null;
+    const expected = rounds[i - 1]?.paths[path].expected_mean_s;
     return expected ? [round.paths[path].response_sum_s, expected * round.paths[path].completed] : [0, 0];
   });
   let from = 0, seen = 0, predicted = 0;
