@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Operator, Pipeline
+from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.sampled import SampledTimes
 from mead.models.network.graph import Edge
 from mead.models.statistics import scv
@@ -89,7 +91,40 @@ def test_without_single_tuples_demands_and_stamps_stand_in() -> None:
     assert measured is not None
     first, second = measured.operators["first"], measured.operators["second"]
     assert (second.service_s, second.service_scv, second.arrival_scv) == (0.004, 4.0, 1.0)
-    assert first.arrival_scv == pytest.approx(scv(observation.iats_s))
+    assert first.arrival_scv == pytest.approx(scv(observation.iats_s), rel=0.01)
+
+
+def test_lumps_of_micro_batches_are_no_burstiness() -> None:
+    """Poisson arrivals, which the first operator sends on in lumps of about fifty."""
+    operators = [replace(operator, batches=Batches(0.2)) for operator in CHAIN.operators]
+    batched = Pipeline("chain", operators, CHAIN.edges)
+    observation = Simulation(batched, poisson(), 1, allocation=TWO).observe(60.0)
+    lumps = observation.operators["second"].iats.scv
+    assert lumps is not None
+    assert lumps > 20
+    measured = Measurer(lambda: Window(1)).pull(observation, batched)
+    assert measured is not None
+    assert measured.operators["second"].arrival_scv == 1.0
+    assert measured.operators["first"].arrival_scv == pytest.approx(1.0, rel=0.1), "measured at the source"
+    alone = Measurer(lambda: Window(1)).pull(Simulation(CHAIN, poisson(), 1, allocation=TWO).observe(60.0), CHAIN)
+    assert alone is not None
+    assert alone.operators["second"].arrival_scv > 2.0, "measured behind one that serves tuple by tuple"
+
+
+def test_each_inter_arrival_time_at_the_source_counts_once() -> None:
+    """A minute of even arrivals, a minute of bursts, a minute of silence. All of them are kept, as on Spark."""
+    even_s, bursts_s = np.full(6000, 0.01), np.tile([0.001] * 9 + [0.091], 600)
+    trace = Trace.from_iats_s(np.concatenate([even_s, bursts_s, [60.0], even_s]))
+    simulation = Simulation(CHAIN, trace, 1, allocation=TWO, recorded_every=10**9)
+    measurer = Measurer(lambda: Window(1))
+    found = []
+    for minute in (1, 2, 3):
+        measured = measurer.pull(simulation.observe(60.0 * minute + 1e-3), CHAIN)
+        assert measured is not None or minute == 3
+        found.append(measurer._smoothed["first", "arrival_scv"].value)
+    assert found[0] == pytest.approx(0.0, abs=0.01)
+    assert found[1] == pytest.approx(scv(bursts_s), rel=0.05), "the even ones of before would make it a third of that"
+    assert found[2] == found[1], "of a silence nothing is measured"
 
 
 def test_measurements_are_means_over_the_window() -> None:

@@ -4,8 +4,12 @@ Sampling has two layers. Of every N_m tuples at an operator the engine records o
 observation, what has been recorded is pulled and smoothed. Mean and SCV of the recorded times stand for all tuples.
 
 Not every engine records single tuples: those of a micro-batch have no service times of their own. There the demand
-that the loop has learned gives the service rate, the stamps at the source give the SCV of what arrives there, and what
-the pipeline file says of an operator stands for the SCV of its services.
+that the loop has learned gives the service rate, and what the pipeline file says of an operator stands for the SCV of
+its services. The stamps of what the source has read since the last pull give the SCV of what arrives there.
+
+Behind an operator that works in micro-batches, arrivals count as Poisson. Tuples come from there in lumps, all of a
+micro-batch at once. An SCV of that would be about as large as a lump, for waits that the model of micro-batches has
+already. And the stamps that tuples carry on Spark say when they came to the source, not when they came here.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from mead.models.arrays import FloatArray
 from mead.monitor.smoothing import Smoothing
 
 POISSON_SCV = 1.0
-"""Of the inter-arrival times of an operator of which nothing is known."""
+"""Of the inter-arrival times of an operator of which nothing is measured."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,10 @@ class Measurer:
         arrived = max(observation.operators[name].arrived / pipeline.visits[name] for name in sources)
         external_per_s = self._add("", "rate", arrived / observation.interval_s)
         operators = {
-            o.name: self._pull_operator(o, observation, is_source=o.name in sources) for o in pipeline.operators
+            o.name: self._pull_operator(
+                o, observation, is_source=o.name in sources, in_lumps=_comes_in_lumps(o.name, pipeline)
+            )
+            for o in pipeline.operators
         }
         response_s = self._add("", "response", _response_s(observation, pipeline))
         if not external_per_s:
@@ -81,15 +88,19 @@ class Measurer:
         """Those of before say nothing any more: from now on something else is in force."""
         self._smoothed.pop(("", "response"), None)
 
-    def _pull_operator(self, operator: Operator, observation: Observation, *, is_source: bool) -> Measured:
+    def _pull_operator(
+        self, operator: Operator, observation: Observation, *, is_source: bool, in_lumps: bool
+    ) -> Measured:
         name, reading = operator.name, observation.operators[operator.name]
         # A replica of full share is what counts; what was served at a lower one took so much longer.
         slowed = observation.allocation[name].share / operator.shares[-1]
         sampled_s = reading.services.mean_s
         service_s = operator.demand_s / operator.shares[-1] if sampled_s is None else sampled_s * slowed
-        arrival_scv = reading.iats.scv
+        arrival_scv = None if in_lumps else reading.iats.scv
         if arrival_scv is None and is_source:
-            arrival_scv = recorded(observation.iats_s, self._every).scv
+            # Each inter-arrival time once: the last ones are the same for minutes, and smoothing would not smooth them.
+            new = max(observation.iats_s.size - reading.completed, 0)
+            arrival_scv = recorded(observation.iats_s[new:], self._every).scv
         rate_per_s = self._add(name, "rate", reading.arrived / observation.interval_s)
         smoothed_s = self._add(name, "service", service_s)
         return Measured(
@@ -108,6 +119,11 @@ class Measurer:
         if measured is not None:
             smoothed.add(measured)
         return smoothed.value
+
+
+def _comes_in_lumps(name: str, pipeline: Pipeline) -> bool:
+    """Whether an operator is sent the tuples of a micro-batch all at once."""
+    return any(pipeline.operator(edge.source).batches for edge in pipeline.edges if edge.target == name)
 
 
 def judged_paths(pipeline: Pipeline) -> tuple[str, ...]:
