@@ -65,9 +65,19 @@ def test_one_that_is_told_to_end_ends_and_stays_so() -> None:
     controller, loop = controlled()
     controller.start()
     assert loop.started.wait(PATIENCE_S)
-    controller.end(PATIENCE_S)
+    assert controller.end(PATIENCE_S)
     assert active_count() == threads
     assert not controller.revive()
+
+
+def test_one_that_hangs_is_not_said_to_have_ended() -> None:
+    clock, released = RunClock(), Event()
+    loop: Any = SimpleNamespace(run=lambda _: released.wait(PATIENCE_S), policy=SimpleNamespace(interval_s=5.0))
+    controller = Controller(loop, clock, "test")
+    controller.start()
+    assert not controller.end(0.01)
+    released.set()
+    assert controller.end(PATIENCE_S)
 
 
 @pytest.mark.parametrize(("duration_s", "again"), [(4.0, False), (3600.0, True)], ids=["the last round", "earlier"])
@@ -82,4 +92,4 @@ def test_one_that_ends_in_the_last_interval_has_done_its_work(duration_s: float,
 def test_what_was_never_started_can_be_ended() -> None:
     controller, _ = controlled()
     assert not controller.revive()
-    controller.end(0.0)
+    assert controller.end(0.0)

@@ -31,11 +31,13 @@ class Controller:
         self.start()
         return True
 
-    def end(self, limit_s: float) -> None:
-        """Stop the clock, and wait for the round that is under way, so long at most."""
+    def end(self, limit_s: float) -> bool:
+        """Stop the clock, and wait for the round that is under way, so long at most; whether it is over."""
         self.clock.stop()
-        if self._thread is not None:
-            self._thread.join(limit_s)
+        if self._thread is None:
+            return True
+        self._thread.join(limit_s)
+        return not self._thread.is_alive()
 
     def _control(self) -> None:
         give_way()

@@ -27,7 +27,6 @@ from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
 from mead.monitor.run_record import RunRecord
 from mead.monitor.sketch import ResponseSketch
-from mead.plan.drs import DRS
 from mead.plan.policy import Policy
 from mead.spark.end_requests import EndRequests
 from mead.spark.engine import EngineCpu, OperatorState, SparkEngine
@@ -138,7 +137,7 @@ def run_live(
     on_wait: Callable[[str], None] = lambda _: None,
     on_restart: Callable[[str], None] = lambda _: None,
 ) -> LiveResult:
-    """Run a pipeline under a policy until the time is over, or somebody asks for an end by Ctrl-C or SIGTERM.
+    """Run a pipeline under a policy until the time is over, or somebody asks for an end by Ctrl-C, SIGTERM or SIGHUP.
 
     The first request ends the run, and what has arrived goes through, for a minute at most; another one ends that, too.
     Whoever has ``requests`` of his own gets them back held, so that nothing interrupts what he does with the result.
@@ -207,8 +206,7 @@ class _Run:
         engine, clock = SparkEngine(running, kept_iats), RunClock()
         made: SimpleQueue[Round] = SimpleQueue()
         engine_of_loop: Engine = engine
-        if isinstance(policy, DRS) and not engine.executors.local:
-            # It places processors: to have fewer than it asked for is something that it can deal with.
+        if getattr(policy, "negotiates", False) and not engine.executors.local:
             engine_of_loop = NegotiatedEngine(engine, ExecutorNegotiator(engine.executors), engine.allocation)
         loop = ControlLoop(engine_of_loop, policy, knowledge, clock, mode=mode, record=made.put, cpu_s=time.thread_time)
         controller = Controller(loop, clock, knowledge.pipeline.name, duration_s)
@@ -225,17 +223,19 @@ class _Run:
         ended_s = min(self.clock.now_s(), self.duration_s)
         engine, record, drained = self.engine, self.record, False
         cpu, used = engine.cpu, {name: engine.used(name) for name in engine.states}  # a last round may take its time
-        self._end_control()
+        controlled = not self._control_ends()
         first = self.running.pipeline.order[0]
         self.running.inputs[first].insist()  # what has come by now is to go through: it has to be known
         with self._while_spark_is_there():
-            engine.observe(self.clock.now_s())  # what has come since the last round counts too
+            if not controlled:
+                engine.observe(self.clock.now_s())  # what has come since the last round counts too
         source = engine.states[first]
         arrived = source.arrived
         with self._while_spark_is_there():
-            on_wait("letting what has arrived go through")
-            drained = self._drain(source, arrived, given_up=lambda: self.requests.count > asked)
-            engine.observe(self.clock.now_s())
+            if not controlled:
+                on_wait("letting what has arrived go through")
+                drained = self._drain(source, arrived, given_up=lambda: self.requests.count > asked)
+                engine.observe(self.clock.now_s())
             engine.close()
         return LiveResult(
             pipeline=self.running.pipeline,
@@ -294,10 +294,17 @@ class _Run:
                 self.record.add(this)
                 self.on_round(this, self.engine)
 
-    def _end_control(self) -> None:
-        """Nothing is ordered any more when this returns."""
-        self.controller.end(LAST_ROUND_S)
+    def _control_ends(self) -> bool:
+        """Whether nothing is looked at or ordered any more.
+
+        A round that hangs is not waited for without end. It may still look at the engine and order something, so that
+        nobody else can look without taking its readings away: what it has not put down is not known.
+        """
+        ended = self.controller.end(LAST_ROUND_S)
         self._take()
+        if not ended:
+            self.running.restarted(f"the controller's last round is not over after {LAST_ROUND_S:g} s: left alone")
+        return ended
 
     def _drain(self, source: OperatorState, arrived: int, given_up: Callable[[], bool]) -> bool:
         """Have the source let in what has arrived, and then nothing more; whether all of it went through in time."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event, current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ from mead.plan.policy import Policy
 from mead.plan.registry import policy
 from mead.plan.static import Static
 from mead.spark.checkpoint import last_done
+from mead.spark.engine import SparkEngine
 from mead.spark.folder_lock import held
 from mead.spark.operators import OnBatches, OperatorError
 from mead.spark.workers import started_for
@@ -182,6 +184,47 @@ def test_a_controller_that_is_killed_is_started_again_and_every_tuple_counts_onc
         assert this.plan is not None
         assert this.plan.reason
     ending.assert_all_went_through(result)
+    ending.assert_nothing_is_left()
+
+
+class Hanging(Static):
+    """A policy that does not come to an end in its second round, until it is released."""
+
+    def __init__(self) -> None:
+        super().__init__(StaticOptions())
+        self.rounds, self.hangs, self.released = 0, Event(), Event()
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> str:
+        self.rounds += 1
+        if self.rounds == 2:
+            self.hangs.set()
+            self.released.wait(PATIENCE_S)
+        return super().analyze(observation, knowledge)
+
+
+def test_a_round_that_hangs_at_the_end_is_left_alone(ending: Ending, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody looks at the engine beside it, and nobody says that all went through."""
+    monkeypatch.setattr("mead.live.LAST_ROUND_S", 0.5)
+    looked, observe, hanging = list[str](), SparkEngine.observe, Hanging()
+
+    def noted(engine: SparkEngine, time_s: float) -> Observation:
+        looked.append(current_thread().name)
+        return observe(engine, time_s)
+
+    def ended() -> None:
+        assert hanging.hangs.wait(PATIENCE_S)
+        ask(signal.SIGTERM)
+
+    monkeypatch.setattr(SparkEngine, "observe", noted)
+    try:
+        result = ending.run(on_round=ended, chosen=hanging)
+    finally:
+        hanging.released.set()
+    assert result.restarts == ("the controller's last round is not over after 0.5 s: left alone",)
+    assert not result.drained
+    assert result.total_rounds == 1
+    assert len(looked) == 2
+    assert main_thread().name not in looked
     ending.assert_nothing_is_left()
 
 

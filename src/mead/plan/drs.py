@@ -35,6 +35,8 @@ class DRS:
     best one as a whole, and T_ra keeps re-allocations apart. The start of a run counts as one.
     """
 
+    negotiates = True
+
     def __init__(self, options: DRSOptions) -> None:
         self.name: str = options.name
         self.interval_s = options.interval_s

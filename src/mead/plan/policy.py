@@ -16,6 +16,10 @@ class Policy(Protocol[Analysis]):
 
     Both steps depend on nothing but their arguments and what earlier calls have shown; a policy reads no clock and
     knows no engine.
+
+    One that places processors may have an attribute ``negotiates`` that is true: then it is told on a cluster what was
+    granted of what it has ordered, and must be able to deal with fewer executors than that. For the others, executors
+    follow when they come.
     """
 
     name: str
