@@ -7,7 +7,8 @@ import re
 import signal
 import threading
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,8 @@ def started(
     if master is not None or "spark.master" not in _submitted():
         builder = builder.master(with_tries(master or LOCAL))
     on_interrupt = signal.getsignal(signal.SIGINT)
-    spark = (profile or FastProfile()).start(builder)
+    with _deaf_to_hang_ups():
+        spark = (profile or FastProfile()).start(builder)
     if modules is not None:  # a Java machine that was there before does not know what has come into the environment
         environment = spark.sparkContext.environment
         known = environment.get("PYTHONPATH", "")
@@ -60,6 +62,24 @@ def started(
         # PySpark's own answer to Ctrl-C cancels what is running. Who runs something knows better how to end it.
         signal.signal(signal.SIGINT, on_interrupt)
     return spark
+
+
+@contextmanager
+def _deaf_to_hang_ups() -> Iterator[None]:
+    """Processes that are started meanwhile outlive their terminal, and so does Java: it is the run that ends them.
+
+    A hang-up that comes just now is not lost: it waits until the block is over.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
+    handler = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def stopped(spark: SparkSession) -> None:
