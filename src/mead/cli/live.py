@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum, auto
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -37,12 +38,25 @@ if TYPE_CHECKING:
     from mead.serve.figures import RunFigures
     from mead.spark.end_requests import EndRequests
     from mead.spark.engine import SparkEngine
+    from mead.spark.fast_profile import FastProfile
 
 LINE_EVERY_S = 10.0
 """Where nobody looks at a terminal, one line says so often how it goes."""
 
 LOST = 1
 """The exit code of a run whose Spark was lost."""
+
+
+class ProfilePart(StrEnum):
+    """Of the fast micro-batch profile, what can be left out. Frozen workers stay: their daemon joins control groups."""
+
+    QUIET_COMMITS = auto()
+    UNIX_SOCKETS = auto()
+    PLAIN_PLANNING = auto()
+    QUICK_COMPILER = auto()
+    SIMPLE_COLLECTOR = auto()
+    COMPILED_PYSPARK = auto()
+    ALL = auto()
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,8 @@ class LiveOptions:
     quiet: bool = False
     page: PageOptions | None = None
     """Where the run can be watched; None for nowhere."""
+    left_out: tuple[ProfilePart, ...] = ()
+    """Parts of the fast micro-batch profile."""
 
 
 def new_folder(name: str) -> Path:
@@ -232,12 +248,25 @@ def _spark(name: str, options: LiveOptions, beside: Path) -> Iterator[SparkSessi
     with _said_while_waiting(quiet=options.quiet) as waiting:
         waiting("starting Spark")
         with quiet_start():
-            spark = started(name, master=options.master, modules=beside)
+            spark = started(name, master=options.master, modules=beside, profile=profile_without(options.left_out))
             quiet_loss(spark)
     try:
         yield spark
     finally:
         stopped(spark)
+
+
+def profile_without(parts: Iterable[ProfilePart]) -> FastProfile:
+    """The fast micro-batch profile as far as it is wanted.
+
+    >>> profile_without([ProfilePart.QUIET_COMMITS]).quiet_commits, profile_without([ProfilePart.ALL]).frozen_workers
+    (False, True)
+    """
+    from mead.spark.fast_profile import FastProfile
+
+    asked = set(parts)
+    left_out = set(ProfilePart) if ProfilePart.ALL in asked else asked
+    return FastProfile(**{part.value: False for part in left_out - {ProfilePart.ALL}})
 
 
 @contextmanager

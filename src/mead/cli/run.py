@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from mead.cli.inputs import PipelinePath, PolicyName, PolicyOption, policy_or_fail, read_pipeline_or_fail
+from mead.cli.live import ProfilePart
 from mead.cli.report import REPORT
 from mead.cli.serve import DEFAULT_HOST, DEFAULT_PORT, Host, KnownAs, PageOptions, Port
 from mead.cli.terminal import AsJson, print_json
@@ -37,6 +38,15 @@ def run(
         str | None,
         typer.Option(metavar="URL", help="Where Spark runs.  [default: all cores of this machine]", show_default=False),
     ] = None,
+    without: Annotated[
+        list[ProfilePart] | None,
+        typer.Option(
+            metavar="PART",
+            help="Leave a part of the fast micro-batch profile out: quiet_commits, unix_sockets, plain_planning, "
+            "quick_compiler, simple_collector, compiled_pyspark, or all of these; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Show the run in the browser while it runs, and metrics.")
     ] = False,
@@ -47,8 +57,9 @@ def run(
 ) -> None:
     """Run a pipeline on Spark and keep its response times within what is required.
 
-    Ctrl-C, or SIGTERM, ends it in good order: what has arrived goes through, and no process and no control group stays
-    behind. Who asks a second time does not want to wait for what has arrived. There is a report in any case.
+    Ctrl-C, SIGTERM, or the end of the terminal, ends it in good order: what has arrived goes through, and no process
+    and no control group stays behind. Who asks a second time does not want to wait for what has arrived. There is a
+    report in any case.
 
     Example: `mead run my-pipeline.yaml --mode advise --duration 600`
     """
@@ -60,7 +71,9 @@ def run(
     options = policy_or_fail(ctx, file, pipeline.parent, policy, option or ())
     folder = folder or new_folder(file.pipeline.name)
     watched = PageOptions(host, port, known_as=tuple(known_as or ())) if serve else None
-    live = LiveOptions(options, Mode(mode), duration, folder, master, quiet=as_json, page=watched)
+    live = LiveOptions(
+        options, Mode(mode), duration, folder, master, quiet=as_json, page=watched, left_out=tuple(without or ())
+    )
     with EndRequests() as requests:
         report = run_file(ctx, file, pipeline.parent, live, requests)
         about = f"Run of {pipeline.name}, policy {options.name}, mode {mode}."
