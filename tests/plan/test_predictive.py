@@ -22,7 +22,7 @@ from mead.models.queues.response import Unstable
 from mead.plan.forecast import response_s
 from mead.plan.registry import policy
 from mead.plan.replayed import Draws, WindowReplay
-from mead.plan.solved import Source
+from mead.plan.solved import ArrivalModel
 
 if TYPE_CHECKING:
     from tests.plan.conftest import Describer, Observer
@@ -135,7 +135,7 @@ def test_caution_raises_the_rate_by_its_error_and_no_other_statistic(
 
 BURSTY = MAP.two_state(rate_per_s=330.0, idc=200.0)
 WINDOW = BURSTY.sample(2_000, np.random.default_rng(7))
-MODELS: dict[str, Any] = {"mg1": 330.0, "kingman": Arrivals(330.0, 5.0), "map": Source(BURSTY)}
+MODELS: dict[str, Any] = {"mg1": 330.0, "kingman": Arrivals(330.0, 5.0), "map": ArrivalModel(BURSTY)}
 SHARES = (0.4, 0.55, 0.7, 0.85, 1.0)
 LEVEL = st.builds(Resources, st.sampled_from(SHARES), st.integers(1, 2))
 

@@ -46,7 +46,7 @@ def search(*requirements: Requirement, courses: list[FloatArray] | None = None, 
 def scanned(requirement: Requirement) -> list[Outlook]:
     """The outlooks of all prices."""
     every = search(requirement)
-    return [every._at(Setting({requirement: price}))[2] for price in range(PRICES.size)]
+    return [every._at(Setting({requirement: price})).outlook for price in range(PRICES.size)]
 
 
 @pytest.mark.parametrize("requirement", [MEAN, LATE], ids=str)
@@ -55,7 +55,8 @@ def test_the_price_found_keeps_the_target_and_the_next_lower_one_does_not(requir
     used = [outlook.usage[requirement] for outlook in scanned(requirement)]
     assert used[0] > used[-1]
     target = 0.5 * (used[0] + used[-1])
-    setting, rules, outlook = search(requirement).cheapest(Setting({requirement: start}), {requirement: target})
+    found = search(requirement).cheapest(Setting({requirement: start}), {requirement: target})
+    setting, rules, outlook = found.setting, found.rules, found.outlook
     place = setting.prices[requirement]
     assert outlook.usage[requirement] == pytest.approx(used[place])
     assert used[place] <= target
@@ -74,40 +75,41 @@ def test_a_dearer_price_uses_less_and_costs_more() -> None:
 
 
 def test_a_target_that_all_keep_is_met_at_the_lowest_price() -> None:
-    setting, _, outlook = search(MEAN).cheapest(Setting({MEAN: 9}), {MEAN: 1e6})
-    assert setting.prices[MEAN] == 0
-    assert not outlook.fullest
+    found = search(MEAN).cheapest(Setting({MEAN: 9}), {MEAN: 1e6})
+    assert found.setting.prices[MEAN] == 0
+    assert not found.outlook.fullest
 
 
 def test_where_nothing_is_enough_everything_is_given() -> None:
-    setting, rules, outlook = search(MEAN).cheapest(Setting({MEAN: 3}), {MEAN: 1e-6})
-    assert outlook.fullest
-    assert setting.prices[MEAN] == PRICES.size - 1
-    used = rules["b"]
+    found = search(MEAN).cheapest(Setting({MEAN: 3}), {MEAN: 1e-6})
+    assert found.outlook.fullest
+    assert found.setting.prices[MEAN] == PRICES.size - 1
+    used = found.rules["b"]
     assert (used.costs.argmin(axis=2) == used.cores.size - 1).all()
-    assert outlook.usage[MEAN] <= min(seen.usage[MEAN] for seen in scanned(MEAN))
+    assert found.outlook.usage[MEAN] <= min(seen.usage[MEAN] for seen in scanned(MEAN))
 
 
 @pytest.mark.parametrize("start", [0, 6, 16])
 def test_of_two_requirements_both_are_kept_whichever_is_harder(start: int) -> None:
     tight = Requirement("a>b", 0.4, 95)
     both = search(MEAN, tight)
-    lowest, highest = (both._at(Setting({MEAN: price, tight: price}))[2] for price in (0, PRICES.size - 1))
+    lowest, highest = (both._at(Setting({MEAN: price, tight: price})).outlook for price in (0, PRICES.size - 1))
     halfway = {r: 0.5 * (lowest.usage[r] + highest.usage[r]) for r in (MEAN, tight)}
     for targets in (halfway, {**halfway, MEAN: 10.0}, {**halfway, tight: 100.0}):
-        setting, _, outlook = both.cheapest(Setting({MEAN: start, tight: start}), targets)
+        found = both.cheapest(Setting({MEAN: start, tight: start}), targets)
+        setting, outlook = found.setting, found.outlook
         assert all(outlook.usage[r] <= target for r, target in targets.items())
         assert lowest.cores < outlook.cores < highest.cores
         assert not outlook.fullest
         for requirement in (MEAN, tight):  # neither price could be lower
             if lower := both._next(setting, requirement, -1):
-                assert any(lower[2].usage[r] > target for r, target in targets.items())
+                assert any(lower.outlook.usage[r] > target for r, target in targets.items())
 
 
 def test_of_several_courses_the_worst_counts() -> None:
     quiet = np.full(1500, 10.0)
     usage = [
-        search(MEAN, courses=courses)._at(Setting({MEAN: 6}))[2].usage[MEAN]
+        search(MEAN, courses=courses)._at(Setting({MEAN: 6})).outlook.usage[MEAN]
         for courses in ([counts()], [quiet], [quiet, counts()])
     ]
     assert usage[1] < usage[0]
@@ -116,7 +118,7 @@ def test_of_several_courses_the_worst_counts() -> None:
 
 def test_a_delay_makes_the_same_price_dearer_or_worse() -> None:
     def at(found: Found) -> tuple[float, float]:
-        return found[2].usage[MEAN], found[2].cores
+        return found.outlook.usage[MEAN], found.outlook.cores
 
     at_once, late = (at(search(MEAN, delay=delay)._at(Setting({MEAN: 8}))) for delay in (0, 4))
     assert late[0] > at_once[0] or late[1] > at_once[1]
@@ -129,7 +131,7 @@ def test_every_setting_is_tried_once() -> None:
     tried.cheapest(Setting({MEAN: 8}), {MEAN: 0.5})
     assert all(tried._tried[key] is found for key, found in seen.items())
     other = replace(Setting({MEAN: 8}), change_cost=4)
-    assert tried._at(other)[2] is not tried._at(Setting({MEAN: 8}))[2]
+    assert tried._at(other).outlook is not tried._at(Setting({MEAN: 8})).outlook
 
 
 P99 = Requirement("matcher", 1.0, 99)
@@ -147,16 +149,17 @@ def late_replicas(sooner: int) -> PriceSearch:
 @pytest.mark.parametrize("start", [0, 3])
 def test_replicas_that_would_come_too_late_are_held_as_many_as_it_takes(start: int) -> None:
     tried, targets = late_replicas(sooner=3), {P99: 0.5}
-    (setting, rules, outlook) = tried.cheapest(Setting({P99: 6}, spare=start), targets)
+    found = tried.cheapest(Setting({P99: 6}, spare=start), targets)
+    outlook = found.outlook
     assert outlook.usage[P99] <= 0.5
-    assert rules["matcher"].ready == 1 + setting.spare > 1
-    by_spare = [tried._priced(Setting({P99: 6}, spare=spare), targets)[2] for spare in range(4)]
+    assert found.rules["matcher"].ready == 1 + found.setting.spare > 1
+    by_spare = [tried._priced(Setting({P99: 6}, spare=spare), targets).outlook for spare in range(4)]
     kept = [one.cores for one in by_spare if one.usage[P99] <= 0.5]
     assert outlook.cores <= (1 + 2 * SAVING) * min(kept)
     assert by_spare[0].usage[P99] > 0.5 or by_spare[0].cores > outlook.cores  # by prices alone it is worse
 
 
 def test_replicas_that_come_with_shares_are_never_held_in_reserve() -> None:
-    setting, rules, _ = late_replicas(sooner=0).cheapest(Setting({P99: 6}, spare=2), {P99: 0.5})
-    assert setting.spare == 0
-    assert rules["matcher"].ready == 1
+    found = late_replicas(sooner=0).cheapest(Setting({P99: 6}, spare=2), {P99: 0.5})
+    assert found.setting.spare == 0
+    assert found.rules["matcher"].ready == 1

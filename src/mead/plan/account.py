@@ -23,6 +23,15 @@ MARGIN_MEAN, MARGIN_PERCENTILE = 0.85, 0.5
 SPENDING_S = 60.0
 """What is left of the window's allowance may be used up in this time."""
 
+USED_UP = 0.95
+"""Units per tuple over the long time at which an allowance counts as used up: the rest is for what nobody foresees."""
+
+LEAST_SCARCE = 0.1
+"""Of what is planned with, however much has been used: at 0 no allocation would do, and all is given at a tenth too."""
+
+LEAST_OF_WINDOW = 0.5
+"""Of what is planned with, however much a window has used: that passes in minutes, and half makes up for it by then."""
+
 
 def margin(requirement: Requirement) -> float:
     """The part of its allowance that is planned with."""
@@ -80,7 +89,19 @@ class Account:
         return max(0.0, waiting - rate_per_s * bound_s) / (1 - percent / 100)
 
     def target(self, now_s: float, waiting: float, rate_per_s: float) -> float:
-        """Units per tuple that the near future may use, so that window and run stay within the margin."""
+        """Units per tuple that the near future may use, so that window and run stay within the margin.
+
+        The window says what is left for the tuples of the next ``SPENDING_S``. Over the long time, what is planned with
+        shrinks in proportion as use goes from the margin towards ``USED_UP``.
+
+        >>> mean = Account(Requirement("a", bound_s=1.0))
+        >>> mean.add(10.0, PathReading(completed=1000, response_sum_s=870.0, late=0))
+        >>> round(mean.target(10.0, waiting=0.0, rate_per_s=10.0), 6)  # 0.85 x (0.95 - 0.87) / (0.95 - 0.85)
+        0.68
+        >>> mean.add(20.0, PathReading(completed=200, response_sum_s=10.0, late=0))
+        >>> round(mean.target(20.0, waiting=0.0, rate_per_s=10.0), 6)  # (0.85 x 1800 - 880) / 600 is more than planned
+        0.85
+        """
         planned = margin(self.requirement)
         tuples, used = self.since(now_s - WINDOW_S)
         used += self.pending(waiting, rate_per_s)
@@ -88,5 +109,5 @@ class Account:
         target = (planned * (tuples + waiting + ahead) - used) / ahead
         long_tuples, long_used = self.since(now_s - LONG_S)
         long_run = long_used / max(long_tuples, 1.0)
-        scarce = min(max((0.95 - long_run) / (0.95 - planned), 0.1), 1.0)
-        return min(max(target, 0.5 * planned), planned * scarce)
+        scarce = min(max((USED_UP - long_run) / (USED_UP - planned), LEAST_SCARCE), 1.0)
+        return min(max(target, LEAST_OF_WINDOW * planned), planned * scarce)

@@ -184,8 +184,9 @@ class Adaptive:
             self._rulebook, pipeline, model, self._futures.courses(observation, counts), delay, stays_s
         )
         targets = {r: self._target(r, observation, pipeline) for r in pipeline.requirements}
-        setting, self._rules, self._outlook = search.cheapest(self._setting, targets)
-        self._setting = self._calmed(setting, self._outlook)
+        found = search.cheapest(self._setting, targets)
+        self._rules, self._outlook = found.rules, found.outlook
+        self._setting = self._calmed(found.setting, found.outlook)
         held = observation.allocation
         kept = search.kept(self._rules, levels_of(held, self._rules)).predictions
         self._kept = held, {path: one.mean_s for path, one in kept.items()}

@@ -16,7 +16,7 @@ from mead.models.ph import PH
 from mead.models.statistics import scv
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.predictive import Predictive
-from mead.plan.solved import Source, solved
+from mead.plan.solved import ArrivalModel, solved
 
 LEAST_SCV = 0.01
 """More regular arrivals are taken as this regular: a renewal process of two moments has one phase per 1 / SCV."""
@@ -44,7 +44,7 @@ class Kingman(Predictive[Arrivals]):
     def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[Arrivals]) -> list[NetworkSolution]:
         """As if every IAT were independent of the one before."""
         if any(operator.batches for operator in pipeline.operators):
-            return solved(pipeline, allocation, [Source(_renewal(model)) for model in models], self.name)
+            return solved(pipeline, allocation, [ArrivalModel(_renewal(model)) for model in models], self.name)
         return [decomposed_pipeline(pipeline, allocation, model, MODELS["gigk"]) for model in models]
 
 

@@ -13,13 +13,13 @@ from mead.models.fitting.calibrated import fit_calibrated
 from mead.models.fitting.result import WindowFit
 from mead.models.network.solve import NetworkSolution
 from mead.plan.predictive import Predictive
-from mead.plan.solved import Source, solved
+from mead.plan.solved import ArrivalModel, solved
 
 SEED = 0
 """Of the service times that a fit replays. Every round draws the same, so that only the arrivals make a difference."""
 
 
-class Map(Predictive[Source]):
+class Map(Predictive[ArrivalModel]):
     """The pipeline as a network of MAP/PH/1 queues, the micro-batch ones as MAP batch servers.
 
     The paper's worst case: a requirement is met if it is under every one of the best MAPs of every window.
@@ -32,7 +32,7 @@ class Map(Predictive[Source]):
         self.best = options.best
         self._fits: dict[int, tuple[float, WindowFit]] = {}
 
-    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[Source]:
+    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[ArrivalModel]:
         """The best few MAPs of a window."""
         fitted_s, previous = self._fits.get(size, (0.0, None))
         # A window of which less than half is left has other time scales; a search from there ends too early.
@@ -40,14 +40,16 @@ class Map(Predictive[Source]):
             previous = None
         fit = fit_calibrated(iats_s, best=self.best, seed=SEED, previous=previous)
         self._fits[size] = observation.time_s, fit
-        return [Source(model.map) for model in fit.models]
+        return [ArrivalModel(model.map) for model in fit.models]
 
-    def described(self, model: Source) -> str:
+    def described(self, model: ArrivalModel) -> str:
         """States, rate, variability and burstiness of a MAP."""
         arrivals = model.arrivals
         bursts = f"SCV {arrivals.scv:.3g}, index of dispersion {arrivals.idc_limit:.3g} in the long run"
         return f"MAP of {arrivals.states} states, {arrivals.rate_per_s:.4g}/s, {bursts}"
 
-    def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[Source]) -> list[NetworkSolution]:
+    def predict(
+        self, pipeline: Pipeline, allocation: Allocation, models: Sequence[ArrivalModel]
+    ) -> list[NetworkSolution]:
         """The network under each MAP."""
         return solved(pipeline, allocation, models, self.name)

@@ -18,7 +18,7 @@ from mead.models.queues.mg1 import m_ph_1
 from mead.models.queues.response import QueueSolution
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.predictive import Predictive
-from mead.plan.solved import Source, solved
+from mead.plan.solved import ArrivalModel, solved
 
 
 class MG1(Predictive[float]):
@@ -43,7 +43,7 @@ class MG1(Predictive[float]):
     def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[float]) -> list[NetworkSolution]:
         """As if the arrivals were Poisson everywhere."""
         if any(operator.batches for operator in pipeline.operators):
-            return solved(pipeline, allocation, [Source(MAP.poisson(rate)) for rate in models], self.name)
+            return solved(pipeline, allocation, [ArrivalModel(MAP.poisson(rate)) for rate in models], self.name)
         return [decomposed_pipeline(pipeline, allocation, Arrivals(rate, 1.0), _poisson) for rate in models]
 
 

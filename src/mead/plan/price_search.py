@@ -20,7 +20,16 @@ SAVING = 0.02
 SLOW_PART = 0.05
 """An operator that takes less than this part of a path's response time is not what makes it slow."""
 
-Found = tuple[Setting, dict[str, Rule], Outlook]
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A setting that was tried."""
+
+    setting: Setting
+    rules: dict[str, Rule]
+    """By operator."""
+    outlook: Outlook
+    """What comes of them."""
 
 
 @dataclass
@@ -48,19 +57,19 @@ class PriceSearch:
         found = self._priced(replace(setting, spare=min(setting.spare, most)), targets)
         for step in (+1, -1):
             tried = found
-            while 0 <= (spare := tried[0].spare + step) <= most:
-                tried = self._priced(replace(tried[0], spare=spare), targets)
-                if _saves(tried[2], found[2], targets):
+            while 0 <= (spare := tried.setting.spare + step) <= most:
+                tried = self._priced(replace(tried.setting, spare=spare), targets)
+                if _saves(tried.outlook, found.outlook, targets):
                     found = tried
-                elif _saves(found[2], tried[2], targets):
+                elif _saves(found.outlook, tried.outlook, targets):
                     break
-        missed = [r for r, target in targets.items() if found[2].usage[r] > target]
+        missed = [r for r, target in targets.items() if found.outlook.usage[r] > target]
         if missed:
-            full = {name: only(rule, rule.cores.size - 1) for name, rule in found[1].items()}
-            rules = {**found[1], **{name: full[name] for name in _slow(missed, found[2])}}
+            full = {name: only(rule, rule.cores.size - 1) for name, rule in found.rules.items()}
+            rules = {**found.rules, **{name: full[name] for name in _slow(missed, found.outlook)}}
             outlook = self._outlook(rules, fullest=True)
-            if all(outlook.usage[r] <= found[2].usage[r] for r in missed):
-                return found[0], rules, outlook
+            if all(outlook.usage[r] <= found.outlook.usage[r] for r in missed):
+                return Found(found.setting, rules, outlook)
         return found
 
     def kept(self, rules: Mapping[str, Rule], held: Mapping[str, int]) -> Outlook:
@@ -83,12 +92,12 @@ class PriceSearch:
         """From a setting, requirement by requirement: up as long as it breaks its target, then down while none does."""
         found = self._at(setting)
         for requirement, target in targets.items():
-            while found[2].usage[requirement] > target and (dearer := self._next(found[0], requirement, +1)):
+            while found.outlook.usage[requirement] > target and (dearer := self._next(found.setting, requirement, +1)):
                 found = dearer
         # The price of one requirement may be what keeps another.
-        kept = {r: target for r, target in targets.items() if found[2].usage[r] <= target}
+        kept = {r: target for r, target in targets.items() if found.outlook.usage[r] <= target}
         for requirement in kept:
-            while (cheaper := self._next(found[0], requirement, -1)) and _keeps(cheaper[2], kept):
+            while (cheaper := self._next(found.setting, requirement, -1)) and _keeps(cheaper.outlook, kept):
                 found = cheaper
         return found
 
@@ -102,7 +111,7 @@ class PriceSearch:
         key = (*setting.prices.values(), setting.change_cost, setting.spare)
         if key not in self._tried:
             rules = {name: _with_spare(rule, setting.spare) for name, rule in self._ruled(setting).items()}
-            self._tried[key] = setting, rules, self._outlook(rules)
+            self._tried[key] = Found(setting, rules, self._outlook(rules))
         return self._tried[key]
 
     def _outlook(

@@ -22,7 +22,7 @@ from mead.plan.stations import stations
 
 
 @dataclass(eq=False)
-class Source:
+class ArrivalModel:
     """An arrival process, and what it does to the micro-batch operators that were asked about.
 
     Candidate allocations have most of that in common, so it is found once.
@@ -45,7 +45,9 @@ class Source:
         return self._solved[keep, server]
 
 
-def solved(pipeline: Pipeline, allocation: Allocation, sources: Sequence[Source], policy: str) -> list[NetworkSolution]:
+def solved(
+    pipeline: Pipeline, allocation: Allocation, sources: Sequence[ArrivalModel], policy: str
+) -> list[NetworkSolution]:
     """Response times under each of several arrival processes, computed when they are asked for."""
     network = stations(pipeline, allocation, joint=True)
     if any(operator.batches for operator in pipeline.operators):
@@ -54,7 +56,7 @@ def solved(pipeline: Pipeline, allocation: Allocation, sources: Sequence[Source]
     return [_as_network(pipeline, allocation, network, one) for one in sources]
 
 
-def _as_network(pipeline: Pipeline, allocation: Allocation, network: Network, source: Source) -> NetworkSolution:
+def _as_network(pipeline: Pipeline, allocation: Allocation, network: Network, source: ArrivalModel) -> NetworkSolution:
     chains = Chains(network, source.arrivals)
 
     def path(name: str) -> QueueSolution:
@@ -77,7 +79,7 @@ def _check_batches(pipeline: Pipeline, network: Network, policy: str) -> None:
             )
 
 
-def _each_alone(pipeline: Pipeline, allocation: Allocation, network: Network, source: Source) -> NetworkSolution:
+def _each_alone(pipeline: Pipeline, allocation: Allocation, network: Network, source: ArrivalModel) -> NetworkSolution:
     """Every operator alone under the arrivals of the source, as many as reach it.
 
     Behind a micro-batch operator tuples come a batch at a time. The next micro-batch operator gathers them anyway, so

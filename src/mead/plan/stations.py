@@ -1,10 +1,11 @@
-"""The pipeline as the queueing models see it: one server per operator, no loops.
+"""The pipeline as the queueing models see it: without loops, and, if they ask for it, with one server per operator.
 
-The models have neither several servers with bursts nor tuples that come back. Both are brought to what they have:
+The models that know bursts have neither several servers nor tuples that come back. Both are brought to what they have:
 
-- ``joint``: k replicas become one server of their joint speed. A tuple's own service is k times as long as there, which
-  the policies add to the response time. Of the wait this is the upper bound: k servers that share one queue are
-  never slower at clearing it than one of their joint speed, apart from the tuples in service.
+- ``joint``: k replicas become one server that is k times as fast. At that one a tuple waits while another is served; at
+  k replicas it waits only while all are busy. So the wait that is found is on the safe side (with exponential services
+  it is an upper bound: Erlang's C is at most the utilization). A tuple's own service takes k times as long at one
+  replica, which the policies add. Without ``joint``, replicas stay servers of their own.
 - Visits of a tuple to an operator on a loop become one visit that is as long as all of them together. Utilizations are
   right; what the visits of one tuple have in common, and that others come between them, is lost.
 """

@@ -38,13 +38,15 @@ def gate_s(rate_per_s: float, service_s: float, overhead_s: float, trigger_s: fl
     """What a tuple takes beside its service if there are ever so many tasks: half a cycle, and the overhead.
 
     Without a trigger a tuple that finds nobody at work is served at once. So half a cycle counts as often as somebody
-    is at work, which at low rates is in proportion to the rate.
+    is at work, which at low rates is in proportion to the rate. At an infinite rate somebody always is.
 
     >>> gate_s(1000.0, 0.001, 0.05, 0.2)
     0.15000000000000002
     >>> round(gate_s(1.0, 0.001, 0.05, 0.0), 4), round(gate_s(1000.0, 0.001, 0.05, 0.0), 4)
     (0.0513, 0.0755)
+    >>> round(gate_s(inf, 0.0, 0.05, 0.0), 4), gate_s(inf, 0.0, 0.0, 0.0)
+    (0.075, 0.0)
     """
     shortest_s = overhead_s + service_s
-    cycle_s = max(trigger_s, shortest_s) if trigger_s else shortest_s * min(1.0, rate_per_s * shortest_s)
-    return cycle_s / 2.0 + overhead_s
+    at_work = 1.0 if trigger_s or rate_per_s == inf else min(1.0, rate_per_s * shortest_s)
+    return max(trigger_s, shortest_s) * at_work / 2.0 + overhead_s
