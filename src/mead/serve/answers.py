@@ -21,7 +21,7 @@ from mead.models.queues.response import QueueSolution, Unstable
 from mead.models.scales import lags_of, spans_of
 from mead.plan.forecast import enough, meets, remembered, response_s
 from mead.plan.search import Predictor
-from mead.plan.solved import Source, solved
+from mead.plan.solved import ArrivalModel, solved
 from mead.serve.question import Question
 
 PERCENTS = (50.0, 95.0, 99.0)
@@ -154,7 +154,7 @@ class Drift:
 
 
 def _predictor(pipeline: Pipeline, question: Question) -> Predictor:
-    source = Source(arrivals(question.rate_per_s, question.idc))
+    source = ArrivalModel(arrivals(question.rate_per_s, question.idc))
 
     def predict(allocation: Allocation) -> NetworkSolution:
         return solved(pipeline, allocation, [source], POLICY)[0]
