@@ -31,8 +31,10 @@ from mead.knowledge.round import Round
 from mead.loop import ControlLoop
 from mead.plan.registry import policy
 from mead.spark import engine as engine_module
+from mead.spark.checkpoint import last_done
 from mead.spark.engine import SparkEngine
 from mead.spark.inputs import TraceInput
+from mead.spark.log import StreamLog
 from mead.spark.number_file import number_in, put_number
 from mead.spark.operators import OnBatches, Work
 from mead.spark.progress import Progress
@@ -150,6 +152,8 @@ class Story:
     before_death: Allocation | None = None
     first_alive: Round | None = None
     """Of the controller that was started again."""
+    compared: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By chapter: rows that the parser has written by its end, and how many the lines that it has done come to."""
     lines: int = 0
     """That were let in."""
     drained: bool = False
@@ -171,6 +175,21 @@ class Teller:
             self.running.revive()
             assert monotonic() < limit_s, self.running.restarts
             sleep(0.05)
+
+    def compare(self, chapter: str) -> None:
+        """At a moment between two micro-batches: what is wrong for a while and right in the end would be missed."""
+        checkpoint, parser = self.told.folder / "checkpoints" / "parser", self.told.folder / "streams" / "parser"
+
+        def compared() -> bool:
+            done, log = last_done(checkpoint), StreamLog(parser)
+            before, rows, after = log.last, log.end, log.last
+            if done is None or not before == after == done.batch:
+                return False
+            lines = self.running.source.completed(done)
+            self.told.compared[chapter] = (rows, logs.parsed(lines).num_rows)
+            return True
+
+        self.wait(compared)
 
     def batches(self, operator: str) -> int:
         return len((self.told.folder / "streams" / operator / "index").read_bytes().splitlines())
@@ -308,13 +327,18 @@ def lived_through(spark: SparkSession, folder: Path) -> Story:
         running.begin(limit_s=PATIENCE_S)
         engine = SparkEngine(running, kept_iats=1000)
         teller = Teller(told, running, engine, Controller(engine))
-        teller.the_source_stalls()
-        teller.metrics_are_missing_or_absurd()
-        teller.the_clock_jumps()
-        teller.workers_are_killed(daemon=False)
-        teller.workers_are_killed(daemon=True)
-        teller.a_task_fails_again_and_again(broken)
-        teller.the_controller_dies()
+        chapters: dict[str, Callable[[], None]] = {
+            "the source stalls": teller.the_source_stalls,
+            "metrics are missing or absurd": teller.metrics_are_missing_or_absurd,
+            "the clock jumps": teller.the_clock_jumps,
+            "workers are killed": partial(teller.workers_are_killed, daemon=False),
+            "daemons are killed": partial(teller.workers_are_killed, daemon=True),
+            "a task fails again and again": partial(teller.a_task_fails_again_and_again, broken),
+            "the controller dies": teller.the_controller_dies,
+        }
+        for chapter, happens in chapters.items():
+            happens()
+            teller.compare(chapter)
         teller.all_goes_through()
     finally:
         running.stop()

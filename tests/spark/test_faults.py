@@ -29,6 +29,14 @@ def test_totals_are_exact_in_the_end(story: Story) -> None:
     assert logs.matches(story.folder) == logs.expected_matches(story.lines)
 
 
+def test_what_the_parser_has_written_is_exact_after_every_fault(story: Story) -> None:
+    assert len(story.compared) == 7
+    assert all(rows == expected for rows, expected in story.compared.values()), story.compared
+    written = [rows for rows, _ in story.compared.values()]
+    assert written == sorted(written)
+    assert 0 < written[0] < written[-1]
+
+
 @pytest.mark.parametrize("kind", ["worker", "daemon"])
 def test_operators_go_on_after_their_processes_were_killed(story: Story, kind: str) -> None:
     assert all(story.after_kill[f"{operator} {kind}"] > 0 for operator in ("parser", "counter", "matcher"))
