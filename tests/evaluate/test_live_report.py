@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.evaluate.live_results import live_result, seen
 
+from mead.evaluate.concluded import DRAINED
 from mead.evaluate.live_report import UNDRAINED, LiveReport, LiveVerdict, broken_windows
 from mead.evaluate.outcome import broken_windows as simulated_windows
 from mead.knowledge.pipeline import Operator, Pipeline
@@ -89,6 +90,7 @@ def test_what_did_not_go_through_leaves_it_open_whether_a_requirement_was_met() 
     assert LiveVerdict.of(few, MEAN).met is None
     assert LiveReport.of(few).as_json()["paths"][PATH]["met"] is None
     assert LiveVerdict.of(few, Requirement(PATH, 0.1)).met is False, "what went through breaks it"
+    assert LiveReport.of(few).figures[""][DRAINED] == 0.0
     nothing = live_result(PIPELINE, 60.0, {}, tuples=10_000, drained=False)
     assert LiveVerdict.of(nothing, MEAN).met is False
     shown = Console(width=80, file=StringIO(), record=True)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.serve import runs
 
+from mead.evaluate.concluded import DRAINED
 from mead.evaluate.run_report import RunReport
 from mead.evaluate.tables import number
 from mead.knowledge.history.file import History
@@ -112,6 +113,20 @@ def test_without_conclusions_the_rounds_are_judged_themselves(tmp_path: Path, si
         assert one.mean_s == pytest.approx(simulated.paths[path].mean_s, rel=0.1)
     assert [one.met for one in plain.requirements] == [one.met for one in simulated.requirements]
     assert plain.operators == simulated.operators
+
+
+def test_what_did_not_go_through_leaves_it_open_whether_a_requirement_was_met(
+    tmp_path: Path, simulated: RunFigures
+) -> None:
+    file, result = tmp_path / "history.sqlite", runs.simulated()
+    with History.open(file) as history:
+        record = history.begin("log-analysis", runs.PIPELINE, policy="mg1", started=runs.STARTED)
+        for this in result.rounds:
+            record(this)
+        record.conclude(RunReport.of(result, seed=1).figures | {"": {DRAINED: 0.0}})
+    met = [one.met for one in simulated.requirements]
+    assert True in met
+    assert [one.met for one in figures(file).requirements] == [None if one else one for one in met]
 
 
 def written(file: Path, *, rounds: int | None = None) -> RunFigures:

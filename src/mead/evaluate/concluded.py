@@ -13,6 +13,9 @@ Figures: TypeAlias = dict[str, dict[str, float | None]]
 ENGINE = "cores of "
 """Begins the names of what the engine itself took, beside the operators."""
 
+DRAINED = "drained"
+"""The name of what is 1 if all that arrived went through, and 0 if not."""
+
 PERCENTS = (50.0, 95.0, 99.0)
 """Of response times, in every report."""
 

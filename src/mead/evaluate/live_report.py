@@ -11,7 +11,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from mead.evaluate.concluded import ENGINE, PERCENTS, Figures, concluded
+from mead.evaluate.concluded import DRAINED, ENGINE, PERCENTS, Figures, concluded
 from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.tables import NOTHING, number, plain_table, yes_or_no
 from mead.evaluate.windows import broken_part, window_parts
@@ -105,7 +105,8 @@ class LiveReport:
             path: {"mean_s": one.mean_s, **{f"p{percent:g}_s": one.percentile_s(percent) for percent in PERCENTS}}
             for path, one in self.result.responses.items()
         }
-        return concluded(paths, self.verdicts) | {"": {f"{ENGINE}{who}": load for who, load in self.own_load.items()}}
+        whole = {DRAINED: float(self.result.drained)} | {f"{ENGINE}{who}": load for who, load in self.own_load.items()}
+        return concluded(paths, self.verdicts) | {"": whole}
 
     def as_json(self) -> dict[str, Any]:
         """As `mead simulate` has it, where both have it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from mead.evaluate.concluded import ENGINE, PERCENTS, broken_windows
+from mead.evaluate.concluded import DRAINED, ENGINE, PERCENTS, broken_windows
 from mead.evaluate.history_report import run_json
 from mead.evaluate.windows import window_starts_s
 from mead.knowledge.history.file import History
@@ -83,13 +83,17 @@ class RunFigures:
         pipeline = run.pipeline
         frames = [frame for _, frame in framed(history, number, pipeline, after=0)]
         concluded, errors = history.figures(number), history.model_errors(number)
+        drained = concluded.get("", {}).get(DRAINED, 1.0) > 0
         operators = _operators(run, frames)
         changes = list(decided(frames, changes_only=True))
         return cls(
             run,
             frames,
             {path: _path(path, frames, changes, concluded.get(path, {}), errors.get(path)) for path in pipeline.paths},
-            tuple(_kept(r, frames, run.duration_s, concluded.get(r.path, {})) for r in pipeline.requirements),
+            tuple(
+                _kept(r, frames, run.duration_s, concluded.get(r.path, {}), drained=drained)
+                for r in pipeline.requirements
+            ),
             operators,
             {
                 name.removeprefix(ENGINE): value
@@ -175,11 +179,18 @@ def _path(
     )
 
 
-def _kept(asked: Requirement, frames: Sequence[Frame], duration_s: float, known: Mapping[str, float]) -> Kept:
-    """By every single tuple, where that was concluded; otherwise by what the rounds have counted."""
+def _kept(
+    asked: Requirement, frames: Sequence[Frame], duration_s: float, known: Mapping[str, float], *, drained: bool
+) -> Kept:
+    """By every single tuple, where that was concluded; otherwise by what the rounds have counted.
+
+    What did not go through is in no figure: then nobody knows whether a requirement was met that the others keep.
+    """
     found = judged(frames, asked)
     measured_s = known.get(f"{asked.statistic}_s", found.response_s)
     met = measured_s <= asked.bound_s if measured_s is not None else None if found.used is None else not found.broken
+    if met and not drained:
+        met = None
     broken = known.get(broken_windows(asked.statistic))
     if broken is None and found.used is not None:
         broken = _broken(asked, frames, duration_s)
