@@ -194,3 +194,27 @@ def test_a_history_that_another_program_holds_is_said_before_the_simulation(trac
         words = ("--policy", "static", "--history", file)
         message = complaint("simulate", LOG_ANALYSIS, "--trace", trace, *words)
     assert message == f"mead simulate: {file}: cannot be written (database is locked)"
+
+
+def test_the_model_error_of_a_policy_is_that_of_all_its_runs(tmp_path: Path) -> None:
+    file = tmp_path / "past.sqlite"
+    for policy, mode in (("mg1", "act"), ("threshold", "act"), ("mg1", "advise"), ("adaptive", "act")):
+        runs.written(file, runs.simulated(policy, mode), mode)
+    with History.read(file) as history:
+        of_runs = [history.checked(number) for number in (1, 3)]
+    document = answer("history", file)
+    mg1, adaptive = document["policies"]  # a threshold predicts nothing
+    assert (mg1["policy"], mg1["runs"]) == ("mg1", 2)
+    assert (adaptive["policy"], adaptive["runs"]) == ("adaptive", 1)
+    seen_s, expected_s = (
+        sum(getattr(one["parser>matcher"], what) for one in of_runs) for what in ("seen_s", "expected_s")
+    )
+    together = mg1["model_error"]["log-analysis"]
+    assert together["parser>matcher"] == pytest.approx(seen_s / expected_s - 1)
+    assert set(together) == {"parser>matcher", "parser>counter"}
+    alone = document["runs"][3]["model_error"]
+    assert adaptive["model_error"]["log-analysis"] == pytest.approx(alone)
+    said = " ".join(shown(file).split())
+    assert f"model of mg1, 2 runs: log-analysis, parser>counter: {together['parser>counter']:+.0%}; " in said
+    assert "model of adaptive, 1 run: " in said
+    assert "model of threshold" not in said

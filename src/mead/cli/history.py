@@ -54,14 +54,18 @@ def history(
 ) -> None:
     """Past runs, their decisions, and what followed.
 
-    Lists all runs, or the decisions of one: what changed when and why, and predicted beside observed response times. A
-    history can be read while a run is being written to it; let that run be among those that you --keep.
+    Lists all runs, and by how much the models of each policy were off; or the decisions of one run: what changed when
+    and why, and predicted beside observed response times. A history can be read while a run is being written to it;
+    let that run be among those that you --keep.
 
     Examples: `mead history mead-history.sqlite --run -1 --changes`, `mead history mead-history.sqlite --keep 10`
     """
     from mead.evaluate.history_report import decision_json, decision_tables, run_json, runs_table
+    from mead.evaluate.policy_errors import policy_errors
+    from mead.evaluate.tables import plain_text
     from mead.knowledge.history.file import History
     from mead.knowledge.history.schema import HistoryError
+    from mead.knowledge.history.values import errors_of
     from mead.serve.past import history_file
 
     file = history_file(file)
@@ -75,14 +79,15 @@ def history(
             runs = past.runs()
             chosen = None if run is None else past.run(runs[-1].number if run == LAST and runs else run)
             decisions = [] if chosen is None else past.decisions(chosen.number, changes_only=changes, limit=limit)
-            errors = [past.model_errors(one.number) for one in runs] if chosen is None else []
+            checked = [past.checked(one.number) for one in runs] if chosen is None else []
     except HistoryError as error:
         ctx.fail(str(error))
+    by_policy, errors = policy_errors(runs, checked) if chosen is None else [], [errors_of(one) for one in checked]
     if as_json:
         gone = {} if forgotten is None else {"forgotten": forgotten}
         if chosen is None:
             told = ({**run_json(one), "model_error": of_paths} for one, of_paths in zip(runs, errors, strict=True))
-            print_json({"runs": list(told)} | gone)
+            print_json({"runs": list(told), "policies": [one.as_json() for one in by_policy]} | gone)
         else:
             decided = [decision_json(decision) for decision in decisions]
             print_json({"run": run_json(chosen), "decisions": decided} | gone)
@@ -95,6 +100,8 @@ def history(
         console.print(f"forgotten: {forgotten} {'run' if forgotten == 1 else 'runs'}")
     if chosen is None:
         console.print(runs_table(runs, errors))
+        for one in by_policy:
+            console.print(plain_text(f"model of {one}"))
         return
     for part in decision_tables(chosen, decisions, file, changes_only=changes):
         console.print(part)

@@ -17,7 +17,7 @@ from mead.knowledge.history.pipeline_json import pipeline_from_json, pipeline_to
 from mead.knowledge.history.recorder import Recorder
 from mead.knowledge.history.rows import PHASES
 from mead.knowledge.history.schema import BY_RUN, CHECKED, EXPECTED, FOLLOWED, HistoryError, connect
-from mead.knowledge.history.values import Checked, Decision, PastRound, PastRun
+from mead.knowledge.history.values import Checked, Decision, PastRound, PastRun, errors_of
 from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
 
@@ -244,8 +244,7 @@ class History:
 
     def model_errors(self, run: int) -> dict[str, float]:
         """By path, observed over predicted mean response time less 1, where something was predicted and seen."""
-        errors = {path: one.error for path, one in self.checked(run).items()}
-        return {path: error for path, error in errors.items() if error is not None}
+        return errors_of(self.checked(run))
 
     def figures(self, run: int) -> dict[str, dict[str, float]]:
         """By path, and by an empty name for the run, what was concluded when it was over."""

@@ -66,11 +66,19 @@ class Checked:
 
         >>> Checked(seen_s=3.0, expected_s=2.0).error
         0.5
+        >>> (Checked(seen_s=3.0, expected_s=2.0) + Checked(seen_s=1.0, expected_s=2.0)).error
+        0.0
         """
         return self.seen_s / self.expected_s - 1 if self.expected_s > 0 else None
 
     def __add__(self, other: Checked) -> Checked:
         return Checked(self.seen_s + other.seen_s, self.expected_s + other.expected_s)
+
+
+def errors_of(checked: Mapping[str, Checked]) -> dict[str, float]:
+    """By path, the error of a model where there is one."""
+    errors = {path: one.error for path, one in checked.items()}
+    return {path: error for path, error in errors.items() if error is not None}
 
 
 @dataclass(frozen=True)
