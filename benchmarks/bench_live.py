@@ -30,8 +30,8 @@ from rich.console import Console
 import mead
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.applications.log_analysis.calibration import calibrate
+from mead.config.policies import kept_iats_for
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.experiment import kept_iats_for
 from mead.evaluate.live.comparison import BATCHES, LiveComparison, generated_arrivals, runs_of
 from mead.evaluate.live.rows import live_table
 from mead.evaluate.workloads import DEMAND_S, PATH, Workload

@@ -19,8 +19,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from mead.config.policies import kept_iats_for
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.experiment import kept_iats_for, run
+from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement

@@ -12,30 +12,32 @@ from __future__ import annotations
 
 import atexit
 import logging
-from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
-from time import thread_time
-from typing import TYPE_CHECKING, Any, Literal, Self
+from time import thread_time, time
+from typing import TYPE_CHECKING, Literal, Self
 
 from mead.clock import RunClock
-from mead.config.policies import AdaptiveKeys, AdaptiveOptions, PolicyOptions, PredictiveOptions
+from mead.config.policies import AdaptiveOptions, PolicyOptions, kept_iats_for
 from mead.config.policy_choice import chosen_policy
 from mead.controller import Controller
-from mead.execute.detect import Opener, detect
-from mead.execute.limit import PERIOD_US
-from mead.execute.share_probe import actuation_delay_s
+from mead.execute.preparation import prepared
 from mead.execute.shares import ShareManager
 from mead.knowledge.history.file import History
-from mead.knowledge.knowledge import Knowledge
+from mead.knowledge.history.recorder import Recorder
 from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
-from mead.monitor.run_record import KEPT_ROUNDS
+from mead.models.arrays import FloatArray, frozen
+from mead.monitor.run_record import RunRecord
 from mead.plan.registry import policy as policy_of
+from mead.serve.board import Board
+from mead.serve.facts import RunFacts
+from mead.serve.judged import model_error
+from mead.serve.savings import Savings, advised, figures_of, in_charge
 from mead.spark.attached_engine import AttachedEngine, AttachError
 from mead.spark.attached_query import context_of, cores_of, pipeline_of
 from mead.spark.java_machine import java_pid
@@ -57,7 +59,22 @@ END_S = 30.0
 SHOWN_S = 60.0
 """Response times in a status are those of so long."""
 
-KEPT_IATS = 10_000
+
+class Seen:
+    """What is kept of the rounds: in memory the last ones, and the last arrivals; all in a history, if there is one."""
+
+    def __init__(self, record: RunRecord, recorder: Recorder | None) -> None:
+        self.record, self.recorder = record, recorder
+        self.iats_s: FloatArray = frozen([])
+        """The last inter-arrival times, oldest first."""
+
+    def add(self, this: Round) -> None:
+        """In the loop's thread."""
+        if self.recorder is not None:
+            self.recorder(this)
+        self.record.add(this)
+        if this.observation is not None:
+            self.iats_s = this.observation.iats_s
 
 
 class Attached:
@@ -71,11 +88,13 @@ class Attached:
         clock: RunClock,
         opened: ExitStack,
         notes: Iterable[str],
+        facts: RunFacts,
+        options: PolicyOptions,
+        seen: Seen,
     ) -> None:
         self.query, self.engine, self.loop = query, engine, loop
         self._clock, self._opened, self._notes = clock, opened, tuple(notes)
-        self._rounds: deque[Round] = deque(maxlen=KEPT_ROUNDS)
-        self._record, loop.record = loop.record, self._keep
+        self._facts, self._options, self._seen = facts, options, seen
         self._watch = Thread(target=self._watched, name=f"mead-attached-{engine.operator.name}", daemon=True)
         atexit.register(self.detach)  # before the thread that takes it back
         self._watch.start()
@@ -88,7 +107,7 @@ class Attached:
     @property
     def decisions(self) -> list[Round]:
         """The last rounds, oldest first: what was seen, what was decided and why. Single arrivals are not kept."""
-        return list(self._rounds)
+        return list(self._seen.record.last)
 
     @property
     def active(self) -> bool:
@@ -121,6 +140,30 @@ class Attached:
         state = "" if self.active else ", detached"
         return f"{name}{state}: {', '.join(parts)}{f'; {decided}' if decided else ''}{notes}"
 
+    def savings(self) -> Savings | None:
+        """What the policy would have saved so far; None in mode act, and before there is something to tell it from.
+
+        In mode advise that is by its plans. In mode observe it is put in charge of the last arrivals in virtual time,
+        which may take seconds.
+        """
+        rounds, pipeline = self.decisions, self.engine.pipeline
+        if self.loop.mode is Mode.ADVISE:
+            board = Board(self._facts, wall_s=time)
+            for this in rounds:
+                board.add(this)
+            frames = board.since(0)
+            errors = {path: model_error(frames, path) for path in pipeline.paths}
+            return advised(frames, pipeline, {path: error for path, error in errors.items() if error is not None})
+        if self.loop.mode is Mode.ACT or not rounds:
+            return None
+        learned = pipeline.with_demands(
+            {name: one.demand_s for name, one in self.loop.demands.items()},
+            {name: one.overhead_s for name, one in self.loop.overheads.items()},
+        )
+        ended_s = rounds[-1].time_s
+        in_force = sum(self._seen.record.core_s(ended_s).values()) / ended_s
+        return in_charge(learned, self._options, self._seen.iats_s, in_force)
+
     def detach(self) -> None:
         """Lift the limit, leave nothing behind, and leave the query running."""
         self._clock.stop()
@@ -151,11 +194,6 @@ class Attached:
                 said.append(f"{1 - late / rows:.1%} within {requirement.bound_s:g} s of {requirement.percent:g}%")
         return said
 
-    def _keep(self, this: Round) -> None:
-        """In the loop's thread."""
-        self._record(this)
-        self._rounds.append(this.without_arrivals())
-
     def _watched(self) -> None:
         """Until the query has ended, or somebody does not want this any more."""
         controller = Controller(self.loop, self._clock, self.engine.operator.name)
@@ -168,11 +206,21 @@ class Attached:
             log.info("%s has ended: %s", self.engine.operator.name, str(error).partition("\n")[0])
         finally:
             controller.end(END_S)
+            self._conclude()
             try:
                 self._opened.close()
             except Exception as error:  # noqa: BLE001 - in a thread nobody would hear of it
                 self._note(f"not everything could be put back as it was: {error}")
             atexit.unregister(self.detach)  # or the handle would be kept as long as the program runs
+
+    def _conclude(self) -> None:
+        """Have the history of a run that was only observed say what would have been, as that of `mead run` does."""
+        if self._seen.recorder is None or self.loop.mode is not Mode.OBSERVE:
+            return
+        try:
+            self._seen.recorder.conclude(figures_of(self.savings()))
+        except Exception as error:  # noqa: BLE001 - in a thread nobody would hear of it
+            self._note(f"what would have been saved is not known: {error}")
 
     def _note(self, what: str) -> None:
         """For whoever asks, and for the log."""
@@ -204,47 +252,43 @@ def attach(
     name = pipeline.name
     if len(active := query._jsq.sparkSession().streams().active()) > 1:  # noqa: SLF001 - Python cannot ask a query this
         notes.append(f"{len(active)} queries of the session share their Python workers, and so CPU time and share")
-    opener: Opener | None = None
-    manager: ShareManager | None = None
-    if wanted is Mode.ACT:
-        detection = detect()
-        if detection.kind == "none":
-            wanted = Mode.ADVISE
-            notes.append(f"shares can only be advised: {detection}")
-            log.warning("%s: %s", name, notes[-1])
-        else:
-            opener = detection.open
-            manager = opener([name])
+    machine = prepared(pipeline, act=wanted is Mode.ACT)
+    manager: ShareManager | None = machine.found.open([name]) if machine.acts else None
+    if wanted is Mode.ACT and not machine.acts:
+        wanted = Mode.ADVISE
+        notes.append(f"shares can only be advised: {machine.found}")
+        log.warning("%s: %s", name, notes[-1])
+    policy_made = policy_of(options)
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    facts = RunFacts(pipeline, options.name, wanted.value, "spark", "attached", started, policy_made.interval_s)
     with ExitStack() as opened:
         if manager is not None:
             opened.callback(manager.close)
             manager.weigh(cores)  # as many workers may run at the same time
-        most_iats = options.most_iats if isinstance(options, PredictiveOptions | AdaptiveKeys) else 0
-        engine = AttachedEngine(query, context, java_pid(context), pipeline, max(KEPT_IATS, most_iats), manager)
+        engine = AttachedEngine(query, context, java_pid(context), pipeline, kept_iats_for(options), manager)
         opened.pop_all()
         opened.callback(engine.close)
-        # Where nothing is ordered there is nothing to measure: a quota would count from the next period on.
-        delay_s = PERIOD_US / 1e6 if opener is None else actuation_delay_s(opener)
-        record: Any = lambda _: None  # noqa: E731 - as the loop has it
+        recorder = None
         if history is not None:
-            record = opened.enter_context(History.open(Path(history))).begin(
+            recorder = opened.enter_context(History.open(Path(history))).begin(
                 name,
                 pipeline,
                 policy=options.name,
-                started=datetime.now(UTC).isoformat(timespec="seconds"),
+                started=started,
                 options=options.model_dump(mode="json"),
-                engine="spark",
-                mode=wanted.value,
-                workload="attached",
+                engine=facts.engine,
+                mode=facts.mode,
+                workload=facts.workload,
             )
-        clock = RunClock()
+        seen, clock = Seen(RunRecord(engine.allocation), recorder), RunClock()
         loop = ControlLoop(
             engine,
-            policy_of(options),
-            Knowledge(pipeline, delay_s),
+            policy_made,
+            machine.knowledge,
             clock,
             mode=wanted,
-            record=record,
+            start=engine.allocation,
+            record=seen.add,
             cpu_s=thread_time,
         )
-        return Attached(query, engine, loop, clock, opened.pop_all(), notes)
+        return Attached(query, engine, loop, clock, opened.pop_all(), notes, facts, options, seen)

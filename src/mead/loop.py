@@ -34,7 +34,10 @@ class Mode(Enum):
 
 
 class ControlLoop:
-    """Turns on a fixed interval. A round that fails changes nothing: the last good allocation stays in force."""
+    """Turns on a fixed interval. A round that fails changes nothing: the last good allocation stays in force.
+
+    It begins with ``start``, or with all that there is.
+    """
 
     def __init__(
         self,
@@ -44,12 +47,13 @@ class ControlLoop:
         clock: Clock,
         *,
         mode: Mode = Mode.ACT,
+        start: Allocation | None = None,
         record: Callable[[Round], None] = lambda _: None,
         cpu_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.engine, self.policy, self.knowledge, self.clock = engine, policy, knowledge, clock
         self.mode, self.record, self.cpu_s = mode, record, cpu_s
-        self.allocation = knowledge.pipeline.most
+        self.allocation = start or knowledge.pipeline.most
         """What is believed to be in force, or ordered."""
         self.settled = False
         """Whether the engine took the last order. One that failed half-way may have left anything behind."""

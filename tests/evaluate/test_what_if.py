@@ -9,6 +9,7 @@ import pytest
 from rich.table import Table
 
 from mead.config.policies import (
+    KEPT_IATS,
     AdaptiveOptions,
     DS2Options,
     MapOptions,
@@ -16,8 +17,9 @@ from mead.config.policies import (
     ReplayOptions,
     StaticOptions,
     ThresholdOptions,
+    kept_iats_for,
 )
-from mead.evaluate.experiment import kept_iats_for, run
+from mead.evaluate.experiment import run
 from mead.evaluate.frontier import FACTORS
 from mead.evaluate.what_if import MOST_TUPLES, WhatIf, tail, what_if
 from mead.evaluate.what_if_report import what_if_tables
@@ -29,7 +31,7 @@ from mead.models.map import MAP
 from mead.models.network.graph import Edge
 from mead.plan.registry import policy
 from mead.plan.replayed import Draws, WindowReplay
-from mead.simulate.simulation import KEPT_IATS, Simulation
+from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 
 PATH = "parser>matcher"

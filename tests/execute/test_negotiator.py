@@ -58,8 +58,7 @@ def run(pool: Pool, rate_per_s: float, duration_s: float = 300.0) -> tuple[Simul
     engine = NegotiatedEngine(simulation, pool, start)
     rounds: list[Round] = []
     policy = DRS(DRSOptions(interval_s=20.0, t_max_s=0.6, t_ra_s=40.0, window=2))
-    loop = ControlLoop(engine, policy, Knowledge(CHAIN), VirtualClock(), record=rounds.append)
-    loop.allocation = start
+    loop = ControlLoop(engine, policy, Knowledge(CHAIN), VirtualClock(), start=start, record=rounds.append)
     loop.run(duration_s)
     return simulation, rounds
 
@@ -93,8 +92,10 @@ def test_a_round_that_keeps_what_there_is_takes_nothing_back_that_was_granted() 
     simulation = Simulation(
         CHAIN, Poisson(rate_per_s=1.0, count=10).generate(np.random.default_rng(1)), 1, allocation=start
     )
-    loop = ControlLoop(NegotiatedEngine(simulation, pool, start), Greedy(), Knowledge(CHAIN), VirtualClock())
-    loop.allocation, loop.settled = start, True
+    loop = ControlLoop(
+        NegotiatedEngine(simulation, pool, start), Greedy(), Knowledge(CHAIN), VirtualClock(), start=start
+    )
+    loop.settled = True
     loop.clock.wait_until(1.0)
     refused = loop.round()
     assert "8 processors were asked for and 5 are there" in refused.error
@@ -280,9 +281,13 @@ def test_drs_says_that_what_it_ordered_has_come() -> None:
 
     policy = DRS(DRSOptions(interval_s=20.0, t_max_s=0.6, t_ra_s=200.0, window=2))
     loop = ControlLoop(
-        NegotiatedEngine(simulation, manager, start), policy, Knowledge(CHAIN), VirtualClock(), record=record
+        NegotiatedEngine(simulation, manager, start),
+        policy,
+        Knowledge(CHAIN),
+        VirtualClock(),
+        start=start,
+        record=record,
     )
-    loop.allocation = start
     loop.run(400.0)
     totals = replicas(simulation)
     assert totals[-1] >= 9

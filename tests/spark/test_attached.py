@@ -25,6 +25,7 @@ from mead.execute.guests import held_elsewhere
 from mead.execute.share_probe import TOLERANCE, actuation_delay_s
 from mead.knowledge.history.file import History
 from mead.knowledge.round import Round
+from mead.serve.figures import RunFigures
 from mead.spark.attached_engine import came_since_us
 from mead.spark.probe import Stamps
 from mead.spark.progress import Progress
@@ -92,12 +93,37 @@ def test_advice_comes_with_reasons_and_changes_nothing(slow: StreamingQuery, tmp
         assert all(held_elsewhere(pid) is None for pid in attached.engine.pids)
         assert re.fullmatch(r"slow: \d+/s, mean [\d.]+ s of 100 s, 2 cores in force; advise: .+", attached.status())
     assert slow.isActive
+    advised = attached.savings()
+    assert advised is not None
+    assert advised.in_force == pytest.approx(2.0)
+    assert "by its plans" in advised.foreseen
     assert all(this.error == "" and this.plan and this.plan.reason for this in attached.decisions)
     busy_s, rows = (sum(getattr(o, what) for o in readings(attached)) for what in ("busy_s", "completed"))
     assert DEMAND_S * rows * 0.5 < busy_s < DEMAND_S * rows * 3
     with History.read(tmp_path / "h.sqlite") as history:
         (run,) = history.runs()
     assert (run.name, run.mode, run.rounds, run.finished) == ("slow", "advise", len(attached.decisions), True)
+
+
+def test_who_observes_is_told_what_would_have_been_saved(slow: StreamingQuery, tmp_path: Path) -> None:
+    file = tmp_path / "h.sqlite"
+    low = StaticOptions(share=0.8)
+    with mead.attach(slow, "mean <= 100 s", mode="observe", policy=low, shares=(0.8, 2.0), history=file) as attached:
+        assert attached.savings() is None  # nothing has come yet
+        wait(lambda: sum(o.completed for o in readings(attached)) > 4 * ROWS_PER_S)
+    assert all(this.plan is None for this in attached.decisions)
+    found = attached.savings()
+    assert found is not None
+    assert found.in_force == pytest.approx(2.0)
+    assert 0.8 <= found.instead < 2.0
+    assert "static in charge of the last" in str(found)
+    (mean_s,) = found.predicted_s.values()
+    assert mean_s is not None
+    with History.read(file) as history:
+        again = RunFigures.of(history, 1).savings  # as `mead report` has it
+    assert again is not None
+    assert (again.in_force, again.instead) == pytest.approx((found.in_force, found.instead))
+    assert again.predicted_s == pytest.approx(found.predicted_s)
 
 
 def readings(attached: mead.Attached) -> list[Any]:
@@ -115,10 +141,11 @@ def test_acting_throttles_the_workers_and_detaching_leaves_nothing(
         delays_s.append(actuation_delay_s(opener))
         return delays_s[-1]
 
-    monkeypatch.setattr("mead.attached.actuation_delay_s", measured_delay_s)
+    monkeypatch.setattr("mead.execute.preparation.actuation_delay_s", measured_delay_s)
     low = StaticOptions(share=0.2)
     with mead.attach(slow, "p95 <= 2 s", mode="act", policy=low, shares=(0.2, 2.0)) as attached:
         assert [attached.loop.knowledge.actuation_delay_s] == delays_s
+        assert attached.savings() is None  # what it would be is what it is
         (folder, *_) = attached.engine.guests.folders
         homes = attached.engine.guests._homes
         wait(lambda: 0.2 in [this.in_force["slow"].share for this in attached.decisions if this.in_force])

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from mead.config.policies import PolicyOptions
     from mead.evaluate.concluded import Figures
     from mead.evaluate.live_report import LiveReport
-    from mead.execute.detect import Detection
-    from mead.knowledge.knowledge import Knowledge
     from mead.knowledge.pipeline import Pipeline
     from mead.knowledge.round import Round
     from mead.live import LiveResult
@@ -94,10 +92,10 @@ def run_file(
     From the beginning of the run on, ``requests`` to end are held: nothing keeps its report from being written.
     """
     from mead.config.keys import ConfigError
-    from mead.evaluate.experiment import kept_iats_for
+    from mead.config.policies import kept_iats_for
     from mead.evaluate.live_report import LiveReport
-    from mead.execute.detect import detect
     from mead.execute.lent import lent
+    from mead.execute.preparation import prepared
     from mead.knowledge.history.file import IN_FOLDER
     from mead.live import SparkLostError, run_live
     from mead.loop import Mode
@@ -110,11 +108,11 @@ def run_file(
 
     check_java(ctx)
     folder, beside = options.folder.resolve(), beside.resolve()
-    found, mode, pipeline = detect(), options.mode, live_pipeline(file.pipeline)
-    if found.kind == "none" and mode is Mode.ACT:
-        typer.echo(f"CPU shares cannot be set here ({found}), so that they are only advised.", err=True)
+    mode, pipeline = options.mode, live_pipeline(file.pipeline)
+    machine = prepared(pipeline, act=mode is Mode.ACT, said=file.knowledge)
+    if mode is Mode.ACT and not machine.acts:
+        typer.echo(f"CPU shares cannot be set here ({machine.found}), so that they are only advised.", err=True)
         mode = Mode.ADVISE
-    knowledge = _knowledge(pipeline, found, file.knowledge)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         work = work_of(file, beside)
@@ -124,7 +122,7 @@ def run_file(
         with (
             _watched(facts, options.page) as board,
             _spark(pipeline.name, options, beside) as spark,
-            lent(found.open([operator.name for operator in pipeline.operators]), _warn) as shares,
+            lent(machine.found.open([operator.name for operator in pipeline.operators]), _warn) as shares,
             _display(board, quiet=options.quiet) as (show, wait, complain),
             recorded(
                 ctx,
@@ -148,7 +146,7 @@ def run_file(
             run = partial(
                 run_live,
                 spark,
-                knowledge,
+                machine.knowledge,
                 source,
                 work,
                 folder,
@@ -176,16 +174,6 @@ def run_file(
     except OSError as error:
         ctx.fail(f"{error.filename or folder}: {error.strerror or error}")
     return report
-
-
-def _knowledge(pipeline: Pipeline, found: Detection, said: Knowledge) -> Knowledge:
-    """Of how long a change of share takes to act here, or longer if the pipeline file says so."""
-    from mead.execute.share_probe import actuation_delay_s
-    from mead.knowledge.knowledge import Knowledge
-
-    measured_s = actuation_delay_s(found.open) if found.kind != "none" else 0.0
-    shares_s = max(measured_s, said.shares_after_s)
-    return Knowledge(pipeline, max(shares_s, said.actuation_delay_s), share_delay_s=shares_s)
 
 
 def _facts(pipeline: Pipeline, options: LiveOptions, mode: Mode, interval_s: float) -> RunFacts:

@@ -48,7 +48,8 @@ def simulate(
 
     Example: `mead simulate examples/log-analysis.yaml --trace arrivals.parquet --policy map --option best=3`
     """
-    from mead.evaluate.experiment import kept_iats_for, recorded_every_for, run
+    from mead.config.policies import kept_iats_for
+    from mead.evaluate.experiment import recorded_every_for, run
     from mead.evaluate.run_report import RunReport
     from mead.plan import registry
     from mead.simulate.conditions import Conditions

@@ -13,6 +13,9 @@ from mead.models.forecast.registry import USUAL_QUANTILE, Predictor
 Tuples = Annotated[int, Field(ge=100, le=10_000_000)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
+KEPT_IATS = 50_000
+"""A monitor keeps so many anyway: as many as that of the MEAD paper."""
+
 CALM_CHANGES_PER_HOUR = 500.0
 """One in seven seconds."""
 
@@ -332,3 +335,12 @@ PolicyOptions = Annotated[
     | Annotated[OwnOptions, Tag(OWN)],
     Discriminator(kind_of),
 ]
+
+
+def kept_iats_for(options: PolicyOptions) -> int:
+    """As many IATs as the longest window of a policy holds, and no fewer than a monitor keeps anyway.
+
+    >>> kept_iats_for(StaticOptions()), kept_iats_for(AdaptiveOptions(window=60_000))
+    (50000, 60000)
+    """
+    return max(KEPT_IATS, options.most_iats if isinstance(options, PredictiveOptions | AdaptiveKeys) else 0)

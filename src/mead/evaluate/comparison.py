@@ -15,10 +15,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from mead.config.named import modules_in
-from mead.config.policies import OwnOptions, PolicyOptions, PredictiveOptions, StaticOptions
+from mead.config.policies import OwnOptions, PolicyOptions, PredictiveOptions, StaticOptions, kept_iats_for
 from mead.config.policy_choice import OPTIONS, chosen_policy
 from mead.evaluate.clairvoyant import clairvoyant
-from mead.evaluate.experiment import Run, kept_iats_for, recorded_every_for, run
+from mead.evaluate.experiment import Run, recorded_every_for, run
 from mead.evaluate.mead.tables import Case
 from mead.evaluate.outcome import Outcome, Verdict, statistic_s
 from mead.models.arrays import FloatArray

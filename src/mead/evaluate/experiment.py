@@ -8,7 +8,7 @@ from time import process_time
 from typing import Any
 
 from mead.clock import VirtualClock
-from mead.config.policies import AdaptiveKeys, DRSOptions, PolicyOptions, PredictiveOptions
+from mead.config.policies import KEPT_IATS, DRSOptions, PolicyOptions
 from mead.execute.engine import Engine
 from mead.execute.negotiator import NegotiatedEngine, Pool, most_within
 from mead.knowledge.allocation import Allocation
@@ -19,7 +19,7 @@ from mead.loop import ControlLoop, Mode
 from mead.plan.policy import Policy
 from mead.simulate.conditions import Conditions
 from mead.simulate.metrics import FaultyMetrics, MonitoredSimulation
-from mead.simulate.simulation import KEPT_IATS, Simulation
+from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 
 
@@ -33,11 +33,6 @@ class Run:
     """The time of arrivals, in which the policy was in control."""
     simulation: Simulation = field(repr=False)
     rounds: list[Round] = field(repr=False)
-
-
-def kept_iats_for(options: PolicyOptions) -> int:
-    """As many IATs as the longest window of a policy holds, and no fewer than a monitor keeps anyway."""
-    return max(KEPT_IATS, options.most_iats if isinstance(options, PredictiveOptions | AdaptiveKeys) else 0)
 
 
 def recorded_every_for(options: PolicyOptions) -> int:
@@ -90,8 +85,16 @@ def run(
         rounds.append(this)
         progress(this)
 
-    loop = ControlLoop(engine, policy, knowledge, VirtualClock(), mode=mode, record=record, cpu_s=process_time)
-    loop.allocation = simulation.in_force
+    loop = ControlLoop(
+        engine,
+        policy,
+        knowledge,
+        VirtualClock(),
+        mode=mode,
+        start=simulation.in_force,
+        record=record,
+        cpu_s=process_time,
+    )
     loop.run(trace.duration_s)
     simulation.advance(max(simulation.now_s, trace.duration_s))
     simulation.drain()

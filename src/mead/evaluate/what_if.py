@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from mead.config.policies import PolicyOptions, RuleKeys
-from mead.evaluate.experiment import kept_iats_for, run
+from mead.config.policies import KEPT_IATS, PolicyOptions, RuleKeys, kept_iats_for
+from mead.evaluate.experiment import run
 from mead.evaluate.frontier import FrontierPoint, frontier
 from mead.evaluate.outcome import statistic_s
 from mead.knowledge.allocation import Allocation
@@ -27,7 +27,7 @@ from mead.plan import registry
 from mead.plan.forecast import remembered
 from mead.plan.replayed import Draws, WindowReplay
 from mead.simulate.conditions import Conditions, Restart
-from mead.simulate.simulation import KEPT_IATS, Simulation
+from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 
 TAIL_S, MOST_TUPLES = 600.0, 500_000

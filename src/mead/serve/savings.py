@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mead.config.policies import PolicyOptions
+from mead.config.policies import PolicyOptions, kept_iats_for
 from mead.evaluate.concluded import Figures
-from mead.evaluate.experiment import kept_iats_for, recorded_every_for, run
+from mead.evaluate.experiment import recorded_every_for, run
 from mead.evaluate.outcome import statistic_s
 from mead.knowledge.pipeline import Pipeline
 from mead.models.arrays import FloatArray
@@ -57,7 +57,8 @@ class Savings:
         what = f"{self.part:.0%} saved" if self.part >= 0 else f"{-self.part:.0%} more than there were"
         return (
             f"What it would have been in mode act: {self.instead:.2f} cores instead of {self.in_force:.2f} in the "
-            f"mean, {what} ({self.foreseen}). {times}".rstrip() + self._checked
+            f"mean, {what} ({self.foreseen}). {times}".rstrip()
+            + self._checked
         )
 
     @property

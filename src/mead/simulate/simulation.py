@@ -9,6 +9,7 @@ from math import inf
 
 import numpy as np
 
+from mead.config.policies import KEPT_IATS
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
@@ -19,9 +20,6 @@ from mead.simulate.machine import Counters, Machine
 from mead.simulate.readings import Monitor
 from mead.simulate.timeline import Timeline
 from mead.workload.trace import Trace
-
-KEPT_IATS = 50_000
-"""As many as the MEAD paper's workload monitor keeps."""
 
 STANDSTILL = 2.0**-40
 """The speed of what is down, over that of its share. A minute of it does less than a nanosecond of work, and what is

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.config.policies import DS2Options, ForecastKeys, PolicyOptions, StaticOptions, ThresholdOptions
+from mead.config.policies import DS2Options, ForecastKeys, PolicyOptions, StaticOptions, ThresholdOptions, kept_iats_for
 from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.comparison import PolicyContender, each
-from mead.evaluate.experiment import Run, kept_iats_for, recorded_every_for, run
+from mead.evaluate.experiment import Run, recorded_every_for, run
 from mead.evaluate.outcome import Outcome
 from mead.evaluate.pasps.scenarios import LOG_LIKE, Rates, logs_from
 from mead.evaluate.workloads import MISSING, Workload, generated, live_maps, recorded, required, synt

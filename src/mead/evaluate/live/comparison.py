@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mead.applications.log_analysis import counter, matcher, parser
+from mead.config.policies import kept_iats_for
 from mead.evaluate.arena.contest import blind
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.experiment import kept_iats_for
 from mead.evaluate.live.rows import LiveRow
 from mead.evaluate.live_report import LiveReport, LiveVerdict
 from mead.evaluate.twin import twin
