@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.preference.pane_worker import Insert, PaneWorker, sent
 
-from mead.preference.messages import Order, PaneResult
+from mead.preference.messages import Message, Order, PaneResult
 from mead.preference.owner_table import OwnerTable, Splitting
 from mead.preference.pane_emitter import PaneEmitter
-from mead.preference.pane_worker import PaneWorker
 from mead.preference.panes import Windows
 from mead.preference.threshold import Threshold
 
@@ -49,17 +49,20 @@ class Stage:
         self.queues = np.zeros(WORKERS, dtype=np.int64)
         self.rows = 0
 
-    def deliver(self, orders: Any) -> None:
-        order: Order[int]
+    def deliver(self, orders: Iterable[Order]) -> None:
         for order in orders:
-            for result in self.workers[order.worker].receive(order.message):
-                self.results[result.pane].append(result)
+            self.receive(order.worker, order.message)
+
+    def receive(self, worker: int, message: Message | Insert[int]) -> None:
+        for result in self.workers[worker].receive(message):
+            self.results[result.pane].append(result)
 
     def step(self, kind: str, value: int) -> None:
         emitter = self.emitter
         if kind == "tuple":
             pane = emitter.next_pane + value
-            self.deliver(emitter.send(pane, self.rows, self.queues))
+            for worker, message in sent(emitter, pane, self.rows, self.queues):
+                self.receive(worker, message)
             self.sent[pane].add(self.rows)
             self.rows += 1
         elif kind == "progress":

@@ -39,6 +39,18 @@ def test_alpha_stays_within_its_limits(measured: list[float]) -> None:
         assert 0.1 <= threshold.alpha <= 20
 
 
+def test_the_published_law_does_not_see_a_cycle_of_two_periods() -> None:
+    """Above the set-point on average, and alpha stays: each way the derivative takes the step to its limit.
+
+    More workers change nothing about that, since the splitting decides. So the outer level goes on adding them.
+    """
+    threshold = Threshold(splitting_pid(0.9)).sampled(0.95).sampled(1.25)
+    before = threshold.alpha
+    for _ in range(20):
+        threshold = threshold.sampled(0.95).sampled(1.25)
+    assert threshold.alpha == pytest.approx(before)
+
+
 def test_the_integral_cannot_wind_up() -> None:
     pid, state = PID(0.0, proportional=0.0, integral=0.5, limit=1.0), PIDState()
     for _ in range(100):

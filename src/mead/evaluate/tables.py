@@ -93,13 +93,18 @@ def _statistics_cells(statistics: Statistics, span_s: float | None) -> list[str]
     correlations = [statistics.acf.get(lag) for lag in (1, 100)]
     dispersion = None if span_s is None else statistics.idc.get(span_s)
     return [
-        *(_number_or_nothing(value) for value in (statistics.rate_per_s, statistics.scv)),
+        *(number_or_nothing(value) for value in (statistics.rate_per_s, statistics.scv)),
         *(NOTHING if value is None else f"{value:.3f}" for value in correlations),
-        *(_number_or_nothing(value) for value in (dispersion, statistics.idc_limit)),
+        *(number_or_nothing(value) for value in (dispersion, statistics.idc_limit)),
     ]
 
 
-def _number_or_nothing(value: float | None) -> str:
+def number_or_nothing(value: float | None) -> str:
+    """What is not known is a dash.
+
+    >>> number_or_nothing(2.5), number_or_nothing(None)
+    ('2.50', '-')
+    """
     return NOTHING if value is None else number(value)
 
 

@@ -1,4 +1,4 @@
-"""What the emitter of the pane stage says to its workers, and what they say to the window stage.
+"""What the emitter of the pane stage says to its workers beside tuples, and what they say to the window stage.
 
 The paper calls two messages EMPTY. One makes a result of a pane without tuples at once (here ``ClosedEmpty``); the
 other opens a partition that can still be filled (here ``EmptyPane``, Alg. 4).
@@ -14,15 +14,6 @@ R = TypeVar("R")
 
 UNKNOWN_COUNT = 0
 """The count of a result that was closed by force: its pane may still be split."""
-
-
-@dataclass(frozen=True)
-class Insert(Generic[R]):
-    """A tuple, with the number of partitions that its pane has now."""
-
-    pane: int
-    count: int
-    row: R
 
 
 @dataclass(frozen=True)
@@ -60,15 +51,15 @@ class TurnOff:
     """Hand on all that you hold, and sleep."""
 
 
-Message: TypeAlias = Insert[R] | UpdateCount | EmptyPane | ClosedEmpty | Punctuation | TurnOff
+Message: TypeAlias = UpdateCount | EmptyPane | ClosedEmpty | Punctuation | TurnOff
 
 
 @dataclass(frozen=True)
-class Order(Generic[R]):
+class Order:
     """A message to one worker. Each worker reads its messages in the order in which they were sent."""
 
     worker: int
-    message: Message[R]
+    message: Message
 
 
 @dataclass(frozen=True)

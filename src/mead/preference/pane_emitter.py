@@ -6,16 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from mead.models.arrays import IntArray
 from mead.preference.messages import (
     ClosedEmpty,
     EmptyPane,
-    Insert,
     Order,
     Punctuation,
-    R,
     TurnOff,
     UpdateCount,
 )
@@ -48,7 +44,7 @@ class Progress:
     """What a punctuation leads to."""
 
     closed: tuple[Closed, ...]
-    orders: tuple[Order[Any], ...]
+    orders: tuple[Order, ...]
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ class Removal:
 
     flushed: tuple[Partition, ...]
     """Handed on although their panes are not complete; the counts are unknown."""
-    orders: tuple[Order[Any], ...]
+    orders: tuple[Order, ...]
 
 
 class PaneEmitter:
@@ -74,24 +70,12 @@ class PaneEmitter:
         """The workers that get tuples."""
         return [int(worker) for worker in self.table.active.nonzero()[0]]
 
-    def send(self, pane: int, row: R, queues: IntArray) -> Iterator[Order[R]]:
-        """The messages for one tuple. Whoever holds a partition is told of a new one before the tuple is sent."""
-        table = self.table
-        table.reserve(pane)
-        before = table.holders(pane)
-        counted = table.count(pane)
-        worker = int(table.assign(np.array([pane], dtype=np.int64), queues, self.threshold.tuples)[0])
-        count = table.count(pane)
-        if count > counted:
-            yield from self._updates(before, pane, count)
-        yield Order(worker, Insert(pane, count, row))
-
     def progress(self, pane: int) -> Progress:
         """A punctuation: no tuple of an earlier pane will come."""
         if pane < self.next_pane:
             return Progress((), ())
         closed: list[Closed] = []
-        orders: list[Order[Any]] = []
+        orders: list[Order] = []
         for number in range(self.next_pane, pane):
             if self.table.is_open(number):
                 whole = self._closed(number)
@@ -117,7 +101,7 @@ class PaneEmitter:
         if not self.table.active.any():
             self.table.activate(leaving)
             raise ValueError("the last worker cannot be removed: nobody would be left to take the open panes")
-        orders: list[Order[Any]] = [Order(worker, TurnOff()) for worker in leaving]
+        orders: list[Order] = [Order(worker, TurnOff()) for worker in leaving]
         flushed: list[Partition] = []
         for pane in self.table.open_panes():
             flushed += [
@@ -129,7 +113,7 @@ class PaneEmitter:
                 orders += self._new_owner(pane, queues)
         return Removal(tuple(flushed), tuple(orders))
 
-    def _new_owner(self, pane: int, queues: IntArray) -> Iterator[Order[Any]]:
+    def _new_owner(self, pane: int, queues: IntArray) -> Iterator[Order]:
         """Somebody has to know the final count, so the new owner holds a partition even if it is never filled."""
         worker, holders = self.table.least_loaded(queues), self.table.holders(pane)
         if worker not in holders:
@@ -139,7 +123,7 @@ class PaneEmitter:
         self.table.make_owner(pane, worker)
 
     @staticmethod
-    def _updates(holders: Iterable[int], pane: int, count: int) -> Iterator[Order[Any]]:
+    def _updates(holders: Iterable[int], pane: int, count: int) -> Iterator[Order]:
         return (Order(holder, UpdateCount(pane, count)) for holder in holders)
 
     def _closed(self, pane: int) -> Closed:

@@ -48,10 +48,6 @@ class Windows:
         """By how many panes the next window is later."""
         return self.slide_ms // self.pane_ms
 
-    def pane_at(self, event_us: int) -> int:
-        """The pane of a tuple with this time stamp."""
-        return event_us // self.pane_us
-
     def of_pane(self, pane: int) -> range:
         """The windows that contain a pane."""
         first = max(0, -((self.panes_per_window - 1 - pane) // self.panes_per_slide))

@@ -83,11 +83,6 @@ class WindowDirectory(Generic[R]):
         """Results that wait, over all windows."""
         return sum(len(descriptor.pending) for descriptor in self._open.values())
 
-    @property
-    def open_windows(self) -> list[int]:
-        """Oldest first."""
-        return list(self._open)
-
     def add(self, result: PaneResult[R]) -> None:
         """A result of the pane stage, for every window that its pane belongs to."""
         for window in self.windows.of_pane(result.pane):

@@ -47,6 +47,17 @@ def test_the_search_finds_what_trying_all_splits_does() -> None:
     assert found.tried < 20
 
 
+def test_both_levels_come_near_the_best_static_choice_on_a_bursty_stream() -> None:
+    """Ten million tuples, as published. Eight pane workers of 59 is what the search finds on this stream."""
+    stream = BY_NAME["map1k"]
+    trace, setting = stream.make(stream.published_s, 1), stream.setting(SKYLINE)
+    elastic, static = (
+        simulate(trace, running) for running in (setting, replace(setting, elastic=False, start=Degrees(8, 51)))
+    )
+    assert elastic.overrun <= MOST_OVERRUN
+    assert windows_per_s(elastic) >= (1 - MOST_LOSS) * windows_per_s(static)
+
+
 def test_both_levels_come_near_the_static_choice_of_the_paper() -> None:
     """On Game1 the authors found 6 and 38 workers to be the fewest that are enough; here half of a stand-in is run."""
     stream = BY_NAME["game1"]

@@ -8,7 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.preference.pane_worker import sent
 
+from mead.clock import RunClock, Stopped, VirtualClock
 from mead.preference.degrees import Controller, Degrees
 from mead.preference.fuzzy import CODE, PAPER, Profile
 from mead.preference.owner_table import OwnerTable, Splitting
@@ -139,13 +141,13 @@ def test_every_decision_is_that_of_the_profile_asked_for(profile: Profile) -> No
 
 
 def test_whoever_holds_a_partition_is_told_of_a_new_one_and_nobody_else() -> None:
-    """The emitter says message by message what virtual time only counts."""
+    """Message by message, what virtual time only counts."""
     stamps_us = np.arange(12, dtype=np.int64)
     windows, threshold = Windows(1000, 100), Threshold(None, warm=True).closed([2.0])
-    sent = PaneEmitter(OwnerTable(4, Splitting.EVEN), threshold)
-    sent.add(range(4))
-    orders = [order for n in stamps_us for order in sent.send(0, n, np.zeros(4, dtype=np.int64))]
-    assert len(orders) == 12 + 1 + 2 + 3, "a tuple each, and the second to fourth partition"
+    told = PaneEmitter(OwnerTable(4, Splitting.EVEN), threshold)
+    told.add(range(4))
+    messages = [message for n in stamps_us for message in sent(told, 0, n, np.zeros(4, dtype=np.int64))]
+    assert len(messages) == 12 + 1 + 2 + 3, "a tuple each, and the second to fourth partition"
     emitter = PaneEmitter(OwnerTable(4, Splitting.EVEN), threshold)
     emitter.add(range(4))
     stream = Stream.of(Trace.from_timestamps_us(stamps_us), windows, KSlack(windows.pane_us))
@@ -153,7 +155,7 @@ def test_whoever_holds_a_partition_is_told_of_a_new_one_and_nobody_else() -> Non
     end = list(stage.run(1.0))
     assert len(end) == 4
     punctuations = 2 * 4  # before the first tuple and after the last, to everybody
-    assert stage.sample(1.0, 1.0).done.sum() == len(orders) + punctuations
+    assert stage.sample(1.0, 1.0).done.sum() == len(messages) + punctuations
 
 
 def test_utilization_falls_with_the_square_of_an_even_split() -> None:
@@ -174,6 +176,44 @@ def test_a_slower_machine_takes_more_workers() -> None:
     workers = [np.mean([interval.degrees.total for interval in run.intervals[8:]]) for run in (alone, shared)]
     assert workers[1] > 1.2 * workers[0]
     assert shared.windows_s.size == alone.windows_s.size
+
+
+class Watched(VirtualClock):
+    """Remembers what was waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits_s: list[float] = []
+
+    def wait_until(self, time_s: float) -> None:
+        self.waits_s.append(time_s)
+        super().wait_until(time_s)
+
+
+def test_the_clock_is_asked_at_the_end_of_every_period() -> None:
+    trace, clock = bursty(10_000.0, 5.0), Watched()
+    clock.wait_until(7.0)  # something else has been on it before
+    outcome = simulate(trace, Setting(), clock)
+    assert clock.waits_s[1:] == [7.0 + 0.25 * (period + 1) for period in range(len(clock.waits_s) - 1)]
+    assert clock.now_s() - 7.0 >= outcome.run_s > clock.now_s() - 7.0 - 0.5, "until the last window has left"
+    assert same(outcome, simulate(trace, Setting())), "what the clock says when it begins is nothing to the run"
+
+
+def test_a_clock_that_is_stopped_stops_the_run() -> None:
+    clock = RunClock()
+    clock.stop()
+    with pytest.raises(Stopped):
+        simulate(bursty(10_000.0, 5.0), Setting(), clock)
+
+
+def test_the_controller_only_looks_on_until_its_first_decision() -> None:
+    trace = bursty(20_000.0, 15.0)
+    at_once, later = (simulate(trace, Setting(first_decision_s=first_s)) for first_s in (0.0, 7.5))
+    start = Setting().start
+    assert [interval.degrees for interval in later.intervals[:3]] == [start] * 3
+    assert [interval.degrees == start for interval in at_once.intervals[:3]] == [True, False, False]
+    assert later.intervals[3].degrees != start
+    assert later.intervals[0] == at_once.intervals[0], "it measures all the same"
 
 
 def test_a_control_interval_is_a_whole_number_of_periods() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from rich.table import Table
 from mead.evaluate.ppq.fig9 import PANES_ONLY
 from mead.evaluate.ppq.measures import WARM_UP_INTERVALS, during_stream, mean, median, plain
 from mead.evaluate.ppq.streams import markovian, self_similar
-from mead.evaluate.tables import NOTHING, number, plain_table
+from mead.evaluate.tables import number, number_or_nothing, plain_table
 from mead.preference.fuzzy import CODE, Profile
 from mead.preference.owner_table import Splitting
 from mead.preference.virtual.system import simulate
@@ -100,9 +101,10 @@ def fig10_parts(done: Sequence[Run]) -> Iterator[Table | str]:
     for name, (title, _) in STREAMS.items():
         for two_level in (False, True):
             ours = [one for one in done if one.stream == name and one.two_level == two_level]
-            cells = [number(_mean(ours, field)) for field in FIELDS]
+            cells = [number(mean(ours, attrgetter(field))) for field in FIELDS]
             table.add_row(f"{title}: {'two levels' if two_level else 'elasticity alone'}", *cells)
-            table.add_row("  authors' logs", *(_or_nothing(getattr(PUBLISHED[name, two_level], f)) for f in FIELDS))
+            logged = (getattr(PUBLISHED[name, two_level], field) for field in FIELDS)
+            table.add_row("  authors' logs", *map(number_or_nothing, logged))
     yield table
     alone = [one.utilization for one in done if not one.two_level]
     both = [one.median for one in done if one.two_level]
@@ -115,11 +117,3 @@ def fig10_parts(done: Sequence[Run]) -> Iterator[Table | str]:
         f"With both levels the median lies between {min(both):.2f} and {max(both):.2f}, in {held} of {len(both)} runs "
         "within 0.8 to 1. Panes are split more than in the logs."
     )
-
-
-def _mean(done: Sequence[Run], field: str) -> float:
-    return float(np.mean([getattr(one, field) for one in done]))
-
-
-def _or_nothing(value: float | None) -> str:
-    return NOTHING if value is None else number(value)

@@ -21,6 +21,10 @@ from mead.workload.generators.steps import Steps
 PANES_ONLY = Setting(windows=Windows(1000, 100), set_point=0.9, panes_only=True, most=61)
 """The set-up of Figs. 9 to 11: the pane stage alone, with a phantom worker in the window stage."""
 
+FIRST_DECISION_S = 5.0
+"""After two intervals. For a second of the first one nothing can be split, so that a utilization above 2 is measured.
+Whoever answers that has five workers at once, where the paper says that there were three for half a minute."""
+
 PUBLISHED = ("3", "4", "5 to 6", "6", "fewer", "fewer")
 IDEAL_PANES_PER_S = 10.0
 
@@ -65,7 +69,8 @@ class Run:
 def run(seed: int, step_s: float = 30.0, profile: Profile = CODE) -> Run:
     """One run, step by step."""
     source = Steps(step_s=step_s)
-    outcome = simulate(disordered(source, seed), replace(PANES_ONLY, start=Degrees(3, 1), profile=profile))
+    setting = replace(PANES_ONLY, start=Degrees(3, 1), first_decision_s=FIRST_DECISION_S, profile=profile)
+    outcome = simulate(disordered(source, seed), setting)
     done = per_second(outcome.panes_s, step_s * len(source.rates_per_s))
     found = []
     for place, (rate, published) in enumerate(zip(source.rates_per_s, PUBLISHED, strict=True)):
@@ -100,9 +105,7 @@ def fig9_parts(runs: Sequence[Run]) -> Iterator[Table | str]:
     yield means
     yield (
         f"Workers rise and fall with the rate, as in the paper, with {sum(one.follows for one in runs)} of {len(runs)} "
-        "seeds. The paper shows one run, and of its 72 logged decisions 15 are not those of the published controller. "
-        "Where the rate falls, the PID splits less at once and so holds the utilization at its set-point; then the "
-        "controller has no reason to take workers away."
+        "seeds. The paper shows one run, and of its 72 logged decisions 15 are not those of the published controller."
     )
     yield f"Of {IDEAL_PANES_PER_S:g} panes per second at least {_least(runs):.2f} are completed in every step."
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, is_dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mead.models.arrays import FloatArray
 from mead.preference.virtual.system import Interval, Outcome
+
+T = TypeVar("T")
 
 WARM_UP_INTERVALS = 8
 """The authors' logs were read from here on: both stages start with one worker."""
@@ -22,16 +24,16 @@ def during_stream(outcome: Outcome, skip: int = 0) -> list[Interval]:
     return inside[skip:] or inside
 
 
-def mean(intervals: Sequence[Interval], of: Callable[[Interval], float]) -> float:
-    """Over intervals; those without a value do not count."""
-    values = np.array([of(interval) for interval in intervals])
+def mean(items: Sequence[T], of: Callable[[T], float]) -> float:
+    """Over intervals or runs; those without a value do not count."""
+    values = np.array([of(item) for item in items])
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else float("nan")
 
 
-def median(intervals: Sequence[Interval], of: Callable[[Interval], float]) -> float:
-    """As ``mean``."""
-    return float(np.median([of(interval) for interval in intervals]))
+def median(items: Sequence[T], of: Callable[[T], float]) -> float:
+    """As ``mean``, where all have a value."""
+    return float(np.median([of(item) for item in items]))
 
 
 def per_second(times_s: FloatArray, until_s: float) -> FloatArray:

@@ -176,4 +176,4 @@ def _verdicts(rows: Sequence[Row]) -> Iterator[str]:
     ]
     if more:
         ratio = np.mean([other.window_workers / one.window_workers for one, other in more])
-        yield f"The top-delta query takes {ratio:.2f} times the window workers of the skyline (weight 1.2, fitted)."
+        yield f"The top-delta query takes {ratio:.2f} times the window workers of the skyline."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -147,7 +146,7 @@ class PaneStage:
             if not closed.partitions:
                 yield Emitted(punctuated_s[next(empty)], PaneResult(closed.pane, 1, 0))
 
-    def _deliver(self, orders: tuple[Order[Any], ...], now_s: float, kind: type) -> dict[int, float]:
+    def _deliver(self, orders: tuple[Order, ...], now_s: float, kind: type) -> dict[int, float]:
         """Put messages into queues; when each worker is done with the one of that kind."""
         done_s: dict[int, float] = {}
         if self._free[1] < len(orders):
