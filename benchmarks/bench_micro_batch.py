@@ -139,7 +139,7 @@ def sinks(spark: SparkSession) -> dict[str, Start]:
         return writer.option("checkpointLocation", f"{folder}/checkpoint").start()
 
     def in_place(folder: Path, end: Path) -> StreamingQuery:
-        operator = InPlace(EndlessReader(ROWS, str(end)), same, folder / "log", arrow_schema(COLUMNS), None)
+        operator = InPlace(EndlessReader(ROWS, str(end)), same, StreamLog(folder / "log"), arrow_schema(COLUMNS), None)
         spark.dataSource.register(in_place_source("in-place", operator))
         writer = committed(spark.readStream.format("in-place").load(), folder / "log")
         return writer.option("checkpointLocation", f"{folder}/checkpoint").start()

@@ -35,6 +35,7 @@ from mead.spark.inputs import Input
 from mead.spark.java_machine import spark_loss
 from mead.spark.negotiator import ExecutorNegotiator
 from mead.spark.operators import Work
+from mead.spark.rabbitmq.blocks import RabbitStreams
 from mead.spark.running import RunningPipeline
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ def run_live(
     duration_s: float = inf,
     mode: Mode = Mode.ACT,
     kept_iats: int,
+    streams: RabbitStreams | None = None,
     requests: EndRequests | None = None,
     on_round: Callable[[Round, SparkEngine], None] = lambda *_: None,
     on_wait: Callable[[str], None] = lambda _: None,
@@ -145,9 +147,9 @@ def run_live(
     is lost, so that nobody takes half a run for a whole one, and OperatorError if another run is at work in the folder.
 
     ``on_round`` is called in this thread, so that what it takes does not slow the controller down. ``on_restart`` hears
-    what has failed, and why, while the run goes on.
+    what has failed, and why, while the run goes on. ``streams`` join the operators, where embedded logs are not to.
     """
-    running = RunningPipeline(spark, knowledge.pipeline, source, work, folder, shares, on_restart=on_restart)
+    running = RunningPipeline(spark, knowledge.pipeline, source, work, folder, shares, streams, on_restart=on_restart)
     with held(folder), requests or EndRequests() as asked:
         asked.hold()
 

@@ -226,6 +226,18 @@ def test_files_of_windows_editors_are_read(tmp_path: Path) -> None:
             "best: 5}\nactuation_delay_s: 3\nreplicas_delay_s: 2",
             "12: replicas_delay_s: must not be below actuation_delay_s, 3",
         ),
+        ("best: 5}", "best: 5}\nstreams: {}", "11: streams.rabbitmq: is missing"),
+        ("best: 5}", "best: 5}\nstreams: {kafka: {}}", "11: streams.kafka: there is no such key"),
+        (
+            "best: 5}",
+            "best: 5}\nstreams:\n  rabbitmq:\n    max_age: 7 days",
+            "13: streams.rabbitmq.max_age: must be a number and one of Y, M, D, h, m and s, such as 12h or 7D; got '7",
+        ),
+        (
+            "best: 5}",
+            "best: 5}\nstreams:\n  rabbitmq:\n    stream: x",
+            "13: streams.rabbitmq.stream: there is no such key",
+        ),
         ("best: 5}", "best: 5", "11: not YAML: expected ',' or '}'"),
         ("  - {name: counter", "\t- {name: counter", "5: not YAML: tabs cannot indent; use spaces"),
         ("0.0015", "!!python/name:os.system x", "6: operators[2].demand_s: the tag !python/name:os.system means"),

@@ -12,8 +12,10 @@ from mead.config.keys import ConfigError
 from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipeline
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.spark.broker_inputs import ForeignInput, RabbitMQInput
-from mead.spark.build import ARRIVALS, DEFAULT_OVERHEAD_S, live_pipeline, source_of, work_of
+from mead.spark.build import ARRIVALS, DEFAULT_OVERHEAD_S, live_pipeline, source_of, streams_of, work_of
 from mead.spark.inputs import TraceInput
+from mead.spark.rabbitmq.place import Place
+from mead.spark.rabbitmq.stream import Retention
 from mead.spark.trace_source import SPARE_S
 
 DURATION_S = 20.0
@@ -71,6 +73,22 @@ def test_a_broker_and_a_stream_of_ones_own_need_no_file(tmp_path: Path) -> None:
     assert isinstance(sourced(tmp_path, "source: {rabbitmq: {stream: events}}"), RabbitMQInput)
     assert isinstance(sourced(tmp_path, "source: {stream: 'math:sqrt'}"), ForeignInput)
     assert not (tmp_path / "run" / ARRIVALS).exists()
+
+
+def test_operators_are_joined_by_logs_or_by_a_broker(tmp_path: Path) -> None:
+    assert streams_of(file_with(tmp_path, "")) is None
+    local = streams_of(file_with(tmp_path, "streams: {rabbitmq: {}}"))
+    assert local is not None
+    assert local.store("parser").place == Place("amqp://guest:guest@127.0.0.1:5672/", "one.parser", create=True)
+    told = streams_of(
+        file_with(
+            tmp_path, "streams: {rabbitmq: {url: 'amqp://host/', prefix: shop, max_age: 7D, max_length_bytes: 9}}"
+        )
+    )
+    assert told is not None
+    assert told.store("parser").place == Place(
+        "amqp://host/", "shop.parser", create=True, retention=Retention("7D", max_length_bytes=9)
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ from mead.spark.engine import SparkEngine
 from mead.spark.inputs import TraceInput
 from mead.spark.log import LogError, StreamLog
 from mead.spark.operators import OnBatches, OnStream, OperatorError, Work
+from mead.spark.rabbitmq.blocks import RabbitStreams
+from mead.spark.rabbitmq.stream import Retention
 from mead.spark.running import RunningPipeline
 
 if TYPE_CHECKING:
@@ -30,14 +32,24 @@ pytestmark = pytest.mark.usefixtures("_operators_by_value")
 
 
 @pytest.mark.parametrize(
-    "loop", [ops.DOWN, OnStream(ops.down_stream, ops.ROUTED)], ids=["a function", "a transformation"]
+    ("loop", "by_broker"),
+    [(ops.DOWN, False), (OnStream(ops.down_stream, ops.ROUTED), False), (ops.DOWN, True)],
+    ids=["a function", "a transformation", "by RabbitMQ"],
 )
-def test_every_row_goes_its_way_once(spark: SparkSession, tmp_path: Path, loop: Work) -> None:
+def test_every_row_goes_its_way_once(
+    spark: SparkSession,
+    tmp_path: Path,
+    loop: Work,
+    by_broker: bool,  # noqa: FBT001 - of the cases above
+    request: pytest.FixtureRequest,
+) -> None:
     """In several tasks at first, and later in one."""
+    url = request.getfixturevalue("broker").url if by_broker else ""
     np.save(tmp_path / "trace.npy", 5_000 * np.arange(NUMBERS, dtype=np.int64))
     source, work = TraceInput(tmp_path / "trace.npy"), ops.work(loop)
     shares = DryRunShares(list(work))
-    running = RunningPipeline(spark, ops.pipeline(MANY), source, work, tmp_path, shares)
+    streams = RabbitStreams(url, "looped", Retention()) if url else None
+    running = RunningPipeline(spark, ops.pipeline(MANY), source, work, tmp_path, shares, streams)
     try:
         running.start()
         engine, began_s = SparkEngine(running, kept_iats=NUMBERS), monotonic()

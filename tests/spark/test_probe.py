@@ -17,6 +17,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from mead.models.arrays import IntArray
 from mead.spark import probe
 from mead.spark.in_place import InPlace, InPlaceReader
+from mead.spark.log import StreamLog
 from mead.spark.probe import MOST_STAMPS, OBSERVATION, RANKS, STAMP, Stamps, probed
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class Rows(DataSourceStreamReader):
 @pytest.mark.parametrize("stamps_us", [[START_US, None, START_US + 4], [None, None]], ids=["one", "all"])
 def test_a_worker_notes_rows_without_a_stamp_and_goes_on(tmp_path: Path, stamps_us: list[int | None]) -> None:
     rows = pa.record_batch({STAMP: pa.array(stamps_us, pa.int64())})
-    operator = InPlace(Rows(rows, rows), lambda batch: batch, tmp_path / "log", rows.schema, None)
+    operator = InPlace(Rows(rows, rows), lambda batch: batch, StreamLog(tmp_path / "log"), rows.schema, None)
     (written,) = InPlaceReader(operator).read(InputPartition(None))
     (row,) = written.to_pylist()
     noted = Stamps.noted(json.loads(row["note"]), tmp_path)

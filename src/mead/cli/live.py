@@ -101,7 +101,7 @@ def run_file(
     from mead.loop import Mode
     from mead.plan import registry
     from mead.serve.server import ServeError
-    from mead.spark.build import live_pipeline, source_of, work_of
+    from mead.spark.build import live_pipeline, source_of, streams_of, work_of
     from mead.spark.operators import OperatorError
     from mead.spark.quiet_start import SparkStartError
     from mead.spark.running import WARM_UP
@@ -155,6 +155,7 @@ def run_file(
                 duration_s=inf if options.duration_s is None else options.duration_s,
                 mode=mode,
                 kept_iats=kept_iats_for(options.policy),
+                streams=streams_of(file),
                 on_round=follow,
                 on_wait=wait,
                 on_restart=complain,

@@ -31,6 +31,7 @@ from mead.config.keys import (
 from mead.config.policies import MapOptions, PolicyOptions
 from mead.config.replica_keys import GroupingKeys, Replicas, ReplicasKeys
 from mead.config.source_keys import Function, SourceKeys, Text
+from mead.config.stream_keys import StreamsKeys
 from mead.config.yaml_lines import MOST_BYTES, Document, LineError, read_yaml
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import DEFAULT_SHARES, Batches, InvalidPipelineError, Operator, Pipeline
@@ -187,6 +188,9 @@ class PipelineKeys(Keys):
     policy: PolicyOptions = Field(default=MapOptions(), description="who decides on the resources, and how")
     source: SourceKeys | None = Field(
         default=None, description="where tuples come from on Spark; default none, for virtual time alone"
+    )
+    streams: StreamsKeys | None = Field(
+        default=None, description="what joins operators on Spark; default logs in the folder of the run"
     )
     processors: Replicas | None = Field(
         default=None,

@@ -18,6 +18,7 @@ from mead.config.policies import OWN
 from mead.config.policy_choice import OPTIONS
 from mead.config.replica_keys import GroupingKeys, ReplicasKeys
 from mead.config.source_keys import GenerateKeys, PayloadKeys, RabbitMQKeys, SourceKeys, TraceKeys
+from mead.config.stream_keys import RabbitMQStreamsKeys, StreamsKeys
 
 BEGIN, END = "<!-- keys: begin, made by `make docs` -->", "<!-- keys: end -->"
 
@@ -33,6 +34,8 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
     "source generate": GenerateKeys,
     "payload": PayloadKeys,
     "source rabbitmq": RabbitMQKeys,
+    "streams": StreamsKeys,
+    "streams rabbitmq": RabbitMQStreamsKeys,
 }
 UNITS = {"_per_s": "1/s", "_s": "s"}
 """By the end of a key."""

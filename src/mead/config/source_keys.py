@@ -19,6 +19,7 @@ def _function(text: str) -> str:
 
 
 Function = Annotated[str, AfterValidator(_function)]
+LOCAL_BROKER = "amqp://guest:guest@127.0.0.1:5672/"
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -53,7 +54,7 @@ class GenerateKeys(Keys):
 class RabbitMQKeys(Keys):
     """A RabbitMQ stream. Its rows have the columns id, arrival_us, value and key."""
 
-    url: Text = Field(default="amqp://guest:guest@127.0.0.1:5672/", description="of the broker")
+    url: Text = Field(default=LOCAL_BROKER, description="of the broker")
     stream: Text = Field(description="the name of the stream; declared if it is not there")
     exchange: Text | None = Field(default=None, description="an existing fanout exchange that feeds it; default none")
     value: Literal["string", "binary"] = Field(default="string", description="type of the column value")

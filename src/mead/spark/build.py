@@ -1,4 +1,4 @@
-"""From a pipeline file to what Spark runs: the source, and the work of every operator."""
+"""From a pipeline file to what Spark runs: the source, the streams, and the work of every operator."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from mead.knowledge.pipeline import Batches, Pipeline
 from mead.spark.broker_inputs import ForeignInput, RabbitMQInput
 from mead.spark.inputs import Input, TraceInput
 from mead.spark.operators import OnBatches, OnStream, Work
+from mead.spark.rabbitmq.blocks import RabbitStreams
+from mead.spark.rabbitmq.stream import Retention
 from mead.spark.trace_source import SPARE_S
 from mead.workload.files import read_trace
 from mead.workload.generators.kind import GeneratorError
@@ -79,6 +81,15 @@ def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | N
         payload.columns if payload else None,
         json.dumps(payload.options) if payload and payload.options is not None else None,
     )
+
+
+def streams_of(file: PipelineFile) -> RabbitStreams | None:
+    """What joins operators; None for embedded logs."""
+    keys = file.keys.streams
+    if keys is None:
+        return None
+    told = keys.rabbitmq
+    return RabbitStreams(told.url, told.prefix or file.pipeline.name, Retention(told.max_age, told.max_length_bytes))
 
 
 def _trace(keys: SourceKeys, beside: Path, duration_s: float | None) -> Trace:

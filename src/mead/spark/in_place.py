@@ -36,8 +36,8 @@ class InPlace:
     reader: DataSourceStreamReader
     """Of its input."""
     function: Callable[[pa.RecordBatch], pa.RecordBatch]
-    output: Path
-    """The folder of the log that it writes."""
+    output: StreamLog
+    """What it writes."""
     schema: pa.Schema
     """Of what it writes."""
     stamps: Path | None
@@ -107,7 +107,7 @@ class InPlaceReader(DataSourceStreamReader):
                     made = operator.function(some)
                     yield pa.RecordBatch.from_arrays(made.columns, schema=operator.schema)
 
-        written = StreamLog(operator.output).write(worked(), operator.schema)
+        written = operator.output.write(worked(), operator.schema)
         stamps = Stamps.of(np.concatenate(arrivals_us), unstamped)
         note = stamps.note(_kept(stamps, operator.stamps))
         yield written.row(json.dumps(note))

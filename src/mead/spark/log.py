@@ -1,9 +1,10 @@
 """An append-only log on local disk between two operators: Arrow files, and an index that says which of them count.
 
-Tasks write files. A batch becomes part of the log when one line is appended to the index, so that all its files count
-or none. A batch that comes again after a crash is already there, and is not added twice. Readers see offsets: the
-number of a row since the beginning. They may read any range of rows that is kept, as often as they like. The index also
-says how many rows of a file are for which reader, where rows name their readers (`addresses`).
+Tasks write files, or give their rows to another store, such as a broker (`log_store`). A batch becomes part of the log
+when one line is appended to the index, so that all its files count or none. A batch that comes again after a crash is
+already there, and is not added twice. Readers see offsets: the number of a row since the beginning. They may read any
+range of rows that is kept, as often as they like. The index also says how many rows of a file are for which reader,
+where rows name their readers (`addresses`).
 
 What is in the index survives the end of any process. After a crash of the machine, the last lines may be missing; files
 are not forced to disk, as Spark does not force its own checkpoints to a local disk.
@@ -21,12 +22,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 from zlib import crc32
 
 import pyarrow as pa
 
 from mead.spark.addresses import EVERYBODY, TO, Counts, counted, own_count
+from mead.spark.log_store import Files, Store
 from mead.spark.number_file import number_in, put_number
 from mead.spark.tasks import spans
 
@@ -80,7 +81,7 @@ class Noted:
 
 @dataclass(frozen=True)
 class Extent:
-    """Rows of one file: ``count`` from ``skip`` on."""
+    """Rows of one file, or of what stands for a file in a store: ``count`` from ``skip`` on."""
 
     file: str
     skip: int
@@ -94,6 +95,8 @@ class StreamLog:
     folder: Path
     keep_notes: bool = False
     """Whether somebody wants to know what tasks have noted beside their files."""
+    store: Store | None = None
+    """Who keeps the rows; None for files in the folder."""
     _entries: list[Entry] = field(default_factory=list, repr=False)
     _last: int = field(default=-1, repr=False)
     """The last batch; batches come in the order of their numbers."""
@@ -147,24 +150,24 @@ class StreamLog:
         found, self._noted = self._noted, {}
         return [note for noted in found.values() for note in noted.notes]
 
+    @property
+    def _rows(self) -> Store:
+        return self.store or Files(self.folder / DATA)
+
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Written:
         """Put rows into a new file; `log_sink` makes it part of the log. Without rows there is no file."""
-        (self.folder / DATA).mkdir(parents=True, exist_ok=True)
-        name, rows, addressed = f"{uuid4().hex}.arrow", 0, Counter[str]()
-        path = self.folder / DATA / name
-        try:
-            with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-                for batch in batches:
-                    writer.write_batch(batch)
-                    rows += batch.num_rows
-                    if TO in schema.names:
-                        addressed += counted(batch)
+        rows, addressed = 0, Counter[str]()
+
+        def seen() -> Iterator[pa.RecordBatch]:
+            nonlocal rows, addressed
+            for batch in batches:
+                rows += batch.num_rows
+                if TO in schema.names:
+                    addressed += counted(batch)
+                yield batch
             self._check_readers(addressed)
-        except BaseException:
-            path.unlink(missing_ok=True)  # this attempt comes to nothing
-            raise
-        if not rows:
-            path.unlink()
+
+        name = self._rows.write(seen(), schema)
         return Written(name, rows, addressed if TO in schema.names else None)
 
     def _check_readers(self, addressed: Counts) -> None:
@@ -215,10 +218,7 @@ class StreamLog:
 
     def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
         """The rows of some pieces, in their order."""
-        for piece in pieces:
-            with pa.memory_map(str(self.folder / DATA / piece.file)) as source:
-                table = pa.ipc.open_file(source).read_all().slice(piece.skip, piece.count)
-                yield from table.to_batches()
+        yield from self._rows.read(pieces)
 
     def register(self, consumer: str) -> None:
         """Keep rows for a consumer from now on, until it says that it needs them no more."""
@@ -240,8 +240,7 @@ class StreamLog:
             gone = self._entries[self._before(self.start) : self._before(below)]
             if gone:
                 put_number(self.folder / START, gone[-1].end)  # from now on nobody asks for them
-            for entry in gone:
-                (self.folder / DATA / entry.file).unlink(missing_ok=True)
+            self._rows.remove(entry.file for entry in gone)
 
     def _before(self, offset: int) -> int:
         """How many of the entries end there, or earlier."""

@@ -16,6 +16,7 @@ from mead.spark.log import StreamLog
 from mead.spark.log_source import JoinedDataSource, LogDataSource
 from mead.spark.operators import OperatorError, columns_of, ddl
 from mead.spark.progress import Done
+from mead.spark.rabbitmq.blocks import RabbitStore
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +29,8 @@ class LogInput(Input):
     folder: Path
     consumer: str
     schema: str
+    store: RabbitStore | None = None
+    """Who has its rows; None for files in the folder."""
     _log: StreamLog = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -43,8 +46,14 @@ class LogInput(Input):
 
     def _options(self, tasks: Path) -> dict[str, str]:
         self.register()
-        columns = ddl(self.columns)
-        return {"path": str(self.folder), "schema": columns, "consumer": self.consumer, "tasks": str(tasks)}
+        folder, rabbitmq = self.place
+        options = {"path": folder, "schema": ddl(self.columns), "consumer": self.consumer, "tasks": str(tasks)}
+        return options if rabbitmq is None else options | {"rabbitmq": json.dumps(rabbitmq)}
+
+    @property
+    def place(self) -> tuple[str, dict[str, str] | None]:
+        """The folder, and the options of the RabbitMQ stream that has its rows."""
+        return str(self.folder), None if self.store is None else self.store.place.options
 
     def register(self) -> None:
         """Keep rows for this consumer from now on.
@@ -93,8 +102,8 @@ class JoinedInput(Input):
                         f"operator {consumer}: it reads from {' and '.join(self.logs)}, and column {column} is {kind} "
                         f"in what {name} writes, and {columns[column]} in the others"
                     )
-        folders = json.dumps({name: str(log.folder) for name, log in self.logs.items()})
-        return {"logs": folders, "schema": ddl(columns), "consumer": consumer, "tasks": str(tasks)}
+        places = json.dumps({name: log.place for name, log in self.logs.items()})
+        return {"logs": places, "schema": ddl(columns), "consumer": consumer, "tasks": str(tasks)}
 
     def completed(self, done: Done) -> int:
         """Of all logs."""

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from mead.spark.java_code import loader
 from mead.spark.log import INDEX, StreamLog
+from mead.spark.log_store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -124,13 +125,16 @@ Spark numbers batches without gaps. A gap means that the index has lost lines th
 crash of the machine may leave it, or a folder that was put together from two."""
 
 
-def into_log(output: DataFrame, folder: Path) -> DataStreamWriter:
-    """A writer of the stream that has only to be started. Only one query at a time may write into a folder."""
+def into_log(output: DataFrame, folder: Path, store: Store | None = None) -> DataStreamWriter:
+    """A writer of the stream that has only to be started. Only one query at a time may write into a folder.
+
+    Rows go into files in the folder, or into another ``store``.
+    """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - loads PySpark
 
     folder = folder.resolve()  # whatever folder Java and the workers were started in
     # Whoever reads the log is told names and types of its columns, and not whether they may hold nulls.
-    log, columns = StreamLog(folder), to_arrow_schema(output.schema)
+    log, columns = StreamLog(folder, store=store), to_arrow_schema(output.schema)
     schema = pa.schema([(column.name, column.type) for column in columns])
 
     def written(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

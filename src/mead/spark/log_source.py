@@ -16,6 +16,8 @@ from pyspark.sql.types import StructType
 from mead.spark.addresses import own_rows
 from mead.spark.log import Extent, StreamLog
 from mead.spark.number_file import number_in
+from mead.spark.rabbitmq.blocks import RabbitStore
+from mead.spark.rabbitmq.place import Place
 from mead.spark.tasks import spans
 
 FORMAT, JOINED_FORMAT = "mead-log", "mead-logs"
@@ -25,7 +27,8 @@ class LogDataSource(DataSource):
     """A log by its folder.
 
     Options: ``path``, the folder; ``schema`` (DDL); ``consumer``, a name under which rows are kept, and by which they
-    may be addressed; ``tasks``, a file with the number of tasks.
+    may be addressed; ``tasks``, a file with the number of tasks; ``rabbitmq``, the stream that has its rows, as options
+    of that source (JSON), where they are not in the folder.
     """
 
     @classmethod
@@ -40,7 +43,13 @@ class LogDataSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
         """Rows from the log."""
         del schema
-        return LogReader(Path(self.options["path"]), self.options["consumer"], Path(self.options["tasks"]))
+        log = log_at(self.options["path"], json.loads(self.options.get("rabbitmq", "null")))
+        return LogReader(log, self.options["consumer"], Path(self.options["tasks"]))
+
+
+def log_at(folder: str, rabbitmq: Mapping[str, str] | None) -> StreamLog:
+    """To be read. Its rows are in its folder, or in a RabbitMQ stream."""
+    return StreamLog(Path(folder), store=None if rabbitmq is None else RabbitStore(Place.of(rabbitmq)))
 
 
 @dataclass
@@ -57,8 +66,8 @@ class Slice(InputPartition):
 class LogReader(DataSourceStreamReader):
     """Offsets are numbers of rows. The number of tasks is asked for anew for every micro-batch."""
 
-    def __init__(self, folder: Path, consumer: str, tasks: Path) -> None:
-        self.log, self.consumer, self.tasks = StreamLog(folder), consumer, tasks
+    def __init__(self, log: StreamLog, consumer: str, tasks: Path) -> None:
+        self.log, self.consumer, self.tasks = log, consumer, tasks
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """The first row that is kept."""
@@ -94,8 +103,9 @@ class JoinedDataSource(DataSource):
     """Several logs as one stream, for an operator that has several predecessors, or reads what it has written itself.
 
     One source and not one for each, because in place there is one reader, and because the tasks of a micro-batch share
-    all rows alike, whichever log they come from. Options: ``logs``, the folders by name (JSON); ``schema`` (DDL), whose
-    columns are those of all logs, and null in the rows of a log that does not have them; ``consumer`` and ``tasks``.
+    all rows alike, whichever log they come from. Options: ``logs``, folder and RabbitMQ stream of each by name (JSON);
+    ``schema`` (DDL), whose columns are those of all logs, and null in the rows of a log that does not have them;
+    ``consumer`` and ``tasks``.
     """
 
     @classmethod
@@ -111,8 +121,8 @@ class JoinedDataSource(DataSource):
         """Rows from the logs."""
         tasks = Path(self.options["tasks"])
         readers = {
-            name: LogReader(Path(folder), self.options["consumer"], tasks)
-            for name, folder in json.loads(self.options["logs"]).items()
+            name: LogReader(log_at(*place), self.options["consumer"], tasks)
+            for name, place in json.loads(self.options["logs"]).items()
         }
         return JoinedReader(readers, to_arrow_schema(schema), tasks)
 

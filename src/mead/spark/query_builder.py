@@ -15,6 +15,7 @@ from mead.spark.complaints import COMPLAINTS
 from mead.spark.in_place import InPlace
 from mead.spark.in_place import source as in_place
 from mead.spark.inputs import Input, check_one_source, check_stamped
+from mead.spark.log import StreamLog
 from mead.spark.log_inputs import LogInput
 from mead.spark.log_sink import committed, into_log
 from mead.spark.operators import OnBatches, OperatorError, Work, arrow_schema, ddl
@@ -66,7 +67,8 @@ class QueryBuilder:
     def _operator(self, operator: str) -> DataStreamWriter:
         """A function works in place, if its input can be read there."""
         work, source, first = self.work[operator], self._input(operator), self.wiring.is_first(operator)
-        folder, tasks = self.folder / STREAMS / operator, self.folder / TASKS / operator
+        tasks = self.folder / TASKS / operator
+        log = StreamLog(self.folder / STREAMS / operator, store=self.wiring.store(operator))
         with own_workers(self.spark, operator, self.shares.group(operator), str(tasks.parent / COMPLAINTS)):
             reader = source.reader(tasks) if isinstance(work, OnBatches) else None
             if reader is not None and isinstance(work, OnBatches):
@@ -74,11 +76,9 @@ class QueryBuilder:
                 self._declare(operator, work.schema)
                 stamps = self.folder / STAMPS if first else None
                 name = f"mead-operator-{operator}"
-                self.spark.dataSource.register(
-                    in_place(name, InPlace(reader[0], work.function, folder, schema, stamps))
-                )
+                self.spark.dataSource.register(in_place(name, InPlace(reader[0], work.function, log, schema, stamps)))
                 try:
-                    writer = committed(self.spark.readStream.format(name).load(), folder)
+                    writer = committed(self.spark.readStream.format(name).load(), log.folder)
                 except AnalysisException as error:
                     raise OperatorError(
                         f"operator {operator}: workers cannot load its function: {cause(error)}"
@@ -89,7 +89,7 @@ class QueryBuilder:
                 output = work.output(probed(stream, every_stamp=first), operator)
                 check_one_source(output, operator)
                 self._declare(operator, ddl(dict(output.dtypes)))
-                writer = into_log(output, folder)
+                writer = into_log(output, log.folder, log.store)
         batches = self.pipeline.operator(operator).batches
         if batches and batches.trigger_s:
             return writer.trigger(processingTime=f"{round(1000 * batches.trigger_s)} milliseconds")
@@ -103,7 +103,8 @@ class QueryBuilder:
     def _landing(self, name: str) -> DataStreamWriter:
         """Moves results from the log of an operator into Parquet files."""
         operator = self.landings[name]
-        self.inputs[name] = LogInput(self.folder / STREAMS / operator, RESULTS, self._schemas[operator])
+        folder, schema = self.folder / STREAMS / operator, self._schemas[operator]
+        self.inputs[name] = LogInput(folder, RESULTS, schema, self.wiring.store(operator))
         stream = self.inputs[name].load(self.spark, name, self.folder / TASKS / name)
         return (
             stream.writeStream.format("parquet")

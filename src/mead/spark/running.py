@@ -1,7 +1,7 @@
 """A pipeline as streaming queries, one for each operator, joined by embedded logs; kept running and stopped gently.
 
 Everything lives in one folder, so that a run that was killed goes on from there: checkpoints, the logs between
-operators, the orders for the number of tasks, and the results.
+operators, the orders for the number of tasks, and the results. Only the rows of logs may be elsewhere, with a broker.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from mead.spark.inputs import Input
 from mead.spark.java_machine import NO_ANSWER, spark_loss
 from mead.spark.log import StreamLog
 from mead.spark.number_file import put_number
-from mead.spark.operators import Work
+from mead.spark.operators import OperatorError, Work
 from mead.spark.orphans import OrphanSweep
 from mead.spark.probe import Stamps
 from mead.spark.progress import Progress
 from mead.spark.query import Query
 from mead.spark.query_builder import CHECKPOINTS, STAMPS, STREAMS, TASKS, QueryBuilder
+from mead.spark.rabbitmq.blocks import RabbitStreams
+from mead.spark.rabbitmq.connection import RabbitError
 from mead.spark.wiring import RESULTS, Wiring
 from mead.spark.workers import started_for
 
@@ -66,6 +68,8 @@ class RunningPipeline:
     work: Mapping[str, Work]
     folder: Path
     shares: ShareManager
+    streams: RabbitStreams | None = None
+    """What joins operators; None for files in the folder."""
     inputs: dict[str, Input] = field(default_factory=dict)
     queries: dict[str, Query] = field(default_factory=dict)
     restarts: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_RESTARTS))
@@ -80,7 +84,7 @@ class RunningPipeline:
 
     def __post_init__(self) -> None:
         self.folder = self.folder.resolve()  # executors work in folders of their own
-        self.wiring = Wiring(self.pipeline)
+        self.wiring = Wiring(self.pipeline, self.streams)
         self.complaints = Complaints(self.folder / TASKS / COMPLAINTS)
         self._builder = QueryBuilder(
             self.spark,
@@ -109,6 +113,7 @@ class RunningPipeline:
         for operator in self.pipeline.order:
             self.order_tasks(operator, self.pipeline.most[operator].replicas)
             self._logs[operator] = StreamLog(self.folder / STREAMS / operator, keep_notes=True)
+            self._check_broker(operator)
         for landing in self._builder.landings:
             self.order_tasks(landing, 1)
         writers = {}
@@ -119,6 +124,13 @@ class RunningPipeline:
             waiting(f"starting the query of {name}")
             self.queries[name] = Query(writer.start(), self._builder.checkpoint(name))
             self.queries[name].await_source()
+
+    def _check_broker(self, operator: str) -> None:
+        try:
+            if store := self.wiring.store(operator):
+                store.check()
+        except RabbitError as error:
+            raise OperatorError(f"operator {operator}: its output has nowhere to go: {error}") from None
 
     def rows(self, progress: Progress) -> tuple[Stamps, int]:
         """Of a micro-batch: when the rows arrived that it has read, and how many it has written.

@@ -11,6 +11,7 @@ from mead.spark.addresses import TO, TO_TYPE
 from mead.spark.inputs import Input, check_stamped
 from mead.spark.log_inputs import JoinedInput, LogInput
 from mead.spark.operators import OperatorError, Work, columns_of
+from mead.spark.rabbitmq.blocks import RabbitStore, RabbitStreams
 
 RESULTS = "results"
 """Who reads what leaves the pipeline, for rows that name their readers."""
@@ -21,6 +22,8 @@ class Wiring:
     """The streams of a pipeline. Raises OperatorError if Spark cannot run it."""
 
     pipeline: Pipeline
+    streams: RabbitStreams | None = None
+    """What joins operators; None for embedded logs."""
 
     def __post_init__(self) -> None:
         pipeline = self.pipeline
@@ -53,10 +56,18 @@ class Wiring:
         """Whether it reads the source of the pipeline."""
         return operator in self.pipeline.sources
 
+    def is_read(self, operator: str) -> bool:
+        """Whether its output is the input of an operator."""
+        return any(edge.source == operator for edge in self.pipeline.edges)
+
+    def store(self, operator: str) -> RabbitStore | None:
+        """Who has the rows that it writes; None for its log. What only leaves the pipeline needs no broker."""
+        return self.streams.store(operator) if self.streams and self.is_read(operator) else None
+
     def check(self, operator: str, schema: str) -> None:
         """Refuse output that its readers cannot use."""
         columns = columns_of(schema)
-        if any(edge.source == operator for edge in self.pipeline.edges):
+        if self.is_read(operator):
             check_stamped(columns, f"{operator}, whose output others read")
         if columns.get(TO, TO_TYPE) != TO_TYPE:
             raise OperatorError(
@@ -75,7 +86,7 @@ class Wiring:
     def input(self, operator: str, streams: Path, schemas: Mapping[str, str], work: Mapping[str, Work]) -> Input:
         """The logs that an operator reads; ``schemas`` are those of the operators before it."""
         logs = {
-            name: LogInput(streams / name, operator, schemas.get(name) or self.declared(name, work))
+            name: LogInput(streams / name, operator, schemas.get(name) or self.declared(name, work), self.store(name))
             for name in self.predecessors(operator)
         }
         return JoinedInput(logs) if len(logs) > 1 else next(iter(logs.values()))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import local
+from time import monotonic, sleep
+from typing import TypeVar
 
-from mead.spark.rabbitmq.connection import ANSWER_S, Connection, RabbitError
-from mead.spark.rabbitmq.stream import Retention, Stream
+from mead.spark.rabbitmq.connection import ANSWER_S, Connection, RabbitError, UnreachableError
+from mead.spark.rabbitmq.stream import CREDIT, Message, Retention, Stream
+
+Answer = TypeVar("Answer")
 
 FORMAT = "mead-rabbitmq"
 
 ARRIVAL_HEADER = "arrival_us"
 """The header in which the time of arrival travels, in microseconds since 1970."""
+
+ATTEMPT_HEADER = "attempt"
+"""The header that tells apart what one task has published from what it publishes when it is tried again."""
 
 RETRY_S = 0.2
 """Between two tries to reach a broker that has gone."""
@@ -48,6 +55,21 @@ class Place:
             float(options.get("reconnect_s", "60")),
         )
 
+    @property
+    def options(self) -> dict[str, str]:
+        """The same back; how long an answer is waited for is nobody's option."""
+        told: dict[str, object] = {
+            "url": self.url,
+            "stream": self.stream,
+            "create": "true" if self.create else "false",
+            "exchange": self.exchange,
+            "max_age": self.retention.max_age,
+            "max_length_bytes": self.retention.max_length_bytes,
+            "segment_bytes": self.retention.segment_bytes,
+            "reconnect_s": self.reconnect_s,
+        }
+        return {name: str(value) for name, value in told.items() if value is not None}
+
     def open(self) -> Stream:
         """Through a new connection. The stream is there, or is made."""
         connection = Connection(self.url, self.answer_s)
@@ -75,13 +97,45 @@ class Kept(local):
             self._streams[place] = place.open()
         return self._streams[place]
 
-    def drop(self) -> None:
-        """Close them all: some may be broken."""
-        while self._streams:
-            self._streams.popitem()[1].connection.close()
+    def drop(self, place: Place | None = None) -> None:
+        """Close that one, which may be broken, or all of them."""
+        for one in [place] if place else list(self._streams):
+            if stream := self._streams.pop(one, None):
+                stream.connection.close()
 
 
 KEPT = Kept()
+
+
+def patiently(place: Place, ask: Callable[[Stream], Answer]) -> Answer:
+    """What a stream answers. A broker that goes away and comes back is waited for."""
+    patient_until_s = monotonic() + place.reconnect_s
+    while True:
+        try:
+            return ask(KEPT.open(place))
+        except UnreachableError:
+            KEPT.drop(place)
+            if monotonic() > patient_until_s:
+                raise
+            sleep(RETRY_S)
+
+
+def fetched(place: Place, first: int, end: int, *, whole: bool = True, credit: int = CREDIT) -> Iterator[list[Message]]:
+    """Messages, as `Stream.read` has them. A broker that goes away and comes back is waited for."""
+    due, patient_until_s = first, monotonic() + place.reconnect_s
+    while due < end:
+        try:
+            for messages in KEPT.open(place).read(due, end, whole=whole, credit=credit):
+                yield messages
+                due = messages[-1].offset + 1
+                patient_until_s = monotonic() + place.reconnect_s
+        except UnreachableError:
+            KEPT.drop(place)
+            if monotonic() > patient_until_s:
+                raise
+            sleep(RETRY_S)
+        else:
+            return
 
 
 def one_of(options: Mapping[str, str], name: str, *choices: str) -> str:

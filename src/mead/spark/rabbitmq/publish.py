@@ -9,7 +9,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from mead.spark.rabbitmq.connection import ANSWER_S, Channel, RabbitError, UnreachableError
-from mead.spark.rabbitmq.place import ARRIVAL_HEADER, KEPT, RETRY_S, Place
+from mead.spark.rabbitmq.place import ARRIVAL_HEADER, ATTEMPT_HEADER, KEPT, RETRY_S, Place
 
 UNCONFIRMED = 2000
 """Messages at once between here and the broker's disk."""
@@ -23,15 +23,18 @@ class Outgoing:
     key: str | None = None
     """Its message id: whoever reads the same one twice knows that it was sent twice."""
     arrival_us: int | None = None
+    attempt: str | None = None
+    """Who has sent it, where a task may be tried again."""
 
 
-def publish(place: Place, messages: Iterable[Outgoing], *, reached: bool = False) -> int:
+def publish(place: Place, messages: Iterable[Outgoing], *, reached: bool = False, at_once: int = UNCONFIRMED) -> int:
     """Put messages into a stream, in their order; how many. All are confirmed when this ends.
 
     A broker that goes away is waited for, and what it had not confirmed is sent again: some may then be there
-    twice. One that is not there to begin with is waited for only if it was ``reached`` before.
+    twice. One that is not there to begin with is waited for only if it was ``reached`` before. ``at_once`` is how many
+    may be under way.
     """
-    outbox, count = Outbox(place, reached), 0
+    outbox, count = Outbox(place, reached, at_once), 0
     for message in messages:
         outbox.put(message)
         count += 1
@@ -45,6 +48,7 @@ class Outbox:
 
     place: Place
     reached: bool
+    at_once: int = UNCONFIRMED
     _unsent: list[Outgoing] = field(default_factory=list)
     _sent: dict[int, Outgoing] = field(default_factory=dict)
     _channel: Channel | None = None
@@ -54,8 +58,8 @@ class Outbox:
     def put(self, message: Outgoing) -> None:
         """Send it, with others, soon."""
         self._unsent.append(message)
-        if len(self._unsent) >= UNCONFIRMED // 2:
-            self._send_until(UNCONFIRMED // 2)
+        if len(self._unsent) >= self.at_once // 2:
+            self._send_until(self.at_once // 2)
 
     def empty(self) -> None:
         """Wait until all are confirmed."""
@@ -72,7 +76,7 @@ class Outbox:
             except UnreachableError:
                 self._unsent = [*self._sent.values(), *self._unsent]
                 self._sent, self._channel = {}, None
-                KEPT.drop()
+                KEPT.drop(self.place)
                 if not self.reached or monotonic() > patient_until_s:
                     raise
                 sleep(RETRY_S)
@@ -82,10 +86,11 @@ class Outbox:
 
         channel = self._channel or self._open()
         for message in self._unsent:
+            headers = {ARRIVAL_HEADER: message.arrival_us, ATTEMPT_HEADER: message.attempt}
             properties = BasicProperties(
                 delivery_mode=DeliveryMode.Persistent,
                 message_id=message.key,
-                headers={} if message.arrival_us is None else {ARRIVAL_HEADER: message.arrival_us},
+                headers={name: value for name, value in headers.items() if value is not None},
             )
             channel.raw.basic_publish("", self.place.stream, message.body, properties, mandatory=True)
             self._sent[self._next] = message

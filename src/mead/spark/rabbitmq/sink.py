@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -12,6 +13,25 @@ from pyspark.sql.types import BinaryType, StringType, StructType
 from mead.spark.rabbitmq.connection import RabbitError
 from mead.spark.rabbitmq.place import FORMAT, Place
 from mead.spark.rabbitmq.publish import Outgoing, publish
+
+
+@dataclass(frozen=True)
+class Task:
+    """Of a micro-batch."""
+
+    query: str
+    """Its id, which stays the same when it is started again."""
+    batch: str
+    number: int
+
+    @classmethod
+    def current(cls) -> Task:
+        """The one that this is called in."""
+        task = TaskContext.get()
+        if task is None:
+            raise RuntimeError("rows are written in tasks")
+        query, batch = task.getLocalProperty("sql.streaming.queryId"), task.getLocalProperty("streaming.sql.batchId")
+        return cls(f"{query}", f"{batch}", task.partitionId())
 
 
 class RabbitWriter(DataSourceStreamArrowWriter):
@@ -33,12 +53,9 @@ class RabbitWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """In a task. All is with the broker when this ends."""
-        task = TaskContext.get()
-        if task is None:
-            raise RuntimeError("rows are written in tasks")
-        query, batch = task.getLocalProperty("sql.streaming.queryId"), task.getLocalProperty("streaming.sql.batchId")
-        messages = self._messages(iterator, f"{query}", f"{batch}:{task.partitionId()}")
-        publish(self.place, messages, reached=batch != "0")
+        task = Task.current()
+        messages = self._messages(iterator, task.query, f"{task.batch}:{task.number}")
+        publish(self.place, messages, reached=task.batch != "0")
         return WriterCommitMessage()
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - PySpark's name

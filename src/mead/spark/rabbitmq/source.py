@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic, sleep, time_ns
+from time import monotonic, time_ns
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from mead.spark.complaints import COMPLAINTS, complain
 from mead.spark.number_file import number_in
 from mead.spark.rabbitmq.connection import UnreachableError
-from mead.spark.rabbitmq.place import ARRIVAL_HEADER, FORMAT, KEPT, RETRY_S, Place, one_of
+from mead.spark.rabbitmq.place import ARRIVAL_HEADER, FORMAT, RETRY_S, Place, fetched, one_of
 from mead.spark.rabbitmq.sink import RabbitWriter
 from mead.spark.rabbitmq.stream import EMPTY_S, Consumer, DataLossError, Message, Stream
 from mead.spark.tasks import spans
@@ -111,20 +111,8 @@ class RabbitReader(DataSourceStreamReader):
         """In a task. A broker that goes away and comes back is waited for."""
         if not isinstance(partition, Offsets):
             raise TypeError(f"this source has made no {type(partition).__name__}")
-        due, patient_until_s = partition.first, monotonic() + self.place.reconnect_s
-        while due < partition.end:
-            try:
-                for messages in KEPT.open(self.place).read(due, partition.end, whole=self.fail_on_loss):
-                    yield self._rows(messages)
-                    due = messages[-1].offset + 1
-                    patient_until_s = monotonic() + self.place.reconnect_s
-            except UnreachableError:
-                KEPT.drop()
-                if monotonic() > patient_until_s:
-                    raise
-                sleep(RETRY_S)
-            else:
-                return
+        for messages in fetched(self.place, partition.first, partition.end, whole=self.fail_on_loss):
+            yield self._rows(messages)
 
     def _rows(self, messages: Sequence[Message]) -> pa.RecordBatch:
         """A message that says nonsense of its arrival stops no stream: it has arrived when it was read."""

@@ -153,13 +153,13 @@ class Stream:
         attached.channel.close()
         return attached.messages[-1].offset + 1 if attached.messages else 0
 
-    def read(self, first: int, end: int, *, whole: bool = True) -> Iterator[list[Message]]:
+    def read(self, first: int, end: int, *, whole: bool = True, credit: int = CREDIT) -> Iterator[list[Message]]:
         """The messages with offsets from ``first`` to before ``end``.
 
         There must be a message at ``end - 1`` or behind it. If some have been cut off, that is an error, or, where the
-        range need not be ``whole``, passed over.
+        range need not be ``whole``, passed over. ``credit`` is how many may be on their way, where they are large.
         """
-        attached = self.attach(first, min(end - first, CREDIT))
+        attached = self.attach(first, min(end - first, credit))
         due = first
         try:
             while due < end:

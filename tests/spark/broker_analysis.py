@@ -1,0 +1,48 @@
+"""The log analysis whose operators are joined by RabbitMQ; as a program, to be killed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.spark import log_pipeline as logs
+from tests.spark.hurried import hurry
+
+from mead.execute.dry_run import DryRunShares
+from mead.spark.quiet_start import quiet_start
+from mead.spark.rabbitmq.blocks import RabbitStreams
+from mead.spark.rabbitmq.stream import Retention
+from mead.spark.running import RunningPipeline
+from mead.spark.session import started
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LINES, RATE_PER_S = 1000, 20
+
+
+def analysis(spark: SparkSession, folder: Path, url: str, prefix: str) -> RunningPipeline:
+    folder.mkdir(exist_ok=True)
+    pipeline, streams = logs.pipeline(max_replicas=2), RabbitStreams(url, prefix, Retention())
+    source = replace(logs.source(folder, [n / RATE_PER_S for n in range(LINES)]), warm_up=None)
+    shares = DryRunShares([operator.name for operator in pipeline.operators])
+    return RunningPipeline(spark, pipeline, source, logs.work(), folder, shares, streams)
+
+
+def main(folder: Path, url: str, prefix: str) -> None:
+    """Until it is killed."""
+    hurry()
+    with quiet_start():
+        spark = started("killed", master="local[2,4]")
+    running = analysis(spark, folder, url, prefix)
+    running.start()
+    while True:
+        running.revive()
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])
