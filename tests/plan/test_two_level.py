@@ -13,7 +13,7 @@ from mead.config.policies import PolicyOptions, StaticOptions
 from mead.evaluate.experiment import run
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
+from mead.knowledge.observation import Observation, OperatorReading
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.requirement import Requirement
@@ -118,9 +118,10 @@ def test_between_two_turns_broken_readings_keep_what_is_in_force() -> None:
     two = TwoLevel(Planner())
     controlled(two, [1300] * 31)
     now = Allocation.of(matcher=Resources(0.5, 6))
-    plan = decide(two, replace(look(32.0, 0, now), missing="the listener is silent"))
+    silent = {"matcher": OperatorReading(arrived=0, completed=0, backlog=0, busy_s=0.0)}
+    plan = decide(two, replace(look(32.0, 0, now), operators=silent))
     assert plan.allocation == now
-    assert plan.reason == "keep, because the listener is silent"
+    assert plan.reason == "keep, because nothing arrived, waited or was served since the last readings"
 
 
 @given(backlog=st.integers(0, 10**6), more=st.integers(0, 10**6), planned=st.integers(1, 8))

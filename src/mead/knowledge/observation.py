@@ -55,8 +55,8 @@ class PathReading:
 class Observation:
     """The state of a pipeline at ``time_s``.
 
-    ``missing`` says what could not be read, and why; empty if all is there. A policy that needs it keeps what is in
-    force.
+    ``missing`` says what could not be read, and why; empty if all is there. Otherwise the loop keeps what is in force,
+    and no policy is asked.
     """
 
     time_s: float

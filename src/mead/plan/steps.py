@@ -67,11 +67,10 @@ def moved(now: Allocation, then: Allocation) -> str:
 def unusable(observation: Observation, pipeline: Pipeline) -> str:
     """Why nothing can be decided from these readings; empty if something can.
 
-    The loop marks readings that cannot be true as missing. Those that say nothing are true all the same: a pipeline in
-    which nothing arrived, waited or ran cannot be told from a monitor that is broken. It is left alone.
+    Readings that are missing or cannot be true never come here: the loop sees to that. Those that say nothing are true
+    all the same: a pipeline in which nothing arrived, waited or ran cannot be told from a monitor that is broken. It is
+    left alone.
     """
-    if observation.missing:
-        return observation.missing
     for operator in pipeline.operators:
         if observation.allocation[operator.name].cores <= 0:
             return f"{operator.name} has nothing to run on"

@@ -12,7 +12,6 @@ or all at once, anywhere: ``check_policy(MyPolicy)``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from math import ceil, inf
 from typing import Any, TypeAlias
 
@@ -114,10 +113,10 @@ def check_policy(make: Maker) -> list[str]:
 
 
 def planned(policy: Policy[Any], observation: Observation, pipeline: Pipeline) -> Plan:
-    """What becomes of readings that the loop has looked through."""
+    """What becomes of readings in the loop, which looks through them before a policy is asked."""
     knowledge = Knowledge(pipeline)
-    fault = observation.missing or implausible(observation, pipeline, after_s=0.0)
-    observation = replace(observation, missing=fault)
+    if fault := observation.missing or implausible(observation, pipeline, after_s=0.0):
+        return Plan.keep(observation.allocation, fault)
     return policy.plan(observation, policy.analyze(observation, knowledge), knowledge)
 
 
