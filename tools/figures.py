@@ -35,7 +35,7 @@ from mead.plan.kingman import Kingman
 from mead.plan.map import Map
 from mead.plan.mg1 import MG1
 from mead.plan.predictive import Analysis, Predictive
-from mead.plan.solved import Source
+from mead.plan.solved import ArrivalModel
 from mead.simulate.simulation import Simulation
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
@@ -58,7 +58,7 @@ class Walk:
 
     trace: Trace
     seen: Observation
-    analysis: Analysis[Source]
+    analysis: Analysis[ArrivalModel]
     plan: Plan
     simulation: Simulation
 

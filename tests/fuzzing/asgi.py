@@ -17,13 +17,15 @@ from mead.serve.model_process import ModelProcess
 class Told(ModelProcess):
     """Answers at once: what the models make of a question is tested where they are, and takes a second."""
 
-    def ask(self, function: Any, *values: object) -> dict[str, Any]:
+    def ask(self, function: Any, *values: object, wanted: Any = None) -> dict[str, Any]:
+        del wanted
         return {"asked": function.__name__, "values": len(values)}
 
 
 @cache
 def app() -> ASGIApp:
     board = runs.board(runs.simulated().rounds)
+    board.stays = True
     board.finish()  # so that the stream of events ends
     return application(board, Told(), Hosts("127.0.0.1"))[0]
 

@@ -133,8 +133,8 @@ class Events:
                     yield f"id: {Last(run, after)}\nevent: rounds\ndata: {news}\n\n"
                 elif finished:
                     yield f"event: finished\ndata: {json.dumps({'stays': self.board.stays})}\n\n"
-                    # A server that goes with its run does so when nobody is here any more: let the client go first.
-                    await asyncio.sleep(FAREWELL_S)
+                    if not self.board.stays:  # the server goes when nobody is here any more: let the client go first
+                        await asyncio.sleep(FAREWELL_S)
                     return
                 else:
                     if (since_s := self.board.silent_since_s) is not None:
