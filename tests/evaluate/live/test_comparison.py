@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.table import Table
 from tests.evaluate.live_results import live_result, seen
@@ -12,13 +15,17 @@ from mead.cli.evaluate.live import LIVE_POLICIES, LIVE_REQUIREMENTS
 from mead.evaluate.arena.contest import blind
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.experiment import run
-from mead.evaluate.live.comparison import BATCHES, mean_replicas, runs_of
+from mead.evaluate.live.comparison import BATCHES, ROWS, LiveComparison, LiveRun, mean_replicas, runs_of
 from mead.evaluate.live.replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, ReplicatedWorkload, flash_crowd, refusal
 from mead.evaluate.live.rows import LiveRow, in_order, live_table, troubles
 from mead.evaluate.workloads import PATH, Workload, required
 from mead.knowledge.allocation import Resources
+from mead.knowledge.history.file import IN_FOLDER, History
+from mead.knowledge.plan import Plan, Prediction
 from mead.knowledge.requirement import Requirement
+from mead.live import LiveResult
 from mead.plan import registry
+from mead.spark.build import ARRIVALS
 from mead.workload.generators.markovian import Markovian
 
 POLICIES = [PolicyContender.of(text) for text in LIVE_POLICIES]
@@ -204,3 +211,35 @@ def test_whoever_changes_replicas_follows_the_crowd(policy: str) -> None:
     assert held(29.0) == 1
     assert held(55.0) >= 2
     assert held(89.0) < held(55.0)
+
+
+def test_a_row_has_what_the_run_measured_and_what_its_policy_predicted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Ten tuples in every round took half a second each, where the policy had said 0.4 s."""
+    (this,) = runs_of([REQUIREMENTS[1]], [PolicyContender.of("mg1")])
+    pipeline = this.pipeline(BURSTS)
+    plan = Plan(pipeline.most, pipeline.most, "keep", {path: Prediction(0.4) for path in pipeline.paths})
+    rounds = [seen(float(second), pipeline, plan=plan) for second in range(1, 6)]
+
+    def done(_: LiveComparison, run: LiveRun, folder: Path, duration_s: float) -> LiveResult:
+        folder.mkdir(parents=True)
+        np.save(folder / ARRIVALS, 100_000 * np.arange(50))
+        with History.open(folder / IN_FOLDER) as history:
+            record = history.begin(str(run), pipeline, policy="mg1", started="")
+            for one in rounds:
+                record(one)
+        took_s = {PATH: [(0.1 * n, 0.5) for n in range(50)]}
+        return live_result(pipeline, duration_s, took_s, rounds=rounds, drained=False, restarts=("matcher failed",))
+
+    monkeypatch.setattr(LiveComparison, "_result", done)
+    nowhere: Any = None
+    comparison = LiveComparison(nowhere, nowhere, BURSTS, BURSTS.trace(1), 5.0, 1, tmp_path, 0.0)
+    ((row,),) = comparison.rows([this])
+    assert row.mean_s == pytest.approx(0.5, rel=0.02)
+    assert row.model_error == pytest.approx(0.25)
+    assert row.prediction_error == pytest.approx(-0.2)
+    assert 0 < row.replayed_mean_s < row.replayed_p95_s
+    assert row.cores == {"parser": 0.4, "counter": 0.4, "matcher": 1.0}
+    assert (row.met, row.drained, row.restarts, row.failed_rounds) == (None, False, ("matcher failed",), 0)
+    assert json.loads((tmp_path / ROWS).read_text()) == row.as_json()
