@@ -48,6 +48,16 @@ def nested_loop_factors(points: FloatArray) -> NestedLoop:
 
 
 @njit(cache=True, error_model="numpy")
+def _compared(points, row, members, member):  # pragma: no cover - compiled
+    """In how many columns a tuple is worse than a member, and in how many better. All count, as in the paper."""
+    worse = better = 0
+    for column in range(points.shape[1]):
+        worse += points[row, column] > members[member, column]
+        better += points[row, column] < members[member, column]
+    return worse, better
+
+
+@njit(cache=True, error_model="numpy")
 def _skyline(points):  # pragma: no cover - compiled
     count, width = points.shape
     rows = np.empty(count, dtype=np.int64)
@@ -58,10 +68,7 @@ def _skyline(points):  # pragma: no cover - compiled
         left = 0
         for member in range(size):
             comparisons += 1
-            worse = better = 0
-            for column in range(width):
-                worse += points[row, column] > members[member, column]
-                better += points[row, column] < members[member, column]
+            worse, better = _compared(points, row, members, member)
             dominated |= worse > 0 and better == 0
             if better == 0 or worse > 0:  # the member stays
                 if left != member:
@@ -86,10 +93,7 @@ def _factors(points):  # pragma: no cover - compiled
         factor = left = 0
         for member in range(size):
             comparisons += 1
-            worse = better = 0
-            for column in range(width):
-                worse += points[row, column] > members[member, column]
-                better += points[row, column] < members[member, column]
+            worse, better = _compared(points, row, members, member)
             if worse > 0:
                 factor = max(factor, width - better)
             raised = max(factors[member], width - worse if better > 0 else 0)
