@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -18,8 +18,18 @@ FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<text>.*?)^(?P=inde
 SECOND_TERMINAL = "second-terminal"
 """Marks a block that is typed elsewhere while the last command before it runs."""
 
-UNTRIED = {"needs-cluster", "needs-kafka", "takes-minutes"}
-"""Marks of blocks that no test run can execute, each by what it would take."""
+TAKES_MINUTES = "takes-minutes"
+UNTRIED = {"needs-cluster", "needs-kafka", TAKES_MINUTES}
+"""Marks of blocks that no test run can execute as they stand, each by what it would take."""
+
+SHORTER = {
+    "mead evaluate mead-table1 ": "--duration 70",
+    "mead evaluate arena ": "--seeds 1 --duration 60 --no-bounds --policy static",
+}
+"""By how a command begins, options that make it short: of an option that is given twice, the second counts."""
+
+THEIRS = {"bc=FILE": "arrivals.npy", "logs=FILE": "counts.csv"}
+"""Where a reader names a file of theirs, and what it is called in a test run."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,27 @@ class Snippet:
     mark: str
     text: str
     place: str
+
+
+def shortened(snippet: Snippet, place: Path = Path()) -> Snippet | None:
+    """What takes minutes as it stands, made short; None if it cannot be. ``place`` is where a reader has their files.
+
+    >>> long = Snippet("console", TAKES_MINUTES, "$ mead evaluate mead-table1 --only lm\\n", "page.md:1")
+    >>> short = shortened(long)
+    >>> short.mark, short.text
+    ('', '$ mead evaluate mead-table1 --only lm --duration 70\\n')
+    """
+    if snippet.language != "console" or snippet.mark != TAKES_MINUTES:
+        return None
+    lines = []
+    for line in snippet.text.splitlines():
+        options = next((more for begins, more in SHORTER.items() if line.startswith(f"$ {begins}")), None)
+        if options is None:
+            return None
+        for shown, name in THEIRS.items():
+            line = line.replace(shown, f"{shown.removesuffix('FILE')}{place / name}")  # noqa: PLW2901
+        lines.append(f"{line} {options}\n")
+    return replace(snippet, mark="", text="".join(lines))
 
 
 def snippets(page: Path) -> list[Snippet]:

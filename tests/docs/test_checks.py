@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from tests.docs.pages import Snippet
+from tests.docs.pages import PAGES, Snippet, shortened, snippets
 from tests.docs.spelling import complaint_about, unknown_in
 from tests.docs.terminal import steps
 from tests.docs.test_snippets import LOOKS_TYPED, check_json, check_untried, check_yaml
+from tests.serve.prometheus import why_no_prometheus
 
 
 def block(language: str, text: str) -> Snippet:
@@ -85,6 +87,24 @@ def test_ctrl_c_ends_the_command_above_it() -> None:
 def test_a_block_that_would_not_work_is_refused(language: str, text: str, check: Callable[[Snippet], None]) -> None:
     with pytest.raises((AssertionError, SyntaxError, ValueError)):
         check(block(language, text))
+
+
+def test_prometheus_reads_its_own_blocks() -> None:
+    if reason := why_no_prometheus():
+        pytest.skip(reason)
+    blocks = [one for page in PAGES for one in snippets(page) if one.text.startswith("scrape_configs:")]
+    assert [one.language for one in blocks] == ["yaml"]
+    check_yaml(blocks[0])
+    with pytest.raises(AssertionError, match="scrape_intervall not found"):
+        check_yaml(block("yaml", blocks[0].text.replace("scrape_interval", "scrape_intervall")))
+
+
+def test_what_cannot_be_made_short_is_left_as_it_is() -> None:
+    assert shortened(Snippet("console", "takes-minutes", "$ benchmarks/bench_policies.py\n", "")) is None
+    assert shortened(Snippet("console", "needs-cluster", "$ mead run my.yaml\n", "")) is None
+    found = shortened(Snippet("console", "takes-minutes", "$ mead evaluate arena --trace bc=FILE\n", ""), Path("/mine"))
+    assert found is not None
+    assert "--trace bc=/mine/arrivals.npy --seeds 1 " in found.text
 
 
 @pytest.mark.parametrize(

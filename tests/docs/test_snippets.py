@@ -12,20 +12,24 @@ from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from pyspark import SparkContext
 from tests.cli import program
-from tests.docs.pages import PAGES, ROOT, SECOND_TERMINAL, UNTRIED, Snippet, page_name, snippets
+from tests.docs.pages import PAGES, ROOT, SECOND_TERMINAL, THEIRS, UNTRIED, Snippet, page_name, shortened, snippets
 from tests.docs.spelling import complaint_about
 from tests.docs.terminal import FLAGS, steps, type_all
+from tests.serve.prometheus import why_no_prometheus
 from tests.spark.rabbitmq import why_no_broker
 
 from mead.config.named import modules_in
 from mead.config.pipeline_file import PipelineKeys, parse_pipeline, read_pipeline
 from mead.config.yaml_lines import read_yaml
+from mead.serve.alerts import alert_rules
 
 SHOWN_ONLY = {"text", "{toctree}", "{eval-rst}"}
 """What a program prints, pictures made of letters, and layout."""
@@ -35,7 +39,8 @@ LOOKS_TYPED = re.compile(r"^(?:\$ |>>> |(?:mead|make|pip|python3?|(?:benchmarks|
 a colon."""
 
 STARTS_SPARK = re.compile(
-    r"^(?:>>> .*\b(?:pyspark|mead\.spark\.session)\b|\$ mead (?:run|demo|characterize|preference) |\$ python )",
+    r"^(?:>>> .*\b(?:pyspark|mead\.spark\.session)\b|\$ python "
+    r"|\$ mead (?:run|demo|characterize|preference|evaluate live) )",
     re.MULTILINE,
 )
 
@@ -52,6 +57,9 @@ def run_python(snippet: Snippet, names: dict[str, object]) -> None:
 def check_yaml(snippet: Snippet) -> None:
     """A part of a pipeline file is read as such, beside what it leaves out; an example that ships is shown as it is."""
     found: Any = read_yaml(snippet.text.encode()).value
+    if "scrape_configs" in found:
+        check_prometheus(snippet, found.get("rule_files", []))
+        return
     if not found.keys() & PipelineKeys.model_fields.keys():
         yaml.safe_load(snippet.text)  # of another program
         return
@@ -61,6 +69,19 @@ def check_yaml(snippet: Snippet) -> None:
     shipped = ROOT / "examples" / f"{read.keys.name}.yaml"
     if rest.keys() <= found.keys() and shipped.exists():
         assert read.keys == read_pipeline(shipped).keys, f"{snippet.place} is not {page_name(shipped)}"
+
+
+def check_prometheus(snippet: Snippet, rule_files: list[str]) -> None:
+    """Prometheus itself reads it, where it is installed, with our alert rules beside it."""
+    if why_no_prometheus():
+        return
+    with TemporaryDirectory() as place:
+        file = Path(place) / "prometheus.yml"
+        file.write_text(snippet.text)
+        for name in rule_files:
+            (file.parent / name).write_text(alert_rules())
+        run = subprocess.run(["promtool", "check", "config", file], check=False, capture_output=True, text=True)
+        assert run.returncode == 0, f"{snippet.place}: {run.stdout}{run.stderr}"
 
 
 def check_json(snippet: Snippet) -> None:
@@ -86,6 +107,16 @@ def check_untried(snippet: Snippet) -> None:
             pytest.fail(f"{snippet.place}: {snippet.mark} is for console and python, not for {language}")
 
 
+def files_of_a_reader(folder: Path) -> Path:
+    """Two minutes of arrivals, and how many there were in every second."""
+    rng = np.random.default_rng(1)
+    folder.mkdir(exist_ok=True)
+    np.save(folder / THEIRS["bc=FILE"], np.cumsum(rng.exponential(1 / 100, 12_000)))
+    counts = "\n".join(map(str, rng.poisson(100, 120)))
+    (folder / THEIRS["logs=FILE"]).write_text(f"value\n{counts}\n")
+    return folder
+
+
 def ignored(names: set[str]) -> set[str]:
     """Those of some files in the project's folder that Git would not see; all of them without Git."""
     if not names or not (ROOT / ".git").exists():
@@ -96,8 +127,8 @@ def ignored(names: set[str]) -> set[str]:
 
 
 def starts_spark(page: Path) -> bool:
-    tried = (one for one in snippets(page) if one.language in {"console", "pycon"} and one.mark not in UNTRIED)
-    return any(STARTS_SPARK.search(one.text) for one in tried)
+    tried = (one for one in snippets(page) if one.mark not in UNTRIED or shortened(one))
+    return any(STARTS_SPARK.search(one.text) for one in tried if one.language in {"console", "pycon"})
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page) and not starts_spark(page)], ids=page_name)
@@ -140,8 +171,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def do_what_it_says(page: Path, folder: Path) -> None:
     names: dict[str, object] = {}
     todo = snippets(page)
+    theirs = files_of_a_reader(folder.with_name(f"{folder.name}-theirs"))
     while todo:
         snippet = todo.pop(0)
+        snippet = shortened(snippet, theirs) or snippet
         match snippet.language:
             case _ if snippet.mark in UNTRIED:
                 check_untried(snippet)
@@ -166,6 +199,7 @@ def do_what_it_says(page: Path, folder: Path) -> None:
 
 
 def test_what_no_test_run_executes_is_counted() -> None:
-    """Whoever adds such a block says so here. All others are executed by the tests above."""
-    marks = Counter(one.mark for page in PAGES for one in snippets(page) if one.mark in UNTRIED)
-    assert marks == {"needs-cluster": 1, "needs-kafka": 2, "takes-minutes": 5}
+    """Whoever adds such a block says so here. All others are executed by the tests above, some made short."""
+    blocks = [one for page in PAGES for one in snippets(page) if one.mark in UNTRIED]
+    marks = Counter(one.mark for one in blocks if not shortened(one))
+    assert marks == {"needs-cluster": 1, "needs-kafka": 2, "takes-minutes": 3}
