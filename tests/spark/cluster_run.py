@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,19 @@ import numpy as np
 from tests.spark.hurried import hurry
 
 from mead.applications.log_analysis import counter, matcher, parser
+from mead.clock import RunClock
 from mead.config.policies import DRSOptions
 from mead.execute.detect import detect
+from mead.execute.negotiator import NegotiatedEngine
 from mead.execute.processes import PROCESSES
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
+from mead.knowledge.round import Round
 from mead.live import run_live
+from mead.loop import ControlLoop
 from mead.models.network.graph import Edge
+from mead.monitor.run_record import RunRecord
 from mead.plan.drs import DRS
 from mead.spark import executors as executors_module
 from mead.spark.engine import SparkEngine
@@ -39,6 +44,13 @@ from mead.spark.wiring import RESULTS
 
 MASTER = "local-cluster[2,1,1024]"
 ROWS, ROWS_PER_S = 600, 100
+GROWN_S = 120
+"""How long an executor may take to come."""
+
+LONG_ROWS = 4 * GROWN_S * ROWS_PER_S
+"""They arrive for longer than a busy machine takes for the first micro-batch and for that executor."""
+
+COME = "s ago has come"
 WORK: dict[str, Work] = {
     "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
     "counter": OnStream(counter.count),
@@ -81,9 +93,9 @@ def processes(program: str) -> list[int]:
     return found
 
 
-def source(folder: Path) -> TraceInput:
+def source(folder: Path, rows: int = ROWS) -> TraceInput:
     folder.mkdir()
-    np.save(folder / "arrivals.npy", np.arange(ROWS) * (1_000_000 // ROWS_PER_S))
+    np.save(folder / "arrivals.npy", np.arange(rows) * (1_000_000 // ROWS_PER_S))
     return TraceInput(folder / "arrivals.npy", 1.0, None, "mead.workload.log_lines:log_lines", "line string")
 
 
@@ -203,11 +215,51 @@ def controlled(spark: Any, folder: Path) -> dict[str, Any]:
     wait(lambda: len(Executors(spark).running) == 1, "the end of an executor", limit_s=30.0)
     return {
         "replicas": [allocation["parser"].replicas for _, allocation in result.timeline],
-        "reasons": [this.plan.reason for this in result.rounds if this.plan],
+        "reasons": _reasons(result.rounds),
         "failed_rounds": result.failed_rounds,
         "parsed": StreamLog(folder / STREAMS / "parser").end,
         "restarts": list(result.restarts),
     }
+
+
+def grown(spark: Any, folder: Path) -> dict[str, Any]:
+    """The loop itself, from one executor on, under DRS with two processors to place.
+
+    The second one is ordered, takes its time to start, and is put to use when it has come.
+    """
+    Executors(spark).wanted(1)
+    wait(lambda: len(Executors(spark).running) == 1, "one executor alone")
+    start = Allocation.of(parser=Resources(1.0, 1))
+    record = RunRecord(start)
+    with closing(detect().open(["parser"])) as shares:
+        running = RunningPipeline(spark, ONE, source(folder, LONG_ROWS), WORK, folder, shares)
+        running.start()
+        try:
+            wait(lambda: done(running, "parser") > 0, "the first micro-batch")
+            clock = RunClock()
+            engine = SparkEngine(running, 1000)
+            negotiated = NegotiatedEngine(engine, ExecutorNegotiator(engine.executors), start)
+            policy = DRS(DRSOptions(interval_s=1.0, k_max=2, t_ra_s=0.0, window=1))
+            loop = ControlLoop(negotiated, policy, Knowledge(ONE), clock, record=record.add)
+            loop.allocation = start
+            negotiated.apply(start)
+            while clock.now_s() < GROWN_S and not any(COME in reason for reason in _reasons(record.last)):
+                loop.clock.wait_until(clock.now_s() + policy.interval_s)
+                loop.record(loop.round())
+            executors = len(engine.executors.running)
+            engine.close()
+        finally:
+            running.stop()
+    return {
+        "replicas": [allocation["parser"].replicas for _, allocation in record.timeline],
+        "executors": executors,
+        "reasons": _reasons(record.last),
+        "errors": [this.error for this in record.last if this.error],
+    }
+
+
+def _reasons(rounds: Iterable[Round]) -> list[str]:
+    return [this.plan.reason for this in rounds if this.plan]
 
 
 def main(folder: Path) -> None:
@@ -222,6 +274,7 @@ def main(folder: Path) -> None:
             "negotiation": negotiation(spark),
             "plan": plan(spark, folder / "b"),
             "controlled": controlled(spark, folder / "c"),
+            "grown": grown(spark, folder / "d"),
         }
     finally:
         spark.stop()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.programs import program
-from tests.spark.cluster_run import ROWS, WORK
+from tests.spark.cluster_run import COME, ROWS, WORK
 
 from mead.applications.log_analysis.matcher import make_matcher
 from mead.applications.log_analysis.parser import parse
@@ -63,3 +63,13 @@ def test_the_loop_gives_executors_back_through_a_negotiator(found: dict[str, Any
     assert any(reason.startswith("scale in: parser 2 x") for reason in result["reasons"]), result
     assert result["failed_rounds"] == 0
     assert result["parsed"] == parsed.num_rows, result
+
+
+def test_the_loop_asks_for_an_executor_and_uses_it_when_it_has_come(found: dict[str, Any]) -> None:
+    result = found["grown"]
+    assert result["replicas"] == [1, 2], result
+    assert result["executors"] == 2
+    assert any(reason.startswith("scale out: parser 1 -> 2 x") for reason in result["reasons"]), result
+    assert result["reasons"][-1].endswith(COME), result
+    assert result["errors"], "it does not come at once, and the round says so"
+    assert all("2 processors were asked for and 1 are there" in error for error in result["errors"]), result
