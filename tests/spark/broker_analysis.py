@@ -21,13 +21,17 @@ from mead.spark.session import started
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LINES, RATE_PER_S = 1000, 20
+LINES, FIRST, RATE_PER_S, PAUSE_S = 1000, 400, 20, 3600
+"""After the first lines there is a pause, which only a run at another speed gets over."""
 
 
-def analysis(spark: SparkSession, folder: Path, url: str, prefix: str) -> RunningPipeline:
+def analysis(
+    spark: SparkSession, folder: Path, url: str, prefix: str, pause_s: float = 0.0, speed: float = 1.0
+) -> RunningPipeline:
     folder.mkdir(exist_ok=True)
+    times_s = [n / RATE_PER_S + (pause_s if n >= FIRST else 0.0) for n in range(LINES)]
     pipeline, streams = logs.pipeline(max_replicas=2), RabbitStreams(url, prefix, Retention())
-    source = replace(logs.source(folder, [n / RATE_PER_S for n in range(LINES)]), warm_up=None)
+    source = replace(logs.source(folder, times_s), warm_up=None, speed=speed)
     shares = DryRunShares([operator.name for operator in pipeline.operators])
     return RunningPipeline(spark, pipeline, source, logs.work(), folder, shares, streams)
 
@@ -37,7 +41,7 @@ def main(folder: Path, url: str, prefix: str) -> None:
     hurry()
     with quiet_start():
         spark = started("killed", master="local[2,4]")
-    running = analysis(spark, folder, url, prefix)
+    running = analysis(spark, folder, url, prefix, PAUSE_S)
     running.start()
     while True:
         running.revive()

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from tests.programs import program
 from tests.spark import log_pipeline as logs
-from tests.spark.broker_analysis import LINES, analysis
+from tests.spark.broker_analysis import LINES, PAUSE_S, analysis
 from tests.spark.rabbitmq import all_of
 
 from mead.execute.dry_run import DryRunShares
@@ -80,7 +80,7 @@ def test_totals_are_exact_though_the_application_is_killed(
         application.wait()
     before = parsed(folder)
     assert before < logs.parsed(LINES).num_rows, "it was killed in the middle"
-    running = analysis(spark, folder, broker.url, "killed")
+    running = analysis(spark, folder, broker.url, "killed", PAUSE_S, speed=PAUSE_S)
     try:
         running.start()
         wait(lambda: all_in(running))

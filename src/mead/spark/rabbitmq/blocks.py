@@ -144,7 +144,7 @@ class RabbitStore(Store):
         first, end = min(block.first for block in wanted.values()), max(block.end for block in wanted.values())
         parts: dict[str, dict[int, bytes]] = {attempt: {} for attempt in wanted}
         try:
-            for message in chain.from_iterable(fetched(place, first, end, credit=AT_ONCE)):
+            for message in _messages(place, first, end):
                 attempt = message.properties.headers.get(ATTEMPT_HEADER)
                 if attempt in parts:
                     parts[attempt].setdefault(_position(message), message.body)
@@ -160,6 +160,16 @@ class RabbitStore(Store):
             f"stream {self.place.stream} has lost rows that were still to be read: have it keep them longer (max_age, "
             "max_length_bytes), and start again in a new folder"
         )
+
+
+def _messages(place: Place, first: int, end: int) -> Iterator[Message]:
+    """Those between two offsets; and all that come after, for somebody who has not found everything by then.
+
+    In a cluster the broker that was asked for the end may have known of less than the one that has confirmed.
+    """
+    yield from chain.from_iterable(fetched(place, first, end, credit=AT_ONCE))
+    now = patiently(place, lambda stream: stream.end(ANSWER_S))
+    yield from chain.from_iterable(fetched(place, end, now, credit=AT_ONCE))
 
 
 def _position(message: Message) -> int:
