@@ -12,6 +12,8 @@ from tests.cli.program import complaint, started
 from tests.preference.live import oracle
 from tests.preference.live.oracle import Tuple
 
+from mead.spark.folder_lock import held
+
 WINDOW_MS, SLIDE_MS = 400, 200
 
 
@@ -72,3 +74,10 @@ def test_a_folder_has_files_of_one_format(tmp_path: Path) -> None:
     assert "does not exist; name a folder with files that end in .parquet" in complaint("preference", missing, *words)
     (mixed / "notes.txt").touch()
     assert "must end in one of .parquet, .csv" in complaint("preference", mixed / "notes.txt", *words)
+
+
+def test_a_folder_that_another_command_has_is_refused(tmp_path: Path) -> None:
+    with held(tmp_path / "state"):
+        said = complaint("preference", "--folder", tmp_path / "state")
+    assert "another run is at work in it" in said
+    assert not (tmp_path / "state/points").exists(), "nothing of the other was touched"

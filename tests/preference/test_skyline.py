@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from tests.preference.conftest import as_multiset, brute_skyline, points
 
 from mead.models.arrays import FloatArray
-from mead.preference.block_nested_loop import nested_loop_skyline
+from mead.preference.block_nested_loop import ALONE, NestedLoop, nested_loop_factors, nested_loop_skyline
 from mead.preference.dominance import PreferenceError, Preferences, best_first, checked_points
 from mead.preference.expected_size import expected_sizes
 from mead.preference.skyline import merged, skyline
@@ -34,6 +36,21 @@ def test_parts_may_be_merged_in_any_order(rows: FloatArray, parts: list[int]) ->
     as_tree = merged(merged(d[skyline(d)], b[skyline(b)]), merged(c[skyline(c)], a[skyline(a)]))
     assert as_multiset(in_turn) == whole
     assert as_multiset(as_tree) == whole
+
+
+@pytest.mark.parametrize("kernel", [nested_loop_skyline, nested_loop_factors])
+@given(points(most=80, widths=st.just(4)), st.lists(st.integers(ALONE, 2), min_size=80, max_size=80))
+def test_the_nested_loop_merges_results_without_comparing_them_again(
+    kernel: Callable[..., NestedLoop], rows: FloatArray, parts: list[int]
+) -> None:
+    labels = np.array(parts[: len(rows)], dtype=np.int64)
+    results = [rows[labels == part][skyline(rows[labels == part])] for part in range(3)]
+    tuples = np.concatenate((*results, rows[labels == ALONE]))
+    own = np.repeat([0, 1, 2, ALONE], [*map(len, results), np.count_nonzero(labels == ALONE)])
+    answer = kernel(tuples, own)
+    assert as_multiset(tuples[answer.rows]) == as_multiset(rows[brute_skyline(rows)])
+    within = sum(len(result) * (len(result) - 1) // 2 for result in results)
+    assert answer.comparisons <= len(tuples) * (len(tuples) - 1) // 2 - within
 
 
 @given(points())

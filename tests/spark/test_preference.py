@@ -216,3 +216,28 @@ def test_a_dataframe_that_does_not_stream_is_refused(spark: SparkSession, tmp_pa
     renamed = stream(spark, tmp_path).withColumnRenamed("name", "window")
     with pytest.raises(PreferenceError, match="column window: results have a column of that name; rename yours"):
         mead.preference_query(renamed, event_time="seen", minimise=["price"], window=1, folder=tmp_path)
+
+
+def test_a_second_query_on_the_folder_of_one_that_runs_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """It would take the files of the first for what a crash has left, and remove them."""
+    batches, place = offers(tmp_path / "offers", files=4), tmp_path / "query"
+    with asked(spark, tmp_path / "offers", place) as query:
+        with pytest.raises(PreferenceError, match="another run is at work in it; wait for its end, or name another"):
+            asked(spark, tmp_path / "offers", place)
+        query.finish()
+        found, _ = answered(spark, query.results, "alone")
+        assert found == expected(batches)
+    with asked(spark, tmp_path / "offers", place) as again:
+        again.finish()
+        assert again.steps[0].number == query.steps[-1].number + 1, "whoever has ended holds nothing"
+
+
+def test_what_waits_is_worked_on_in_pieces(spark: SparkSession, tmp_path: Path) -> None:
+    batches = offers(tmp_path / "offers", files=6)
+    with asked(spark, tmp_path / "offers", tmp_path / "query", most_rows=ROWS) as query:
+        query.finish()
+        assert [step.tuples for step in query.steps if step.tuples] == [ROWS] * 6
+        found, _ = answered(spark, query.results, "pieces")
+    assert found == expected(batches)
+    with pytest.raises(PreferenceError, match="a micro-batch has at least one row; got 0"):
+        asked(spark, tmp_path / "offers", tmp_path / "other", most_rows=0)

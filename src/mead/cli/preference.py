@@ -96,6 +96,14 @@ def preference(
         Literal["code", "paper"],
         typer.Option(help="Of the fuzzy controller: as its authors have released it, or as their paper has it."),
     ] = "code",
+    most_rows: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Of a micro-batch: what waits is worked on in such pieces, and both levels act between them.",
+        ),
+    ] = 200_000,
     master: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Where Spark runs.  [default: all cores of this machine]", show_default=False),
@@ -137,9 +145,10 @@ def preference(
         "splitting": splitting,
         "elastic": elastic,
         "profile": profile,
+        "most_rows": most_rows,
     }
     with ExitStack() as opened:
-        place = folder or Path(opened.enter_context(_temporary_folder()))
+        place = _place(ctx, folder, opened)
         spark = _started(ctx, master, opened)
         try:
             if source is None:
@@ -162,10 +171,21 @@ def preference(
             ctx.fail(str(error))
 
 
-def _temporary_folder() -> Any:
+def _place(ctx: typer.Context, folder: Path | None, opened: ExitStack) -> Path:
+    """For this command alone: the query has a folder of its own in it, and other files stand beside that."""
     from tempfile import TemporaryDirectory
 
-    return TemporaryDirectory(prefix="mead-preference-", ignore_cleanup_errors=True)
+    from mead.spark.folder_lock import held
+    from mead.spark.operators import OperatorError
+
+    if folder is None:
+        temporary = TemporaryDirectory(prefix="mead-preference-", ignore_cleanup_errors=True)
+        return Path(opened.enter_context(temporary))
+    try:
+        opened.enter_context(held(folder))
+    except OperatorError as error:
+        ctx.fail(str(error))
+    return folder
 
 
 def _started(ctx: typer.Context, master: str | None, opened: ExitStack) -> SparkSession:

@@ -41,6 +41,61 @@ def admitted(batches: Sequence[Sequence[Tuple]], slide_us: int, fixed_us: int | 
     return origin_us, inside
 
 
+class DropRegulator:
+    """The adaptive K-slack of the released code: every 100 ms of arrivals, wait for more or less of the longest delay.
+
+    A PID (6, 0.6, 0.2, output within 1) on the part that was let in; its set-point is 1 less the wanted part of drops.
+    """
+
+    def __init__(self, target: float) -> None:
+        self.cut, self.set_point = 0.0, 1 - target
+        self.next_us: int | None = None
+        self.offered = self.dropped = 0
+        self.integral = 0.0
+        self.last: float | None = None
+
+    def look(self, clock_us: int) -> None:
+        """Before the next tuple is judged."""
+        if self.next_us is not None and clock_us < self.next_us:
+            return
+        if self.offered:
+            let_in = 1 - self.dropped / self.offered
+            above = let_in - self.set_point
+            self.integral = min(max(self.integral + 0.6 * above, -1.0), 1.0)
+            slope = 0.0 if self.last is None else 0.2 * (let_in - self.last)
+            self.cut = min(max(self.cut + min(max(6 * above + self.integral + slope, -1.0), 1.0), 0.0), 1.0)
+            self.last = let_in
+        self.offered = self.dropped = 0
+        self.next_us = clock_us // 100_000 * 100_000 + 100_000
+
+
+def admitted_adaptively(
+    batches: Sequence[Sequence[Tuple]], slide_us: int, target: float
+) -> tuple[int, list[Tuple], int]:
+    """As `admitted`, for a wanted part of drops; and how many were dropped."""
+    stream = [one for batch in batches for one in sorted(batch, key=lambda one: (one.arrival_us, one.event_us))]
+    if not stream:
+        return 0, [], 0
+    origin_us, clock_us, regulator = stream[0].event_us // slide_us * slide_us, 0, DropRegulator(target)
+    newest = slack = bound = 0
+    since: list[int] = []
+    inside = []
+    for one in stream:
+        clock_us = max(clock_us, one.arrival_us)
+        regulator.look(clock_us)
+        stamp = one.event_us - origin_us
+        since.append(stamp)
+        if stamp > newest:
+            newest, slack, since = stamp, max(slack, stamp - min(since)), []
+            bound = max(bound, newest - int((1 - regulator.cut) * slack))
+        regulator.offered += 1
+        if stamp >= bound:
+            inside.append(one)
+        else:
+            regulator.dropped += 1
+    return origin_us, inside, len(stream) - len(inside)
+
+
 def windows_of(
     inside: Sequence[Tuple], origin_us: int, length_us: int, slide_us: int, pane_us: int
 ) -> Iterator[tuple[int, list[Values]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -11,10 +11,14 @@ import numpy as np
 import pyarrow as pa
 from tests.preference.live.oracle import Tuple, Values
 
+from mead.preference.live.arrival_times import WRITTEN_S
 from mead.preference.live.engine import Engine, RunTasks, in_this_process
 from mead.preference.live.query_spec import ARRIVAL, END, EVENT, START, WINDOW, Asked, Working
 from mead.preference.live.state import QueryFolder
 from mead.spark.log import StreamLog
+
+BATCH_S = 0.3
+"""From one micro-batch of the input to the next."""
 
 STAMP = pa.timestamp("us", tz="UTC")
 
@@ -36,16 +40,28 @@ def put(folder: Path, number: int, batch: Sequence[Tuple], width: int, rng: np.r
         some = shuffled[part::3]
         rows = {EVENT: [one.event_us for one in some], ARRIVAL: [one.arrival_us for one in some]}
         rows |= {name: [one.values[n] for one in some] for n, name in enumerate(names(width))}
-        files.append((log.write(pa.table(rows, schema=schema).to_batches(), schema), {"rejected": 0}))
+        files.append(
+            (
+                log.write(pa.table(rows, schema=schema).to_batches(), schema),
+                {"rejected": 0, WRITTEN_S: BATCH_S * number},
+            )
+        )
     log.commit(number, files)
 
 
-def engine(folder: Path, asked: Asked, working: Working, width: int, run: RunTasks = in_this_process) -> Engine:
-    """Every look at the clock is a tenth of a second after the one before."""
+def engine(
+    folder: Path,
+    asked: Asked,
+    working: Working,
+    width: int,
+    run: RunTasks = in_this_process,
+    now_s: Callable[[], float] | None = None,
+) -> Engine:
+    """Without a clock, every look at one is a tenth of a second after the look before."""
     place = QueryFolder(folder).opened(asked, names(width))
     schema = pa.schema([(WINDOW, pa.int64()), (START, STAMP), (END, STAMP), *tuple_columns(width)])
     ticks = count()
-    return Engine(asked, working, place, schema, run, lambda: next(ticks) / 10)
+    return Engine(asked, working, place, schema, run, now_s or (lambda: next(ticks) / 10))
 
 
 def results(folder: Path, width: int) -> dict[int, list[Values]]:

@@ -162,6 +162,33 @@ def test_the_adaptive_form_depends_on_the_stream_alone(
         worked(folder, batches, asked, Working(elastic=False, most=5), seed, [])
         found.append({window: sorted(rows) for window, rows in results(folder, 2).items()})
     assert found[0] == found[1]
+    assert found[0] == expected_adaptively(batches, asked)[0]
+
+
+def expected_adaptively(batches: list[list[Tuple]], asked: Asked) -> tuple[dict[int, list[oracle.Values]], int]:
+    """The windows, and how many tuples were dropped."""
+    windows = asked.windows
+    length_us, slide_us = 1000 * windows.length_ms, 1000 * windows.slide_ms
+    origin_us, inside, dropped = oracle.admitted_adaptively(batches, slide_us, asked.target_drop_ratio)
+    rows = oracle.windows_of(inside, origin_us, length_us, slide_us, windows.pane_us)
+    return {window: oracle.skyline_of(values) for window, values in rows}, dropped
+
+
+def test_the_adaptive_form_drops_whom_the_definition_drops(tmp_path: Path) -> None:
+    """Long enough for its regulator to settle: half a second of waiting for some, of which a tenth is given up."""
+    rng, target = np.random.default_rng(5), 0.1
+    arrivals_us = EPOCH_US + np.arange(4_000) * 2_500
+    delays_us = rng.integers(0, 500_000, 4_000) * (rng.random(4_000) < 0.5)
+    values = rng.integers(0, 30, (4_000, 2)).astype(float).tolist()
+    stamps = zip((arrivals_us - delays_us).tolist(), arrivals_us.tolist(), values, strict=True)
+    stream = [Tuple(event_us, arrival_us, tuple(row)) for event_us, arrival_us, row in stamps]
+    batches = [stream[first : first + 500] for first in range(0, 4_000, 500)]
+    asked = Asked(Preferences(tuple(names(2)), ("min", "min")), Windows(600, 300), target_drop_ratio=target)
+    worked(tmp_path, batches, asked, Working(elastic=False, most=5, most_rows=700), seed=1, kills=[3, 9])
+    answers, dropped = expected_adaptively(batches, asked)
+    assert {window: sorted(rows) for window, rows in results(tmp_path, 2).items()} == answers
+    assert engine(tmp_path, asked, Working(), 2).state.emitter.dropped == dropped
+    assert 0.7 * target < dropped / 4_000 < 1.3 * target
 
 
 def ordered_stream(rows: int, gap_us: int, width: int = 2) -> list[Tuple]:

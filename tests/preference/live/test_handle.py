@@ -32,7 +32,9 @@ def query(tmp_path: Path) -> Iterator[PreferenceQuery]:
         put(tmp_path, number, stream[ROWS * number : ROWS * (number + 1)], 2, rng)
         running.step()
     running.finish()
-    handle = PreferenceQuery(running, cast("Any", None), lambda: pytest.fail("nobody has asked for a DataFrame"))
+    handle = PreferenceQuery(
+        running, cast("Any", None), lambda: pytest.fail("nobody has asked for a DataFrame"), lambda: None
+    )
     yield handle
     handle._stop.set()
     handle._stages.join()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.preference.live.oracle import Tuple
-from tests.preference.live.stream_folder import engine, names, put
+from tests.preference.live.stream_folder import BATCH_S, engine, names, put
 
 from mead.preference.degrees import Degrees
 from mead.preference.dominance import Preferences
@@ -34,8 +34,9 @@ def costly(function: Callable[[W], D], works: Sequence[W]) -> list[D]:
 
 
 def run(folder: Path, working: Working) -> list[Step]:
-    """Two panes in every micro-batch, one of which begins about 0.3 s after the one before."""
-    rng, running, steps = np.random.default_rng(1), engine(folder, ASKED, working, 2, costly), []
+    """Two panes in every micro-batch, one of which comes 0.3 s after the one before."""
+    number, steps = 0, []
+    rng, running = np.random.default_rng(1), engine(folder, ASKED, working, 2, costly, lambda: BATCH_S * number)
     values = rng.random((BATCHES * ROWS, 2)).tolist()
     stream = [Tuple(n * GAP_US, n * GAP_US, tuple(row)) for n, row in enumerate(values)]
     for number in range(BATCHES):

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from mead.preference.degrees import Degrees
-from mead.preference.live.control import Measured, StageWork, TwoLevels
+from mead.preference.live.arrival_times import ArrivalTimes
+from mead.preference.live.control import Measured, StageWork, Timing, TwoLevels
 from mead.preference.live.emission import Emitter
 from mead.preference.live.pane_stage import NOTHING, PaneDone, PaneWork, Slice, work_on_panes
 from mead.preference.live.query_spec import Asked, Working
@@ -27,6 +28,9 @@ from mead.spark.log import StreamLog, Written
 
 W = TypeVar("W")
 D = TypeVar("D")
+
+PID_PERIOD_S = 0.25
+"""That of the released code."""
 
 EMPTY_WINDOW = Written("", 0)
 """A window without tuples has a place in the index and no file."""
@@ -81,12 +85,14 @@ class Engine:
         now_s: Callable[[], float],
     ) -> None:
         self.asked, self.working, self.folder = asked, working, folder
-        self.levels = TwoLevels(working)
+        self.levels = TwoLevels(working, max(PID_PERIOD_S, asked.windows.pane_us / 1e6))
         self.tuples = StreamLog(folder.tuples)
         self.tuples.register(READER)
         self.state = folder.load(asked, working)
         self._schema, self._run, self._now_s = schema, run, now_s
-        self._began_s: float | None = None
+        self._arrivals = ArrivalTimes(folder.tuples)
+        self._came_s: float | None = None
+        """When the last tuples that were worked on had come."""
 
     def step(self) -> Step | None:
         """A micro-batch of what has come; None if nothing has."""
@@ -113,12 +119,11 @@ class Engine:
         else:
             pane_work, closed = StageWork.none(degrees.panes), state.emitter.finish()
             self._hand_on(closed)
-        first_s, self._began_s = self._began_s, began_s
         window_work, chains, windows, rounds = self._window_stage()
-        measured = None
-        if first_s is not None and ends:
-            counts = tuple(pane.count for pane in closed)
-            measured = Measured(self._now_s(), began_s - first_s, pane_work, window_work, counts)
+        ended_s, measured = self._now_s(), None
+        if ends and (arrived_s := self._arrived_s(ends[-1])):
+            timing = Timing(ended_s, arrived_s, ended_s - began_s)
+            measured = Measured(timing, pane_work, window_work, tuple(pane.count for pane in closed))
             panes = state.emitter.panes
             panes.threshold, state.degrees = self.levels.after(measured, panes.threshold, degrees)
         state.step += 1
@@ -138,8 +143,16 @@ class Engine:
             rounds,
             began_s,
             self._now_s() - began_s,
-            measured.panes.load(measured.interval_s).pane_utilization if measured else None,
+            measured.pane_utilization(self.working.slots) if measured else None,
         )
+
+    def _arrived_s(self, end: int) -> float | None:
+        """In what time the tuples of a micro-batch came; None for the first, and if a clock was set back."""
+        before_s, came_s = self._came_s, self._arrivals.until(end)
+        self._came_s = before_s if came_s is None else came_s
+        if before_s is None or came_s is None or came_s <= before_s:
+            return None
+        return came_s - before_s
 
     def _resize(self) -> None:
         """As many pane workers as were decided on. Whoever leaves hands on what it holds; the counts are not known."""

@@ -46,14 +46,21 @@ class QueryFailedError(RuntimeError):
 class PreferenceQuery:
     """The handle of `preference_query`. As a context manager, it is stopped at the end of the block."""
 
-    def __init__(self, engine: Engine, tuples: StreamingQuery, results: Callable[[], DataFrame]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        tuples: StreamingQuery,
+        results: Callable[[], DataFrame],
+        let_go: Callable[[], object],
+    ) -> None:
         self.engine, self.tuples = engine, tuples
         """The second is the streaming query that puts tuples into the log."""
         self.steps: deque[Step] = deque(maxlen=KEPT_STEPS)
         """The last micro-batches of the stages."""
         self.error: Exception | None = None
         """Why it has ended before its time."""
-        self._results = results
+        self._results, self._let_go = results, let_go
+        """The second gives the folder back, for another query to have it."""
         self._rejections = StreamLog(engine.folder.tuples, keep_notes=True)
         self._rejected = 0
         self._stop, self._finish = Event(), Event()
@@ -153,6 +160,8 @@ class PreferenceQuery:
         except Exception as error:  # noqa: BLE001 - whoever waits for the query is told
             self.error = error
             self._end_input()
+        finally:
+            self._let_go()
 
     def _end_input(self) -> None:
         """Between its micro-batches, if that is soon."""

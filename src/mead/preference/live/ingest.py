@@ -10,12 +10,14 @@ import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from time import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from mead.preference.dominance import PreferenceError, Preferences
+from mead.preference.live.arrival_times import WRITTEN_S
 from mead.preference.live.query_spec import ARRIVAL, END, EVENT, RESERVED, START, WINDOW
 from mead.spark.log import StreamLog
 from mead.spark.log_sink import WRITTEN, committed
@@ -94,7 +96,7 @@ def _written(
     good = countable(table, preferences)
     kept = table.filter(pa.array(good)).sort_by([(ARRIVAL, "ascending"), (EVENT, "ascending")]).combine_chunks()
     written = log.write(kept.to_batches(), columns)
-    yield written.row(json.dumps({"rejected": int(np.count_nonzero(~good))}))
+    yield written.row(json.dumps({"rejected": int(np.count_nonzero(~good)), WRITTEN_S: time()}))
 
 
 def countable(rows: pa.Table, preferences: Preferences) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

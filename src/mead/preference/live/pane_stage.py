@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from mead.models.arrays import IntArray
+from mead.preference.block_nested_loop import ALONE
 from mead.preference.live.emission import Emission, Emitter, by_arrival
 from mead.preference.live.query_spec import ARRIVAL, EVENT, NUMBER, Asked, Kernel
 from mead.preference.live.reduction import reduced
@@ -108,7 +109,8 @@ def _by_pane(
         pane, some = int(panes[start]), mine.slice(start, end - start)
         if (held := work.held.get(pane, NOTHING)).count:
             some = pa.concat_tables([read_extents(work.partials, [held]), some])
-        yield pane, reduced(some, work.asked, work.kernel)
+        results = np.concatenate((np.zeros(held.count, dtype=np.int64), np.full(end - start, ALONE)))
+        yield pane, reduced(some, work.asked, work.kernel, results)
 
 
 def _written(results: Iterator[tuple[int, pa.Table]], folder: Path) -> dict[int, Extent]:

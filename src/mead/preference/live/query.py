@@ -10,7 +10,8 @@ For example::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
@@ -28,9 +29,10 @@ from mead.preference.live.warm_up import warm_worker
 from mead.preference.owner_table import Splitting
 from mead.preference.panes import Windows
 from mead.preference.threshold import PAPER_SET_POINT
+from mead.spark.folder_lock import held
 from mead.spark.log_source import LogDataSource
 from mead.spark.number_file import put_number
-from mead.spark.operators import ddl
+from mead.spark.operators import OperatorError, ddl
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -61,6 +63,7 @@ def preference_query(
     profile: Literal["code", "paper"] = "code",
     kernel: Literal["sorted", "nested-loop"] = "sorted",
     trigger: dict[str, Any] | None = None,
+    most_rows: int = Working.most_rows,
 ) -> PreferenceQuery:
     """Start a skyline query, or a query for the best so many, over sliding windows of a stream.
 
@@ -75,7 +78,11 @@ def preference_query(
     ``workers`` bounds the tasks of both stages together, by default twice the cores. How they are used, from ``start``
     on, is up to two levels of control: ``splitting`` of hot panes, and ``elastic`` numbers of tasks, decided every
     ``control`` seconds by a fuzzy controller as the authors of Elastic-PPQ have released it, or with the ``profile`` of
-    their paper's text. No result depends on any of them. ``trigger`` is that of Spark's ``writeStream``.
+    their paper's text. No result depends on any of them.
+
+    ``trigger`` is that of Spark's ``writeStream``. A micro-batch of the stages has ``most_rows`` at most, unless one of
+    the input's has more. Both levels act between micro-batches: after a pause, the fewer rows they have, the sooner.
+    One process at a time may have the folder.
     """
     directions: dict[str, Direction] = dict.fromkeys(minimise, "min")
     for name in maximise:
@@ -101,16 +108,10 @@ def preference_query(
         length_ms(control, "control") / 1e3,
         PROFILES[profile],
         kernel=Kernel(kernel),
+        most_rows=most_rows,
+        slots=spark.sparkContext.defaultParallelism,
     )
-    place = QueryFolder(Path(folder)).opened(asked, [f"{name} {kind}" for name, kind in df.dtypes])
-    writer = tuples_into_log(df, place.tuples, asked.preferences, event_time, arrival_time)
-    columns = result_schema(df)
-    run = on_spark(spark.sparkContext)
-    run(warm_worker, [(asked, working.kernel)] * spark.sparkContext.defaultParallelism)
-    engine = Engine(asked, working, place, arrow_columns(columns), run, monotonic)
-    if trigger is not None:
-        writer = writer.trigger(**trigger)
-    tuples = writer.option("checkpointLocation", str(place.checkpoint)).start()
+    place, columns = QueryFolder(Path(folder)), result_schema(df)
 
     def results() -> DataFrame:
         tasks = place.path / "tasks"
@@ -121,7 +122,28 @@ def preference_query(
         reader = spark.readStream.format(LogDataSource.name())
         return reader.options(path=str(place.results), schema=schema, tasks=str(tasks), consumer="results").load()
 
-    return PreferenceQuery(engine, tuples, results)
+    with ExitStack() as opened:
+        opened.enter_context(_held(place.path))  # before anything in it is touched
+        place.opened(asked, [f"{name} {kind}" for name, kind in df.dtypes])
+        writer = tuples_into_log(df, place.tuples, asked.preferences, event_time, arrival_time)
+        run = on_spark(spark.sparkContext)
+        run(warm_worker, [(asked, working.kernel)] * working.slots)
+        engine = Engine(asked, working, place, arrow_columns(columns), run, monotonic)
+        if trigger is not None:
+            writer = writer.trigger(**trigger)
+        tuples = writer.option("checkpointLocation", str(place.checkpoint)).start()
+        return PreferenceQuery(engine, tuples, results, opened.pop_all().close)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Have a folder alone: a second query would take the files of the first for what a crash has left."""
+    with ExitStack() as opened:
+        try:
+            opened.enter_context(held(folder))
+        except OperatorError as error:
+            raise PreferenceError(str(error)) from error
+        yield
 
 
 def on_spark(context: SparkContext) -> RunTasks:

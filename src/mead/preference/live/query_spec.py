@@ -107,8 +107,12 @@ class Working:
     kernel: Kernel = Kernel.SORTED
     most_rows: int = 200_000
     """Of a micro-batch, unless one of the input's has more: after a pause, work comes in pieces."""
+    slots: int = 1_000
+    """Cores: tasks that run at the same time."""
 
     def __post_init__(self) -> None:
+        if self.most_rows < 1:
+            raise PreferenceError(f"a micro-batch has at least one row; got {self.most_rows}")
         if self.start.panes < 1 or self.start.windows < 1 or self.start.total > self.most:
             raise PreferenceError(
                 f"each stage has at least one task, and both together at most {self.most}; "

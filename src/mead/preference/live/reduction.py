@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mead.models.arrays import FloatArray
+from mead.models.arrays import FloatArray, IntArray
 from mead.preference.block_nested_loop import nested_loop_factors, nested_loop_skyline
 from mead.preference.dominance import Preferences, best_first
 from mead.preference.live.query_spec import NUMBER, Asked, Kernel
@@ -18,11 +18,12 @@ def points_of(rows: pa.Table, preferences: Preferences) -> FloatArray:
     return preferences.points({name: rows.column(name).to_numpy() for name in preferences.columns})
 
 
-def reduced(rows: pa.Table, asked: Asked, kernel: Kernel) -> pa.Table:
+def reduced(rows: pa.Table, asked: Asked, kernel: Kernel, results: IntArray | None = None) -> pa.Table:
     """The skyline. That of several such results together is the skyline of all tuples behind them.
 
     For a top-delta query this is kept as well, and no factors: those among the tuples of a window's skyline are exact,
-    and are found once, when the window is complete.
+    and are found once, when the window is complete. The nested loop does not compare again what comes from one of the
+    ``results`` before; the sorted pass would not gain by that.
 
     >>> from mead.preference.panes import Windows
     >>> asked = Asked(Preferences.of(price="min", stars="max"), Windows(1000, 1000))
@@ -36,7 +37,7 @@ def reduced(rows: pa.Table, asked: Asked, kernel: Kernel) -> pa.Table:
     if kernel is Kernel.SORTED:
         kept = skyline(points)
     else:
-        kept = (nested_loop_skyline if asked.delta is None else nested_loop_factors)(points).rows
+        kept = (nested_loop_skyline if asked.delta is None else nested_loop_factors)(points, results).rows
     return rows.take(np.sort(kept))
 
 

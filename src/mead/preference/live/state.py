@@ -16,12 +16,13 @@ from typing import Any
 
 from mead.preference.degrees import Degrees
 from mead.preference.dominance import PreferenceError
+from mead.preference.live.control import micro_batch_pid
 from mead.preference.live.emission import Emitter
 from mead.preference.live.query_spec import Asked, Working
 from mead.preference.live.window_rounds import WindowRounds
 from mead.preference.owner_table import OwnerTable, Splitting
 from mead.preference.pane_emitter import PaneEmitter
-from mead.preference.threshold import Threshold, splitting_pid
+from mead.preference.threshold import Threshold
 from mead.spark.log import DATA, Extent, StreamLog, Written
 
 READER = "preference"
@@ -92,7 +93,7 @@ class QueryState:
 
 def _threshold(working: Working) -> Threshold:
     """With the PID where panes are split by it."""
-    return Threshold(splitting_pid(working.set_point) if working.splitting is Splitting.ADAPTIVE else None)
+    return Threshold(micro_batch_pid(working.set_point) if working.splitting is Splitting.ADAPTIVE else None)
 
 
 def _resumed(saved: Threshold, working: Working) -> Threshold:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import thread_time
 
+import numpy as np
 import pyarrow as pa
 
 from mead.preference.live.pane_stage import NOTHING, read_extents
@@ -63,10 +64,13 @@ def work_on_windows(work: WindowWork) -> WindowDone:
 
 def _done(chain: Chain, work: WindowWork) -> ChainDone:
     rows = read_extents(work.partials, list(chain.results))
+    results = np.repeat(np.arange(len(chain.results)), [result.count for result in chain.results])
     if chain.last:
-        best = answer(rows if work.kernel is Kernel.SORTED else reduced(rows, work.asked, work.kernel), work.asked)
+        if work.kernel is Kernel.NESTED_LOOP:
+            rows = reduced(rows, work.asked, work.kernel, results)
+        best = answer(rows, work.asked)
         return ChainDone(chain, NOTHING, StreamLog(work.results).write(_window(chain.window, best, work), work.schema))
-    left = reduced(rows, work.asked, work.kernel).combine_chunks()
+    left = reduced(rows, work.asked, work.kernel, results).combine_chunks()
     written = StreamLog(work.partials).write(left.to_batches(), left.schema)
     return ChainDone(chain, Extent(written.file, 0, written.rows), None)
 
