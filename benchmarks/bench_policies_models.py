@@ -22,7 +22,7 @@ from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.models.map import MAP
 from mead.models.network.graph import Edge
 from mead.models.queues.response import Unstable
-from mead.plan.solved import Source, solved
+from mead.plan.solved import ArrivalModel, solved
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 
@@ -81,7 +81,7 @@ def errors(pipeline: Pipeline, arrivals: MAP, tuples: int) -> str:
     simulation = Simulation(pipeline, trace, seed=1)
     simulation.drain()
     simulated_s = simulation.responses(path).response_s
-    predicted = solved(pipeline, pipeline.most, [Source(arrivals)], "map")[0].paths[path]
+    predicted = solved(pipeline, pipeline.most, [ArrivalModel(arrivals)], "map")[0].paths[path]
     if isinstance(predicted, Unstable):
         return "overloaded"
     mean = predicted.mean_s / float(simulated_s.mean()) - 1

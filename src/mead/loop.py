@@ -15,6 +15,7 @@ from mead.clock import Clock
 from mead.execute.engine import Engine
 from mead.execute.negotiator import NotGranted
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.because import Because
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.plan import Plan
@@ -90,7 +91,7 @@ class ControlLoop:
         except Exception as error:  # noqa: BLE001 - see above
             self._failed(this, error)
             if self.mode is not Mode.OBSERVE:
-                this.plan = Plan.keep(self.allocation, f"this round failed in {this.error}")
+                this.plan = Plan.keep(self.allocation, f"this round failed in {this.error}", Because.FAILED)
         if this.plan is not None:
             self._execute(this, this.plan.allocation)
         this.in_force = self.allocation
@@ -116,7 +117,7 @@ class ControlLoop:
     def _planned(self, this: Round, observation: Observation) -> Plan:
         """What the policy makes of the readings, if it is something that the operators may have."""
         if observation.missing:
-            return Plan.keep(self.allocation, observation.missing)
+            return Plan.keep(self.allocation, observation.missing, Because.UNUSABLE)
         # Its matrices are small. More threads would mostly wait for each other, on cores that the stream needs.
         with self.libraries.limit(limits=1, user_api="blas"):
             return self._decided(this, observation)

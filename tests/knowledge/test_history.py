@@ -446,7 +446,7 @@ def test_a_file_from_before_there_was_throttling_is_read_and_goes_on(path: Path)
         history.begin("old", PIPELINE, policy="p", started=STARTED)(numbered(1.0))
     connection = sqlite3.connect(path)
     newer = "DROP TABLE figure; ALTER TABLE round DROP COLUMN caution; ALTER TABLE round DROP COLUMN grounds"
-    newer += "; ALTER TABLE path DROP COLUMN expected_mean_s"
+    newer += "; ALTER TABLE path DROP COLUMN expected_mean_s; ALTER TABLE round DROP COLUMN because"
     connection.executescript(f"{newer}; ALTER TABLE operator DROP COLUMN throttled_s; PRAGMA user_version = 1")
     connection.close()
     with History.read(path) as history:

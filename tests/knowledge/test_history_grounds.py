@@ -148,6 +148,7 @@ def older(path: Path) -> None:
         connection.execute("ALTER TABLE round DROP COLUMN caution")
         connection.execute("ALTER TABLE round DROP COLUMN grounds")
         connection.execute("ALTER TABLE path DROP COLUMN expected_mean_s")
+        connection.execute("ALTER TABLE round DROP COLUMN because")
         connection.execute("PRAGMA user_version = 2")
 
 

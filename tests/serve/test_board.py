@@ -44,7 +44,7 @@ def test_the_ring_keeps_the_last_rounds_and_totals_keep_all() -> None:
     assert board.totals.rounds == len(rounds)
     arrived = sum(this.observation.operators["parser"].arrived for this in rounds if this.observation)
     assert board.totals.arrived["parser"] == arrived
-    assert sum(board.totals.kinds.values()) == len(rounds)
+    assert sum(board.totals.decisions.values()) == len(rounds)
 
 
 @pytest.mark.parametrize("after", [0, 3, 21, 22, 23, 24, 10**9])

@@ -45,6 +45,7 @@ def decision_json(decision: Decision) -> dict[str, Any]:
         "changed": decision.changed,
         "applied": decision.applied,
         "reason": decision.reason,
+        "because": decision.because.value,
         "missing": decision.missing,
         "error": decision.error,
         "caution": decision.caution,

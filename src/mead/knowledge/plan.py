@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.because import Because
 from mead.knowledge.grounds import NO_GROUNDS, Grounds
 
 
@@ -37,8 +38,10 @@ class Plan:
     """By path, the mean response time that the same model predicts for what is in force; None where it sees overload.
 
     It can be held against what comes where nobody follows the plan. Empty for a policy that does not ask its model."""
+    because: Because = Because.UNSAID
+    """The reason in one word, which can be counted."""
 
     @classmethod
-    def keep(cls, allocation: Allocation, because: str) -> Plan:
+    def keep(cls, allocation: Allocation, why: str, because: Because = Because.UNSAID) -> Plan:
         """Leave everything as it is."""
-        return cls(allocation, allocation, f"keep, because {because}")
+        return cls(allocation, allocation, f"keep, because {why}", because=because)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.because import Because
 from mead.knowledge.observation import Observation
 from mead.knowledge.plan import Plan
 from mead.models.arrays import frozen
@@ -25,6 +26,23 @@ class Round:
     """CPU seconds by phase."""
     in_force: Allocation | None = None
     """What the loop believes to be in force, or ordered, when the round is over."""
+
+    def since(self, before: Allocation | None) -> Allocation | None:
+        """What was in force before the round; where nobody has told yet, what its readings are of."""
+        return before if before is not None or self.observation is None else self.observation.allocation
+
+    def changes(self, before: Allocation | None, advised: Allocation | None) -> bool:
+        """Whether something else is planned than was in force, or than was ``advised`` last, where there is advice."""
+        return self.plan is not None and self.plan.allocation != (advised or self.since(before))
+
+    @property
+    def because(self) -> Because:
+        """The reason in one word: what went wrong comes first, then what the policy says."""
+        if self.error:
+            return Because.FAILED
+        if self.observation is not None and self.observation.missing:
+            return Because.UNUSABLE
+        return Because.OBSERVED if self.plan is None else self.plan.because
 
     def expected_mean_s(self, path: str, *, advised: bool) -> float | None:
         """What the policy's model predicts for what is in force from now on: that is what can be checked.

@@ -16,6 +16,7 @@ import numpy as np
 
 from mead.config.policies import AdaptiveOptions, HybridOptions
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.because import Because
 from mead.knowledge.grounds import Grounds
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import COUNT_BIN_S, Observation
@@ -33,7 +34,7 @@ from mead.plan.lookahead import Outlook, State, levels_of, look_ahead, only
 from mead.plan.orders import Delays, Orders
 from mead.plan.price_search import PriceSearch
 from mead.plan.pricing import CHANGE_COSTS, PRICES, Rulebook, Setting
-from mead.plan.steps import moved, unusable
+from mead.plan.steps import kept, moved, unusable
 from mead.plan.weighed import Dearer, weighed_by_cost
 
 FIRST_S = 10.0
@@ -107,7 +108,7 @@ class Adaptive:
     def plan(self, observation: Observation, analysis: str, knowledge: Knowledge) -> Plan:
         """What the rules say to the backlogs of now."""
         if analysis:
-            return Plan.keep(observation.allocation, analysis)
+            return kept(observation, knowledge.pipeline, analysis)
         pipeline, now = knowledge.pipeline, observation.allocation
         pending = self._pending(observation, knowledge)
         chosen, seen, weighed = {}, [], {}
@@ -136,6 +137,7 @@ class Adaptive:
             self._predictions(),
             grounds,
             kept_mean_s=kept_mean_s if held == now else {},
+            because=Because.IMPOSSIBLE if self._impossible else Because.of(now, allocation),
         )
 
     def _surprised(self, observation: Observation) -> bool:
@@ -274,12 +276,18 @@ class Adaptive:
     def _predictions(self) -> dict[str, Prediction]:
         return self._outlook.predictions if self._outlook else {}
 
+    @property
+    def _impossible(self) -> bool:
+        """Whether all that there is would not be enough."""
+        outlook = self._outlook
+        return outlook is not None and outlook.fullest and any(used > 1 for used in outlook.usage.values())
+
     def _explained(self, chosen: Allocation) -> str:
         """The numbers behind the rules."""
         if self._outlook is None:
             return ""
-        broken = [str(requirement) for requirement, used in self._outlook.usage.items() if used > 1]
-        if broken and self._outlook.fullest:
+        if self._impossible:
+            broken = [str(requirement) for requirement, used in self._outlook.usage.items() if used > 1]
             return f"NO ALLOCATION KEEPS {' and '.join(broken)} under arrivals such as the last; {chosen} comes closest"
         found = [f"{used:.0%} of the allowance of {r} used" for r, used in self._outlook.usage.items()]
         wary = f"; predictions were exceeded {self._caution:.2g}-fold lately, so that less is allowed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from mead.config.policies import DabsOptions
+from mead.knowledge.because import Because
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.plan import Plan
@@ -28,7 +29,7 @@ class Dabs(PaSps):
     def plan(self, observation: Observation, analysis: Outlook | str, knowledge: Knowledge) -> Plan:
         """As PA-SPS, unless the last change is not through yet."""
         if observation.time_s < self._up_s:
-            return Plan.keep(observation.allocation, f"the restart takes until {self._up_s:g} s")
+            return Plan.keep(observation.allocation, f"the restart takes until {self._up_s:g} s", Because.UNDER_WAY)
         plan = super().plan(observation, analysis, knowledge)
         if plan.allocation != observation.allocation:
             self._up_s = observation.time_s + self.downtime_s

@@ -8,6 +8,7 @@ from math import inf, isfinite
 
 from mead.config.policies import DRSOptions
 from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.because import Because
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
@@ -18,7 +19,7 @@ from mead.monitor.smoothing import AlphaWeighted, Window
 from mead.plan.drs_model import Model, OpenNetwork, Station
 from mead.plan.drs_schedule import Goal, Situation, decide
 from mead.plan.drs_search import Limits
-from mead.plan.steps import moved, unusable
+from mead.plan.steps import kept, moved, unusable
 
 OVER_PROVISION = 0.45
 """T_min over T_max where it is not given: 450 ms and 1000 ms in the paper's Fig. 9."""
@@ -26,6 +27,14 @@ OVER_PROVISION = 0.45
 MANY = 2.0
 """Times as many tuples as the model expects at an operator, and more, are a backlog. A micro-batch holds up to twice
 its mean just before it begins."""
+
+STAYS = {
+    "optimal": Because.ENOUGH,
+    "model_disagrees": Because.ENOUGH,
+    "no_response": Because.TOO_FEW,
+    "T_ra": Because.RULES,
+}
+"""Why nothing is moved, by the scheduler's own word; any other is one for a goal that is out of reach."""
 
 
 class DRS:
@@ -60,11 +69,11 @@ class DRS:
     def plan(self, observation: Observation, analysis: Measurements | str, knowledge: Knowledge) -> Plan:
         """One of the scheduler's cases."""
         if isinstance(analysis, str):
-            return Plan.keep(observation.allocation, analysis)
+            return kept(observation, knowledge.pipeline, analysis)
         pipeline, now = knowledge.pipeline, observation.allocation
         since_s = observation.time_s - self._ordered_s
         if self._ordered is not None and self._ordered != now and since_s < knowledge.actuation_delay_s:
-            return Plan(self._ordered, self._ordered, f"keep, because what was ordered {since_s:g} s ago is under way")
+            return Plan.keep(self._ordered, f"what was ordered {since_s:g} s ago is under way", Because.UNDER_WAY)
         situation = self._situation(observation, analysis, pipeline)
         decision = decide(self.goal(pipeline, situation.gates_s), situation)
         rate = f"{analysis.external_per_s:.4g} tuples/s from outside"
@@ -73,16 +82,15 @@ class DRS:
         predicted = _predicted(pipeline, situation, placed)
         kept_mean_s = {path: one.mean_s for path, one in _predicted(pipeline, situation, situation.processors).items()}
         if decision.action == "none":
-            return Plan(now, now, f"keep, because {because}", predicted, kept_mean_s=kept_mean_s)
+            word = STAYS.get(decision.reason, Because.IMPOSSIBLE)
+            return Plan(now, now, f"keep, because {because}", predicted, kept_mean_s=kept_mean_s, because=word)
         target = Allocation.of(
-            {
-                o.name: Resources(o.shares[-1], replicas)
-                for o, replicas in zip(pipeline.operators, placed, strict=True)
-            }
+            {o.name: Resources(o.shares[-1], replicas) for o, replicas in zip(pipeline.operators, placed, strict=True)}
         )
         self._ordered, self._ordered_s = target, observation.time_s
         what = f"{decision.action.replace('_', ' ')}: {moved(now, target)}"
-        return Plan(target, target, f"{what}, because {because}", predicted, kept_mean_s=kept_mean_s)
+        word = Because.of(now, target)
+        return Plan(target, target, f"{what}, because {because}", predicted, kept_mean_s=kept_mean_s, because=word)
 
     def goal(self, pipeline: Pipeline, gates_s: float = 0.0) -> Goal:
         """From the options; if they name none, the strictest requirement, and without one all replicas.

@@ -13,7 +13,7 @@ from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.plan.rules import ROUNDING
-from mead.plan.steps import Steps, unusable
+from mead.plan.steps import Steps, kept, unusable
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class DS2:
     def plan(self, observation: Observation, analysis: dict[str, Rates] | str, knowledge: Knowledge) -> Plan:
         """Every operator for itself, from the rates."""
         if isinstance(analysis, str):
-            return Plan.keep(observation.allocation, analysis)
+            return kept(observation, knowledge.pipeline, analysis)
         pipeline = knowledge.pipeline
         target = Allocation.of(
             {o.name: self._target(o, observation.allocation[o.name], analysis[o.name]) for o in pipeline.operators}

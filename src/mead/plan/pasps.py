@@ -26,7 +26,7 @@ from mead.models.network.expected_load import (
     replicas_needed,
     whole_replicas,
 )
-from mead.plan.steps import Steps, unusable
+from mead.plan.steps import Steps, kept, unusable
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class PaSps:
     def plan(self, observation: Observation, analysis: Outlook | str, knowledge: Knowledge) -> Plan:
         """The first so many replicas of every pool (Algorithm 2)."""
         if isinstance(analysis, str):
-            return Plan.keep(observation.allocation, analysis)
+            return kept(observation, knowledge.pipeline, analysis)
         target = asked_for(analysis, knowledge.pipeline)
         return self._steps.to(target, observation, knowledge.pipeline, self._because(analysis, knowledge.pipeline))
 

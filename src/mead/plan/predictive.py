@@ -20,7 +20,7 @@ from mead.models.network.solve import NetworkSolution
 from mead.plan.caution import higher_rate
 from mead.plan.forecast import against, enough, mean_s, predictions, remembered, worst
 from mead.plan.search import Predictor, closest, exact, heuristic, trimmed
-from mead.plan.steps import Steps, unusable
+from mead.plan.steps import Steps, kept, unusable
 from mead.plan.trust import Trust, no_less
 from mead.plan.weighed import weighed
 
@@ -92,14 +92,15 @@ class Predictive(ABC, Generic[Model]):
     def plan(self, observation: Observation, analysis: Analysis[Model], knowledge: Knowledge) -> Plan:
         """The cheapest allocation that meets every requirement, or the one that comes closest."""
         if analysis.unknown:
-            return Plan.keep(observation.allocation, analysis.unknown)
+            return kept(observation, knowledge.pipeline, analysis.unknown)
         pipeline, now = knowledge.pipeline, observation.allocation
         solutions: dict[Allocation, NetworkSolution] = {}
         predict = remembered(lambda allocation: worst(self.predict(pipeline, allocation, analysis.models)), solutions)
         tighter = self._trust.tightened(pipeline) if self.options.careful else pipeline
         target, because = self._careful_target(pipeline, tighter, predict)
         because = f"{because} ({analysis.basis})"
-        plan = self._steps.to(target, observation, pipeline, because, lambda a: predictions(predict(a)))
+        met = enough(predict(target), pipeline.requirements)
+        plan = self._steps.to(target, observation, pipeline, because, lambda a: predictions(predict(a)), enough=met)
         required = dict.fromkeys(r.path for r in pipeline.requirements)
         expected = {a: {path: mean_s(predict(a).paths[path]) for path in required} for a in (now, plan.allocation)}
         self._trust.expect(expected)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from mead.config.policies import StaticOptions
 from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.because import Because
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.plan import Plan
 from mead.plan.rules import bounded
-from mead.plan.steps import moved, unusable
+from mead.plan.steps import kept, moved, unusable
 
 
 class Static:
@@ -25,7 +26,7 @@ class Static:
     def plan(self, observation: Observation, analysis: str, knowledge: Knowledge) -> Plan:
         """The allocation that was asked for."""
         if analysis:
-            return Plan.keep(observation.allocation, analysis)
+            return kept(observation, knowledge.pipeline, analysis)
         target = Allocation.of(
             {
                 o.name: bounded(Resources(self.share or o.shares[-1], self.replicas or o.max_replicas), o)
@@ -36,5 +37,6 @@ class Static:
         if self.replicas is not None:
             fixed += f" on {self.replicas} replicas"
         if target == observation.allocation:
-            return Plan.keep(target, f"{fixed}: {target}")
-        return Plan(target, target, f"{moved(observation.allocation, target)}, because {fixed}")
+            return Plan.keep(target, f"{fixed}: {target}", Because.FIXED)
+        reason = f"{moved(observation.allocation, target)}, because {fixed}"
+        return Plan(target, target, reason, because=Because.FIXED)

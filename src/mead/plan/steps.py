@@ -7,6 +7,7 @@ from math import inf
 
 from mead.config.policies import RuleKeys
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.because import Because
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.plan import Plan, Prediction
@@ -34,14 +35,26 @@ class Steps:
         pipeline: Pipeline,
         because: str,
         predicted: Callable[[Allocation], Mapping[str, Prediction]] = lambda _: {},
+        *,
+        enough: bool = True,
     ) -> Plan:
-        """The plan that leads towards a target. ``because`` says why the target is one."""
+        """The plan that leads towards a target.
+
+        ``because`` says why the target is one, ``enough`` whether it will do: it may be no more than all that there is.
+        """
         now, allocation = observation.allocation, self.limited(target, observation, pipeline)
         what = "keep" if allocation == now else moved(now, allocation)
         rule = (
             "" if allocation == target else f" (target {moved(now, target) or 'keep'}; the planning rules allow less)"
         )
-        return Plan(allocation, target, f"{what}{rule}, because {because}", predicted(allocation))
+        word = Because.RULES if allocation != target else Because.of(now, target)
+        return Plan(
+            allocation,
+            target,
+            f"{what}{rule}, because {because}",
+            predicted(allocation),
+            because=word if enough else Because.IMPOSSIBLE,
+        )
 
     def limited(self, target: Allocation, observation: Observation, pipeline: Pipeline) -> Allocation:
         """What the rules leave of a target now."""
@@ -57,6 +70,12 @@ class Steps:
         if self._seen is not None and now != self._seen:
             self._changed_s = self._decided_s if now == self._decided else observation.time_s
         self._seen = now
+
+
+def kept(observation: Observation, pipeline: Pipeline, why: str) -> Plan:
+    """Keep what is in force, because nothing can be decided: readings are of no use, or there were too few."""
+    because = Because.UNUSABLE if unusable(observation, pipeline) else Because.TOO_FEW
+    return Plan.keep(observation.allocation, why, because)
 
 
 def moved(now: Allocation, then: Allocation) -> str:

@@ -12,7 +12,7 @@ from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator
 from mead.knowledge.plan import Plan
 from mead.plan.rules import one_down, one_up
-from mead.plan.steps import Steps, unusable
+from mead.plan.steps import Steps, kept, unusable
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Threshold:
     def plan(self, observation: Observation, analysis: Utilizations, knowledge: Knowledge) -> Plan:
         """Every operator for itself."""
         if analysis.unknown:
-            return Plan.keep(observation.allocation, analysis.unknown)
+            return kept(observation, knowledge.pipeline, analysis.unknown)
         target = Allocation.of(
             {
                 o.name: self._target(o, observation.allocation[o.name], analysis.by_operator[o.name])

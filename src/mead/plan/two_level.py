@@ -18,6 +18,7 @@ from math import ceil
 from typing import Any
 
 from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.because import Because
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.merged import merged
 from mead.knowledge.observation import Observation
@@ -26,7 +27,7 @@ from mead.knowledge.plan import Plan
 from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.policy import Policy
 from mead.plan.rules import ROUNDING
-from mead.plan.steps import moved, unusable
+from mead.plan.steps import kept, moved, unusable
 
 LOOK_S = 1.0
 """Time between two looks at what waits."""
@@ -70,7 +71,7 @@ class TwoLevel:
         if analysis is not None:
             self._planned = self.slow.plan(analysis.observation, analysis.analysis, knowledge)
         elif unknown := unusable(observation, knowledge.pipeline):
-            return Plan.keep(observation.allocation, unknown)
+            return kept(observation, knowledge.pipeline, unknown)
         base = self._base(observation) if self._planned is None else self._planned.allocation
         self._level = base
         ordered = split(base, observation, knowledge.pipeline)
@@ -81,7 +82,8 @@ class TwoLevel:
         hot = [f"{observation.operators[name].backlog} tuples wait at {name}" for name in more]
         because = " and ".join(hot) or f"no more waits than {base} clears soon"
         what = moved(observation.allocation, ordered) or "keep"
-        return Plan(ordered, base, f"{what}, because {because}; planned: {base}")
+        word = Because.of(observation.allocation, ordered)
+        return Plan(ordered, base, f"{what}, because {because}; planned: {base}", because=word)
 
     def _base(self, observation: Observation) -> Allocation:
         """What is in force without what was added on top; or all of it, if somebody else set it.

@@ -15,6 +15,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.because import Because
 from mead.knowledge.observation import OperatorReading
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.requirement import WINDOW_S
@@ -47,7 +48,8 @@ class Totals:
     rounds: int = 0
     changes: int = 0
     """Rounds that planned something else than before."""
-    kinds: Counter[Kind] = field(default_factory=Counter)
+    decisions: Counter[tuple[Kind, Because]] = field(default_factory=Counter)
+    """Rounds by what they came to, and why."""
     phase_s: Sums = field(default_factory=lambda: defaultdict(float))
     arrived: Counter[str] = field(default_factory=Counter)
     busy_s: Sums = field(default_factory=lambda: defaultdict(float))
@@ -61,7 +63,7 @@ class Totals:
         """One round more."""
         self.rounds += 1
         self.changes += frame.changed
-        self.kinds[frame.kind] += 1
+        self.decisions[frame.kind, frame.because] += 1
         for phase, spent_s in frame.phase_s.items():
             self.phase_s[phase] += max(spent_s, 0.0)
         for name, operator in frame.operators.items():

@@ -13,13 +13,21 @@ OVER = "$__rate_interval"
 
 UNITS = {"s": "s", "ratio": "percentunit", "tuples": "short", "cores": "short", "rounds": "short", "": "short"}
 
+SPLIT = {Metric.DECISIONS}
+"""Its labels answer different questions: a panel for each."""
+
 OMITTED = {Metric.RUN, Metric.FINISHED, Metric.INTERVAL, Metric.LAST_ROUND, Metric.REQUIRED}
 """Facts, and what other panels have in them."""
 
 
 def dashboard() -> dict[str, Any]:
     """The document that Grafana imports. The data source is asked for on import."""
-    shown = [metric for metric in Metric if metric not in OMITTED]
+    shown = [
+        (metric, by)
+        for metric in Metric
+        if metric not in OMITTED
+        for by in (((label,) for label in metric.value.labels) if metric in SPLIT else [metric.value.labels])
+    ]
     return {
         "title": "MEAD",
         "uid": "mead",
@@ -39,11 +47,11 @@ def dashboard() -> dict[str, Any]:
                 },
             ]
         },
-        "panels": [_panel(place, metric) for place, metric in enumerate(shown)],
+        "panels": [_panel(place, metric, by) for place, (metric, by) in enumerate(shown)],
     }
 
 
-def _panel(place: int, metric: Metric) -> dict[str, Any]:
+def _panel(place: int, metric: Metric, by: tuple[str, ...]) -> dict[str, Any]:
     it = metric.value
     per_second = it.type == "counter" and it.unit != "s"
     unit = "percentunit" if it.type == "counter" and it.unit == "s" else UNITS[it.unit]
@@ -51,6 +59,7 @@ def _panel(place: int, metric: Metric) -> dict[str, Any]:
         "id": place + 1,
         "type": "timeseries",
         "title": it.name.removeprefix("mead_").removesuffix("_total").replace("_", " ")
+        + (f" by {by[0]}" if metric in SPLIT else "")
         + (" per s" if per_second else ""),
         "description": it.meaning,
         "datasource": {"type": "prometheus", "uid": "${datasource}"},
@@ -61,22 +70,23 @@ def _panel(place: int, metric: Metric) -> dict[str, Any]:
         },
         "targets": [
             {"refId": chr(ord("A") + i), "expr": expression, "legendFormat": legend}
-            for i, (expression, legend) in enumerate(_expressions(metric))
+            for i, (expression, legend) in enumerate(_expressions(metric, by))
         ],
     }
 
 
-def _expressions(metric: Metric) -> list[tuple[str, str]]:
+def _expressions(metric: Metric, by: tuple[str, ...]) -> list[tuple[str, str]]:
     """What the panel asks for, and how its lines are called."""
     it, chosen = metric.value, '{instance="$instance"}'
-    legend = " ".join(f"{{{{{label}}}}}" for label in it.labels) or it.name
+    legend = " ".join(f"{{{{{label}}}}}" for label in by) or it.name
     if it.type == "gauge":
         return [(f"{it.name}{chosen}", legend)]
     if it.type == "counter":
-        return [(f"rate({it.name}{chosen}[{OVER}])", legend)]
-    by = f"sum by (le, {', '.join(it.labels)}) (rate({it.name}_bucket{chosen}[{OVER}]))"
+        rate = f"rate({it.name}{chosen}[{OVER}])"
+        return [(f"sum by ({', '.join(by)}) ({rate})" if metric in SPLIT else rate, legend)]
+    buckets = f"sum by (le, {', '.join(it.labels)}) (rate({it.name}_bucket{chosen}[{OVER}]))"
     return [
-        *((f"histogram_quantile({q}, {by})", f"{legend} p{q * 100:g}") for q in (0.5, 0.95, 0.99)),
+        *((f"histogram_quantile({q}, {buckets})", f"{legend} p{q * 100:g}") for q in (0.5, 0.95, 0.99)),
         (f"rate({it.name}_sum{chosen}[{OVER}]) / rate({it.name}_count{chosen}[{OVER}])", f"{legend} mean"),
         (f"{Metric.REQUIRED.value.name}{chosen}", "required {{statistic}} {{path}}"),
     ]

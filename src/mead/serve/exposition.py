@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
+from mead.knowledge.because import Because
 from mead.monitor.sketch import FACTOR, LEAST_S, ResponseSketch
 from mead.serve.board import Board
 from mead.serve.frame import Frame, Kind
@@ -19,6 +20,16 @@ from mead.serve.metrics import Metric
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """From a tuple that hardly waits to one that is lost in a backlog."""
+
+ALONE = {Kind.FAILED: Because.FAILED, Kind.BLIND: Because.UNUSABLE, Kind.OBSERVE: Because.OBSERVED}
+"""What a round comes to for one reason only."""
+
+POSSIBLE = (
+    *ALONE.items(),
+    *((kind, why) for kind in Kind if kind not in ALONE for why in Because if why not in ALONE.values()),
+    (Kind.KEEP, Because.UNUSABLE),
+)
+"""Counted from 0 on, so that the first of its kind shows as an increase: there are few, however long a run is."""
 
 Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 Sample = tuple[Sequence[str], float | None]
@@ -128,7 +139,8 @@ def _samples(  # noqa: C901, PLR0911, PLR0912 - one line for every metric of the
         case Metric.ROUNDS:
             return [((), totals.rounds)]
         case Metric.DECISIONS:
-            return [((kind.value,), totals.kinds[kind]) for kind in Kind]
+            pairs = [*POSSIBLE, *(pair for pair in list(totals.decisions) if pair not in POSSIBLE)]
+            return [((kind.value, because.value), totals.decisions[kind, because]) for kind, because in pairs]
         case Metric.PHASE:
             return [((phase,), spent_s) for phase, spent_s in list(totals.phase_s.items())]
         case Metric.INTERVAL:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.because import Because
 from mead.knowledge.history.rows import number
 from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.plan import Prediction
@@ -147,6 +148,8 @@ class Frame:
     cores: float | None
     """Of all operators, in force since."""
     kind: Kind
+    because: Because
+    """The reason in one word."""
     changed: bool
     """Whether something else was planned than before."""
     applied: bool
@@ -163,6 +166,7 @@ class Frame:
         """As `/api/rounds` and `/events` have it."""
         return _plain(self) | {
             "kind": self.kind.value,
+            "because": self.because.value,
             "operators": {name: _plain(operator) for name, operator in self.operators.items()},
             "paths": {
                 name: _plain(path) | {"beyond": {_bound(b): n for b, n in path.beyond.items()}}

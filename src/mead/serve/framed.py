@@ -8,18 +8,14 @@ from mead.knowledge.allocation import Allocation
 from mead.knowledge.history.rows import number, rate_per_s
 from mead.knowledge.history.values import Decision, PastRound
 from mead.knowledge.pipeline import Pipeline
+from mead.knowledge.requirement import late_bound_s
 from mead.knowledge.round import Round
 from mead.serve.frame import Frame, Kind, OperatorFrame, PathFrame
 
 
 def late_bounds_s(pipeline: Pipeline) -> dict[str, float | None]:
-    """By path, the bound that ``PathReading.late`` counts by: the strictest percentile bound, or else mean bound."""
-    strictest: dict[str, float | None] = {}
-    for path in pipeline.paths:
-        asked = [r for r in pipeline.requirements if r.path == path]
-        percentiles = [r.bound_s for r in asked if r.percent is not None]
-        strictest[path] = min(percentiles or [r.bound_s for r in asked], default=None)
-    return strictest
+    """By path, the bound that ``PathReading.late`` counts by."""
+    return {path: late_bound_s(r for r in pipeline.requirements if r.path == path) for path in pipeline.paths}
 
 
 def of_round(
@@ -36,7 +32,7 @@ def of_round(
     seen, plan = this.observation, this.plan
     interval_s = None if seen is None else seen.interval_s
     planned = this.in_force if plan is None else plan.allocation
-    changed = plan is not None and planned != (advised or before)
+    before, changed = this.since(before), this.changes(before, advised)
     bounds_s = late_bounds_s(pipeline)
     return Frame(
         number=nth,
@@ -47,6 +43,7 @@ def of_round(
         kind=_kind(
             before, planned, this.error, seen.missing if seen else "", decided=plan is not None, changed=changed
         ),
+        because=this.because,
         changed=changed,
         applied=planned == this.in_force,
         reason="" if plan is None else plan.reason,
@@ -87,6 +84,7 @@ def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame
         kind=_kind(
             decision.before, decision.after, past.error, past.missing, decided=decided, changed=decision.changed
         ),
+        because=decision.because,
         changed=decision.changed,
         applied=decision.applied,
         reason=decision.reason,

@@ -68,7 +68,7 @@ class Metric(Enum):
         "time that its workers were ready to run and were held back by the share",
     )
     ROUNDS = _counter("rounds", "rounds", (), "rounds of the control loop")
-    DECISIONS = _counter("decisions", "rounds", ("kind",), "rounds by what they came to")
+    DECISIONS = _counter("decisions", "rounds", ("kind", "because"), "rounds by what they came to, and why")
     PHASE = _counter("loop_phase_seconds", "s", ("phase",), "CPU time of the control loop")
     INTERVAL = _gauge("round_interval_seconds", "s", (), "time between two rounds, as the policy asks for")
     LAST_ROUND = _gauge(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from mead.knowledge.because import Because
 from mead.serve.frame import Kind
 from mead.serve.metrics import Metric
 
@@ -19,6 +20,10 @@ prints it.
 The label `kind` of `{decisions}` says what a round came to:
 
 {kinds}
+
+The label `because` says why, in one word of a short list; the reason of a decision tells it with the numbers:
+
+{reasons}
 """
 
 
@@ -34,6 +39,7 @@ def page() -> str:
         ),
         decisions=Metric.DECISIONS.value.name,
         kinds=_table(("kind", "meaning"), [(f"`{kind.value}`", kind.meaning) for kind in Kind]),
+        reasons=_table(("because", "meaning"), [(f"`{why.value}`", why.meaning) for why in Because]),
     )
 
 

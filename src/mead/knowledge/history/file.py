@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from mead.knowledge.grounds import Grounds
 from mead.knowledge.history.grounds_json import grounds_from_json
-from mead.knowledge.history.parsed import allocation_of, effect_of, newer
+from mead.knowledge.history.parsed import allocation_of, because_of, effect_of, newer
 from mead.knowledge.history.pipeline_json import pipeline_from_json, pipeline_to_json
 from mead.knowledge.history.recorder import Recorder
 from mead.knowledge.history.rows import PHASES
@@ -176,6 +176,7 @@ class History:
                     for key in [(row["number"], path["place"])]
                 ),
                 caution=newer(row, "caution", 1.0),
+                because=because_of(newer(row, "because", None)),
             )
             for row in rows
         ]

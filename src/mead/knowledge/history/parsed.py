@@ -7,14 +7,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from mead.knowledge.allocation import Allocation, Resources
+from mead.knowledge.because import Because
 from mead.knowledge.history.values import Effect, InForce
 from mead.knowledge.plan import Prediction
+
+KNOWN = {one.value for one in Because}
 
 
 def newer(row: sqlite3.Row, column: str, default: Any) -> Any:
     """What a column holds that older files lack, or the default where there is nothing."""
     value = row[column] if column in row.keys() else None  # noqa: SIM118 - a row holds values
     return default if value is None else value
+
+
+def because_of(word: str | None) -> Because:
+    """The reason in one word; not said where the file is older than that, or has a word of a later time."""
+    return Because(word) if word in KNOWN else Because.UNSAID
 
 
 def allocation_of(rows: Sequence[sqlite3.Row], prefix: str) -> Allocation | None:

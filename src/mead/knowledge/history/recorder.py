@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 MOST_WAITING = 3_600
 """Rounds that are kept for a file that cannot be written: an hour at a round per second."""
 
-ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 19, 19, 11
+ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 20, 19, 11
 
 
 class _Rows(NamedTuple):
@@ -122,10 +122,10 @@ class Recorder:
         self._waiting.clear()
 
     def _rows_of(self, this: Round) -> _Rows:
-        before, seen, plan = self._in_force, this.observation, this.plan
+        before, seen, plan = this.since(self._in_force), this.observation, this.plan
         planned = this.in_force if plan is None else plan.allocation
-        compared = (self._advised or before) if self.advises else before
-        changed, applied = plan is not None and planned != compared, planned == this.in_force
+        changed = this.changes(before, self._advised if self.advises else None)
+        applied = planned == this.in_force
         observed_s = None if seen is None else number(seen.time_s)
         key = (self.run, self._number + 1)
         rows = _Rows(
@@ -145,6 +145,7 @@ class Recorder:
                 *(number(this.phase_s.get(phase)) for phase in PHASES),
                 None if plan is None else number(plan.grounds.caution),
                 None if plan is None else grounds_to_json(plan.grounds, self.pipeline),
+                this.because.value,
             ),
             operators=[(*key, *row) for row in operator_rows(this, self.pipeline, before)],
             paths=[(*key, *row) for row in path_rows(this, self.pipeline, advised=self.advises)],

@@ -11,7 +11,7 @@ from pathlib import Path
 APPLICATION = 0x4D454144
 """``MEAD`` in four letters, where SQLite keeps the kind of a file."""
 
-VERSION = 6
+VERSION = 7
 
 FIGURE = """
 CREATE TABLE figure (             -- what is known of a whole run when it is over
@@ -29,6 +29,7 @@ MIGRATIONS = {
     3: "ALTER TABLE round ADD COLUMN grounds TEXT",
     4: FIGURE,
     5: "ALTER TABLE path ADD COLUMN expected_mean_s REAL",
+    6: "ALTER TABLE round ADD COLUMN because TEXT",
 }
 """What a file of that version lacks. A new column comes last, so that old and new files have the same order."""
 
@@ -74,6 +75,7 @@ CREATE TABLE round (
     execute_s REAL,
     caution REAL,                 -- how many times tighter bounds were taken; NULL in rounds of before there was this
     grounds TEXT,                 -- JSON: models, and the candidates that were weighed
+    because TEXT,                 -- the reason in one word; NULL in rounds of before there was this
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 

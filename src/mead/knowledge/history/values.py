@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mead.knowledge.allocation import Allocation
+from mead.knowledge.because import Because
 from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.plan import Prediction
@@ -127,6 +128,8 @@ class Decision:
     effects: tuple[Effect, ...]
     caution: float = 1.0
     """How many times tighter bounds were taken than they are."""
+    because: Because = Because.UNSAID
+    """The reason in one word."""
 
 
 @dataclass(frozen=True)

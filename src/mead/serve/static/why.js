@@ -94,7 +94,7 @@ export class Why {
   line(d) {
     const [change, because] = split(d.reason);
     const effects = this.paths.map((path) => `${seconds(d.paths[path].predicted.mean_s)} → ${seconds(d.paths[path].observed.mean_s)}`).join(", ");
-    return [make("time", {}, clock(d.time_s)), make("span", { class: `kind ${d.kind}` }, d.kind),
+    return [make("time", {}, clock(d.time_s)), make("span", { class: `kind ${d.kind}`, title: `because: ${d.because.replace("_", " ")}` }, d.kind),
       make("span", { class: "what" }, change || d.reason || d.error || d.missing || "no decision", d.changed && !d.applied ? make("span", { class: "bad" }, " (not applied)") : null, because ? make("small", {}, because) : null),
       make("span", { class: "effect", title: "predicted and observed mean response time" }, effects, this.flag(d))];
   }
@@ -126,6 +126,6 @@ function split(reason) {
 
 // A table to take away: a row for every decision and path.
 function rows(decisions) {
-  const values = decisions.flatMap((d) => Object.entries(d.paths).map(([path, p]) => [d.round, d.time_s, d.kind, d.applied, d.reason, path, p.predicted.mean_s, p.predicted.p95_s, p.observed.mean_s, p.observed.completed]));
-  return [["round", "time_s", "kind", "applied", "reason", "path", "predicted_mean_s", "predicted_p95_s", "observed_mean_s", "completed"], ...values];
+  const values = decisions.flatMap((d) => Object.entries(d.paths).map(([path, p]) => [d.round, d.time_s, d.kind, d.because, d.applied, d.reason, path, p.predicted.mean_s, p.predicted.p95_s, p.observed.mean_s, p.observed.completed]));
+  return [["round", "time_s", "kind", "because", "applied", "reason", "path", "predicted_mean_s", "predicted_p95_s", "observed_mean_s", "completed"], ...values];
 }
