@@ -37,7 +37,7 @@ else:  # run as a script, whose folder is where its imports come from
 RATE_PER_S, IDC = 330.0, 200.0
 SHARES = (0.4, 0.55, 0.7)
 PATH = "parser>matcher"
-SLOW = ("static@share=0.7@replicas=1", "threshold@interval_s=60", "mg1", "replay", "pasps@interval_s=60")
+SLOW = ("static@share=0.7@replicas=1", "threshold@interval_s=60", "mg1", "map", "replay", "pasps@interval_s=60")
 FIGURES = (("mean_s", 3), ("p95_s", 3), ("cores", 2), ("changes", 0))
 console = Console(width=150)
 
