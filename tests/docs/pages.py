@@ -24,6 +24,7 @@ UNTRIED = {"needs-cluster", "needs-kafka", TAKES_MINUTES}
 
 SHORTER = {
     "mead evaluate mead-table1 ": "--duration 70",
+    "mead run ": "--duration 5",
     "mead evaluate arena ": "--seeds 1 --duration 60 --no-bounds --policy static",
 }
 """By how a command begins, options that make it short: of an option that is given twice, the second counts."""
