@@ -31,13 +31,15 @@ def names(width: int) -> list[str]:
     return [f"a{n}" for n in range(width)]
 
 
-def put(folder: Path, number: int, batch: Sequence[Tuple], width: int, rng: np.random.Generator) -> None:
-    """One micro-batch of the input, written by up to three tasks in any order."""
+def put(
+    folder: Path, number: int, batch: Sequence[Tuple], width: int, rng: np.random.Generator, tasks: int = 3
+) -> None:
+    """One micro-batch of the input, written by up to so many tasks that have got its tuples in any order."""
     log, files = StreamLog(QueryFolder(folder).tuples), []
     schema = pa.schema([(EVENT, pa.int64()), (ARRIVAL, pa.int64()), *tuple_columns(width)])
     shuffled = [batch[i] for i in rng.permutation(len(batch))]
-    for part in range(3):
-        some = shuffled[part::3]
+    for part in range(tasks):
+        some = sorted(shuffled[part::tasks], key=lambda one: (one.arrival_us, one.event_us))
         rows = {EVENT: [one.event_us for one in some], ARRIVAL: [one.arrival_us for one in some]}
         rows |= {name: [one.values[n] for one in some] for n, name in enumerate(names(width))}
         files.append(

@@ -42,6 +42,15 @@ def test_a_pause_counts_until_the_first_tuples_after_it(tmp_path: Path) -> None:
     assert [times.until(3), times.until(6)] == [15.0, 20.0]
 
 
+def test_within_a_micro_batch_rows_come_one_after_the_other(tmp_path: Path) -> None:
+    log, times = StreamLog(tmp_path), ArrivalTimes(tmp_path)
+    put(log, 0, (4, 10.0))
+    put(log, 1, (8, 12.0))
+    put(log, 2, (2, 13.0))
+    assert times.until(2) is None, "nobody knows when the first began to come"
+    assert [times.until(offset) for offset in (4, 6, 10, 12, 14)] == [10.0, 10.5, 11.5, 12.0, 13.0]
+
+
 def test_logs_of_earlier_versions_say_nothing_about_times(tmp_path: Path) -> None:
     log = StreamLog(tmp_path)
     log.commit(0, [(log.write(pa.table({"n": [1]}, schema=ROWS).to_batches(), ROWS), {"rejected": 0})])

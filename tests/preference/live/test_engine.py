@@ -191,6 +191,25 @@ def test_the_adaptive_form_drops_whom_the_definition_drops(tmp_path: Path) -> No
     assert 0.7 * target < dropped / 4_000 < 1.3 * target
 
 
+@settings(max_examples=15, deadline=None)
+@given(streams(width=2), st.integers(1, 30), st.integers(0, 10**6))
+def test_a_batch_of_one_file_may_be_worked_on_in_pieces(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[list[Tuple]], most_rows: int, seed: int
+) -> None:
+    folder, rng = tmp_path_factory.mktemp("query"), np.random.default_rng(seed)
+    running = engine(folder, ASKED, Working(most_rows=most_rows, most=5), 2)
+    for number, batch in enumerate(batches):
+        put(folder, number, batch, 2, rng, tasks=1)
+    while step := running.step():
+        assert step.tuples <= most_rows
+        if rng.random() < 0.3:
+            running = engine(folder, ASKED, Working(most_rows=int(rng.integers(1, 30)), most=5), 2)
+            most_rows = running.working.most_rows
+    running.finish()
+    found = {window: sorted(rows) for window, rows in results(folder, 2).items()}
+    assert found == {window: oracle.skyline_of(rows) for window, rows in expected(batches, ASKED)}
+
+
 def ordered_stream(rows: int, gap_us: int, width: int = 2) -> list[Tuple]:
     rng = np.random.default_rng(3)
     values = rng.random((rows, width)).tolist()

@@ -96,8 +96,20 @@ class Engine:
 
     def step(self) -> Step | None:
         """A micro-batch of what has come; None if nothing has."""
-        ends = self.tuples.batch_ends(self.state.offset, self.working.most_rows)
+        ends = self._ends()
         return self._step(ends) if ends else None
+
+    def _ends(self) -> list[int]:
+        """Where the input's micro-batches end that this one is about; inside of one, if that has too many rows.
+
+        Files are in order of arrival. So one that was written by a single task can be cut anywhere, and the order of
+        the stream is the same. Rows of several files have to be put in order together.
+        """
+        first, most = self.state.offset, self.working.most_rows
+        ends = self.tuples.batch_ends(first, most)
+        if ends and ends[0] - first > most and len(self.tuples.pieces(first, ends[0], 1)[0]) == 1:
+            return [first + most]
+        return ends
 
     def finish(self) -> Step:
         """The stream has ended and all of it has been worked on: complete the panes that are open."""

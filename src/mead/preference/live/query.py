@@ -81,8 +81,8 @@ def preference_query(
     their paper's text. No result depends on any of them.
 
     ``trigger`` is that of Spark's ``writeStream``. A micro-batch of the stages has ``most_rows`` at most, unless one of
-    the input's has more. Both levels act between micro-batches: after a pause, the fewer rows they have, the sooner.
-    One process at a time may have the folder.
+    the input's that several tasks have read has more. Both levels act between micro-batches: after a pause, the fewer
+    rows they have, the sooner. One process at a time may have the folder.
     """
     directions: dict[str, Direction] = dict.fromkeys(minimise, "min")
     for name in maximise:

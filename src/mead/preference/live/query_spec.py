@@ -106,7 +106,7 @@ class Working:
     merging: bool = True
     kernel: Kernel = Kernel.SORTED
     most_rows: int = 200_000
-    """Of a micro-batch, unless one of the input's has more: after a pause, work comes in pieces."""
+    """Of a micro-batch, unless one of the input's has more, in several files: after a pause, work comes in pieces."""
     slots: int = 1_000
     """Cores: tasks that run at the same time."""
 
