@@ -1,4 +1,4 @@
-"""The pictures of the explanation pages are drawn by a command, and are those that the pages show."""
+"""The pictures of the pages are made by a command, and are those that the pages show."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.serve.test_pictures import TAKEN
 
 ROOT = Path(__file__).parents[2]
-PICTURE = re.compile(r"!\[[^\]]+\]\((?P<file>[^)]+\.svg)\)")
+PICTURE = re.compile(r"!\[[^\]]+\]\((?P<file>[^)]+\.(?:svg|png))\)")
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +23,19 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_drawing_that_a_page_shows_is_made_by_the_command_and_no_other(drawn: Path) -> None:
+    assert shown("svg") == {path.name for path in drawn.iterdir()}
+    assert shown("svg") == {path.name for path in (ROOT / "docs/pictures").glob("*.svg")}
+
+
+def test_every_picture_of_the_page_that_is_shown_is_taken_by_the_command_and_no_other() -> None:
+    assert shown("png") == set(TAKEN.values())
+    assert shown("png") == {path.name for path in (ROOT / "docs/pictures").glob("*.png")}
+
+
+def shown(ending: str) -> set[str]:
     pages = (ROOT / "docs").rglob("*.md")
-    shown = {Path(picture["file"]).name for page in pages for picture in PICTURE.finditer(page.read_text())}
-    assert shown == {path.name for path in drawn.iterdir()}
-    assert shown == {path.name for path in (ROOT / "docs/pictures").glob("*.svg")}
+    files = (Path(picture["file"]) for page in pages for picture in PICTURE.finditer(page.read_text()))
+    return {file.name for file in files if file.suffix == f".{ending}"}
 
 
 def test_they_say_in_words_what_they_show(drawn: Path) -> None:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -74,12 +75,80 @@ def complaints(driver: Chrome) -> list[str]:
     return [message for message in said if "willReadFrequently" not in message]  # that is of the tests themselves
 
 
-def painted(driver: Chrome, selector: str) -> list[bool]:
-    """Of every canvas, whether something is painted on it besides the grid."""
-    script = f"""return [...document.querySelectorAll('{selector}')].map((canvas) => {{
-        const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-        const seen = new Set();
-        for (let i = 0; i < pixels.length; i += 4) if (pixels[i + 3] > 200) seen.add(pixels[i] + ',' + pixels[i + 1] + ',' + pixels[i + 2]);
-        return seen.size > 8;
-    }})"""  # noqa: E501
-    return list(driver.execute_script(script))
+LEAST_PIXELS = 4
+"""Of a line, in its own colour. One that is hidden by others shows as many between their dashes."""
+
+DRAWN = r"""
+const rgb = (text) => text.match(/[\d.]+/g).map(Number);
+const near = (pixels, i, colour) => [0, 1, 2].every((c) => Math.abs(pixels[i + c] - colour[c]) < 24);
+const style = getComputedStyle(document.documentElement), probe = document.createElement('i');
+document.body.append(probe);
+const named = (name) => {
+  probe.style.color = style.getPropertyValue(name);
+  return rgb(getComputedStyle(probe).color);
+};
+const [mark, band, grid] = ['--mark', '--band', '--grid'].map(named);
+probe.remove();
+const onGrid = [0, 1, 2].map((c) => mark[3] * mark[c] + (1 - mark[3]) * grid[c]);
+const within = (alpha, of) => Math.abs(alpha - 255 * of) < 20;
+return [...document.querySelectorAll(SELECTOR)].map((chart) => {
+  const title = chart.querySelector('figcaption b').textContent, canvas = chart.querySelector('canvas');
+  const over = chart.querySelector('.u-over');
+  const found = { title, lines: {}, dashes: {}, band: 0, ticks: 0, rings: 0 };
+  if (!canvas || !over) return found;
+  const scale = canvas.width / canvas.clientWidth, edge = 2;
+  const box = [over.offsetLeft, over.offsetTop, over.clientWidth, over.clientHeight].map((v) => Math.round(v * scale));
+  const wide = box[2] + 2 * edge, high = box[3] + 2 * edge;
+  const pixels = canvas.getContext('2d').getImageData(box[0] - edge, box[1] - edge, wide, high).data;
+  const count = (holds) => { let n = 0; for (let i = 0; i < pixels.length; i += 4) n += holds(i); return n; };
+  for (const key of chart.querySelectorAll('.keys li')) {
+    const sample = key.querySelector('path, circle:not(.ring)');
+    if (!sample) continue;
+    const look = getComputedStyle(sample), colour = rgb(sample.tagName === 'circle' ? look.fill : look.stroke);
+    found.lines[key.textContent] = count((i) => pixels[i + 3] > 90 && near(pixels, i, colour));
+    found.dashes[key.textContent] = [sample.getAttribute('stroke'), sample.getAttribute('stroke-dasharray')];
+  }
+  found.band = count((i) => within(pixels[i + 3], band[3]) && near(pixels, i, band));
+  const marked = (i) => (within(pixels[i + 3], mark[3]) && near(pixels, i, mark)) || near(pixels, i, onGrid);
+  let before = false;
+  for (let x = 0; x < wide; x += 1) {
+    const column = [1, 2, 3, 4].map((y) => marked(((y + edge) * wide + x) * 4));
+    if (column.every(Boolean) && !before) found.ticks += 1;
+    before = column.every(Boolean);
+    found.rings += column.some(Boolean) && !before;
+  }
+  return found;
+});
+"""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a chart shows, by the pixels of its plot."""
+
+    title: str
+    lines: dict[str, int]
+    """By the name that its legend gives it: pixels in its own colour."""
+    dashes: dict[str, tuple[str, str]]
+    """By the same name, colour and dash."""
+    band: int
+    ticks: int
+    """Marks of changes."""
+    rings: int
+    """Columns in which there are marks of changes that were not applied."""
+
+    @property
+    def missing(self) -> list[str]:
+        """Lines that the legend names and nobody can see."""
+        return [name for name, pixels in self.lines.items() if pixels < LEAST_PIXELS]
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are lines, and all can be seen."""
+        return bool(self.lines) and not self.missing
+
+
+def drawings(driver: Chrome, selector: str = "figure.chart") -> list[Drawing]:
+    """All charts that the selector finds."""
+    found = driver.execute_script(DRAWN.replace("SELECTOR", repr(selector)))
+    return [Drawing(**one | {"dashes": {k: tuple(v) for k, v in one["dashes"].items()}}) for one in found]

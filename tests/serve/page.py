@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+import pytest
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, TimeoutException
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
-from tests.serve.browser import complaints, painted
+from tests.serve.browser import Drawing, complaints, drawings
 
 from mead.serve.board import Board
 from mead.serve.server import serving
@@ -23,10 +24,6 @@ PATIENCE_S = 90
 TAKEN = """window.saved = null;
     URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return '#'; };
     HTMLAnchorElement.prototype.click = () => {};"""
-
-LOOKS = """return [...document.querySelectorAll('#%s figure.chart')].map((chart) =>
-    [...chart.querySelectorAll('.keys path')].map((line) =>
-        [line.getAttribute('stroke'), line.getAttribute('stroke-dasharray')]))"""
 
 
 @dataclass
@@ -57,19 +54,21 @@ class Page:
     def until_live(self) -> None:
         self.until(lambda: self.text("#connection") == "live")
 
-    def until_drawn(self, view: str) -> None:
-        self.until(lambda: self.drawn(view) and all(self.drawn(view)))
+    def until_drawn(self, view: str) -> list[Drawing]:
+        """The charts of a view, when every line that they name can be seen."""
+        try:
+            self.until(lambda: (found := self.drawn(view)) and all(one.complete for one in found))
+        except TimeoutException:
+            found = [f"{one.title}: no {one.missing or 'line'}" for one in self.drawn(view) if not one.complete]
+            pytest.fail("; ".join(found) or "there is no chart")
+        return self.drawn(view)
 
     def run(self, script: str) -> Any:
         return self.driver.execute_script(script)
 
-    def drawn(self, view: str) -> list[bool]:
-        """Of every chart of a view, whether something is painted on it besides the grid."""
-        return painted(self.driver, f"#{view} figure.chart canvas")
-
-    def looks(self, view: str) -> list[list[tuple[str, str]]]:
-        """Of every chart of a view, colour and dash of the lines that it names."""
-        return [[(colour, dash) for colour, dash in chart] for chart in self.run(LOOKS % view)]
+    def drawn(self, view: str) -> list[Drawing]:
+        """The charts of a view."""
+        return drawings(self.driver, f"#{view} figure.chart")
 
     def saved(self, button: WebElement) -> str:
         """What a button would have written to the disk."""

@@ -1,19 +1,12 @@
-"""The page in a real browser: every view shows live data, answers to the keyboard, and complains about nothing.
-
-`make pictures` runs the test that takes pictures, for the documentation.
-"""
+"""The page in a real browser: every view shows live data, answers to the keyboard, and complains about nothing."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
 import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
@@ -21,14 +14,8 @@ from tests.serve import runs
 from tests.serve.browser import browser, complaints, why_no_browser
 from tests.serve.page import VIEWS, Page, served
 
-from mead.config.pipeline_file import read_pipeline
-from mead.evaluate.experiment import run
-from mead.models.map import MAP
-from mead.plan import registry
 from mead.serve.board import Board
-from mead.serve.facts import RunFacts
 from mead.serve.server import serving
-from mead.workload.trace import Trace
 
 PICTURES = os.environ.get("MEAD_PICTURES")
 SHIPPED = Path(__file__).parents[2] / "src/mead/applications/log_analysis/pipeline.yaml"
@@ -39,16 +26,6 @@ NO_STORAGE = "Object.defineProperty(window, 'localStorage', { get() { throw new 
 def _needs_a_browser() -> None:
     if reason := why_no_browser():
         pytest.skip(reason)
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_view_is_drawn(page: Page, view: str) -> None:
-    page.open(view)
-    page.until_drawn(view)
-    assert page.text("#name") == "log-analysis"
-    assert "policy mg1, mode act" in page.text("#facts")
-    for lines in page.looks(view):
-        assert len({dash for _, dash in lines}) == len(lines), "without colours they could not be told apart"
 
 
 def test_rounds_appear_while_they_are_made(page: Page) -> None:
@@ -107,23 +84,6 @@ def test_the_workload_stands_beside_its_model(page: Page) -> None:
     assert "drift" in page.text("#workload").lower()
 
 
-def test_sliders_change_what_is_predicted(page: Page) -> None:
-    page.open("what-if")
-    before = page.until(lambda: page.text("#what-if table"))
-    page.until(lambda: not page.elements("#what-if .busy"))
-    slider = page.element("#idc")
-    for _ in range(30):
-        slider.send_keys(Keys.ARROW_RIGHT)
-    after = page.until(lambda: page.text("#what-if table") != before and page.text("#what-if table"))
-    assert "parser>matcher" in after
-    page.until(lambda: "cores" in page.text("#what-if-cheapest"))
-    rate = page.element("#rate_per_s")
-    rate.send_keys(Keys.END)
-    page.until(lambda: page.text("#what-if-verdict") == "overloaded")
-    page.element("#what-if form button").click()
-    page.until(lambda: page.text("#what-if table") == before)
-
-
 def test_tabs_are_reached_by_the_keyboard_alone(page: Page) -> None:
     page.open("now")
     page.until_live()
@@ -175,19 +135,6 @@ def test_light_and_dark_are_chosen_and_remembered(page: Page) -> None:
     page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
-def test_every_chart_gives_its_numbers_away(page: Page) -> None:
-    page.open("now")
-    page.until_drawn("now")
-    as_csv, as_json = page.elements("#now figure.chart .get button")[:2]
-    rows = list(csv.DictReader(io.StringIO(page.saved(as_csv))))
-    frames = page.board.since(0)
-    assert [float(row["time_s"]) for row in rows] == [frame.time_s for frame in frames]
-    assert [row["time_s"] for row in json.loads(page.saved(as_json))] == [frame.time_s for frame in frames]
-    charts, buttons = ("#now figure.chart", "#now figure.chart .get button")
-    count = "return document.querySelectorAll('{}').length"
-    assert page.run(count.format(buttons)) == 2 * page.run(count.format(charts))
-
-
 def test_a_name_is_text_and_never_markup(driver: Chrome) -> None:
     named = replace(runs.PIPELINE, name="<img src=x onerror=alert(1)>")
     shown = Board(replace(runs.facts(), pipeline=named, policy="<b>p</b>"), wall_s=time.time)
@@ -207,50 +154,3 @@ def test_no_view_is_wider_than_the_screen(width: int, dark: bool) -> None:  # no
             page.until_drawn(view)
             assert page.run("return document.documentElement.scrollWidth") <= width
         assert complaints(driver) == []
-
-
-@pytest.mark.parametrize(
-    ("look", "width", "dark", "views"),
-    [("light", 1180, False, VIEWS), ("dark", 1180, True, ("now",)), ("phone", 390, False, ("now",))],
-)
-def test_pictures_are_taken(  # `make pictures` keeps them
-    look: str,
-    width: int,
-    dark: bool,  # noqa: FBT001 - a parameter of the test
-    views: tuple[str, ...],
-    tmp_path: Path,
-) -> None:
-    folder = Path(PICTURES or tmp_path)
-    folder.mkdir(parents=True, exist_ok=True)
-    board = _demo_in_virtual_time()
-    with serving(board, port=0) as address, browser(width, 800, dark=dark) as driver:
-        page = Page(driver, board, address)
-        for view in views:
-            _sized(driver, width, 800)
-            page.open(view)
-            page.until_drawn(view)
-            page.element("#range").send_keys(Keys.HOME)
-            page.run("document.activeElement.blur()")
-            page.until(lambda: not page.elements(".busy"))
-            height = min(1400, page.run("return document.documentElement.scrollHeight"))
-            _sized(driver, width, height)
-            time.sleep(0.5)  # until it is painted at that height
-            assert driver.save_screenshot(str(folder / f"{view}-{look}.png"))
-
-
-def _sized(driver: Chrome, width: int, height: int) -> None:
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-
-def _demo_in_virtual_time() -> Board:
-    """What `mead demo` runs, five minutes of it."""
-    file = read_pipeline(SHIPPED)
-    iats_s = MAP.two_state(rate_per_s=250.0, idc=200.0).sample(75_000, np.random.default_rng(1))
-    policy = registry.policy(file.policy)
-    started = "2026-01-01T12:00:00+00:00"
-    board = Board(
-        RunFacts(file.pipeline, policy.name, "act", "simulator", "", started, policy.interval_s), wall_s=time.time
-    )
-    run(file.pipeline, Trace.from_iats_s(iats_s), policy, seed=1, progress=board.add)
-    return board

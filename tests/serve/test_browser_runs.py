@@ -89,11 +89,11 @@ def test_many_lines_can_be_told_apart(driver: Chrome) -> None:
         for view, most in (("pipeline", 8), ("why", 14)):
             page.open(view)
             page.until(partial(_has_lines, page, view, most))
-            assert all(len(set(lines)) == len(lines) for lines in page.looks(view))
+            assert all(len(set(one.dashes.values())) == len(one.dashes) for one in page.drawn(view))
 
 
 def _has_lines(page: Page, view: str, most: int) -> bool:
-    return max(map(len, page.looks(view)), default=0) == most
+    return max((len(one.dashes) for one in page.drawn(view)), default=0) == most
 
 
 def test_changes_are_drawn_however_long_ago_and_cells_are_no_formulas(driver: Chrome) -> None:

@@ -150,7 +150,8 @@ def test_those_who_look_hear_of_the_end() -> None:
 
 def test_who_has_heard_of_the_end_may_ask_for_what_he_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "FAREWELL_S", 60.0)
-    board, told = runs.board(runs.simulated().rounds), []
+    told: list[tuple[str, Any]] = []
+    board = runs.board(runs.simulated().rounds)
 
     def leave() -> None:
         told.extend(one for one in read(stream) if one[0] == "finished")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 from tests.serve import runs
-from tests.serve.browser import browser, complaints, painted, why_no_browser
+from tests.serve.browser import browser, complaints, drawings, why_no_browser
 
 from mead.knowledge.history.file import History
 from mead.serve.compare_page import compare_page
@@ -48,10 +49,13 @@ def opened(driver: Chrome, page: Path, charts: int) -> None:
     driver.get(page.as_uri())
 
     def drawn(_: Chrome) -> bool:
-        found = painted(driver, "figure.chart canvas")
-        return len(found) == charts and all(found)
+        found = drawings(driver)
+        return len(found) == charts and all(one.complete for one in found)
 
-    WebDriverWait(driver, PATIENCE_S).until(drawn)
+    try:
+        WebDriverWait(driver, PATIENCE_S).until(drawn)
+    except TimeoutException:
+        pytest.fail("; ".join(f"{one.title}: no {one.missing}" for one in drawings(driver) if not one.complete))
     assert complaints(driver) == []
 
 

@@ -112,7 +112,7 @@ export class Chart {
       ctx.setLineDash([]);
       ctx.beginPath();
       for (const { at, applied } of marks) {
-        const x = Math.round(u.valToPos(at, "x", true));
+        const x = Math.round(u.valToPos(at, "x", true)) + (unit % 2) / 2; // in the middle of a pixel: sharp
         if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) continue;
         if (applied) {
           ctx.moveTo(x, u.bbox.top);

@@ -79,7 +79,8 @@ export class Feed extends EventTarget {
 
   // When something was changed, or only planned: the marks of all charts.
   marks() {
-    return this.rounds.filter((round) => round.changed).map((round) => ({ at: round.time_s, applied: round.applied }));
+    const acts = this.run.mode === "act"; // advice to go back to what is in force is advice, too
+    return this.rounds.filter((round) => round.changed).map((round) => ({ at: round.time_s, applied: acts && round.applied }));
   }
 
   // The rounds of the last so many seconds; all of them for 0.

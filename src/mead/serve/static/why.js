@@ -13,9 +13,9 @@ export class Why {
     Object.assign(this, { place, feed, asked: -REFRESH_MS, timer: null, range: 0, changes: null, decisions: [], entries: new Map() });
     const marks = () => feed.marks();
     this.paths = feed.asked;
-    this.chart = new Chart({ title: "Predicted and observed, after each change", unit: "s", marks, height: 200, lines: this.paths.flatMap((path, i) => [
-      { name: `${path} predicted mean`, key: `${path} predicted_mean_s`, ...look(2 * i + 1), points: true, width: 1.2, spanGaps: true },
-      { name: `${path} observed mean`, key: `${path} observed_mean_s`, ...look(2 * i), points: true, width: 1.5, spanGaps: true }]) });
+    this.chart = new Chart({ title: "Predicted and observed, after each change", unit: "s", marks, height: 200, lines: this.paths.flatMap((path, i) => [ // predicted over observed: where they agree, both can be seen
+      { name: `${path} observed mean`, key: `${path} observed_mean_s`, ...look(2 * i), points: true, width: 1.5, spanGaps: true },
+      { name: `${path} predicted mean`, key: `${path} predicted_mean_s`, ...look(2 * i + 1), points: true, width: 1.2, spanGaps: true }]) });
     this.trust = new Trust(feed, this.paths);
     this.charts = [this.chart, this.trust.chart];
     this.all = make("input", { type: "checkbox", id: "why-all", onchange: () => this.ask() });
@@ -58,7 +58,7 @@ export class Why {
   draw() {
     const { changes } = this;
     if (changes === null) return;
-    this.chart.show([changes.map((d) => d.time_s), ...this.paths.flatMap((path) => [changes.map((d) => d.paths[path].predicted.mean_s), changes.map((d) => d.paths[path].observed.mean_s)])], this.feed.span(this.range));
+    this.chart.show([changes.map((d) => d.time_s), ...this.paths.flatMap((path) => [changes.map((d) => d.paths[path].observed.mean_s), changes.map((d) => d.paths[path].predicted.mean_s)])], this.feed.span(this.range));
   }
 
   tell() {
