@@ -46,7 +46,8 @@ def test_the_nested_loop_merges_results_without_comparing_them_again(
     labels = np.array(parts[: len(rows)], dtype=np.int64)
     results = [rows[labels == part][skyline(rows[labels == part])] for part in range(3)]
     tuples = np.concatenate((*results, rows[labels == ALONE]))
-    own = np.repeat([0, 1, 2, ALONE], [*map(len, results), np.count_nonzero(labels == ALONE)])
+    sizes = [*(len(result) for result in results), int(np.count_nonzero(labels == ALONE))]
+    own = np.repeat([0, 1, 2, ALONE], sizes)
     answer = kernel(tuples, own)
     assert as_multiset(tuples[answer.rows]) == as_multiset(rows[brute_skyline(rows)])
     within = sum(len(result) * (len(result) - 1) // 2 for result in results)
