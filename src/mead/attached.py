@@ -51,17 +51,17 @@ __all__ = ["AttachError", "Attached", "attach", "stamped"]
 log = logging.getLogger(__name__)
 
 WATCH_S = 1
-"""So often it is looked whether the query still runs."""
+"""How often we check that the query is still alive."""
 
 END_S = 30.0
-"""A round that is under way is waited for so long."""
+"""How long we wait at the end for a round that is under way."""
 
 SHOWN_S = 60.0
-"""Response times in a status are those of so long."""
+"""How far back the response times in a status reach."""
 
 
 class Seen:
-    """What is kept of the rounds: in memory the last ones, and the last arrivals; all in a history, if there is one."""
+    """What is kept of the rounds: the latest ones and the latest arrivals in memory, and all in a history, if any."""
 
     def __init__(self, record: RunRecord, recorder: Recorder | None) -> None:
         self.record, self.recorder = record, recorder
@@ -69,7 +69,7 @@ class Seen:
         """The last inter-arrival times, oldest first."""
 
     def add(self, this: Round) -> None:
-        """In the loop's thread."""
+        """Keep one round. The loop calls this in its own thread."""
         if self.recorder is not None:
             self.recorder(this)
         self.record.add(this)
@@ -96,27 +96,27 @@ class Attached:
         self._clock, self._opened, self._notes = clock, opened, tuple(notes)
         self._facts, self._options, self._seen = facts, options, seen
         self._watch = Thread(target=self._watched, name=f"mead-attached-{engine.operator.name}", daemon=True)
-        atexit.register(self.detach)  # before the thread that takes it back
+        atexit.register(self.detach)  # registered before the thread that unregisters it starts
         self._watch.start()
 
     @property
     def mode(self) -> str:
-        """How far it really goes: ``advise`` also where acting was asked for and is not possible."""
+        """The mode in effect: ``advise`` if acting was asked for but is not possible."""
         return self.loop.mode.value
 
     @property
     def decisions(self) -> list[Round]:
-        """The last rounds, oldest first: what was seen, what was decided and why. Single arrivals are not kept."""
+        """The latest rounds, oldest first: what was seen, what was decided and why. Single arrivals are not kept."""
         return list(self._seen.record.last)
 
     @property
     def active(self) -> bool:
-        """Whether it still looks at the query."""
+        """Whether MEAD still watches the query."""
         return self._watch.is_alive()
 
     @property
     def notes(self) -> list[str]:
-        """What has to be known to read the numbers."""
+        """Caveats that a reader of the numbers has to know."""
         notes = list(self._notes)
         if not self.engine.exact:
             notes.append("response times are modelled from the times of micro-batches")
@@ -141,10 +141,10 @@ class Attached:
         return f"{name}{state}: {', '.join(parts)}{f'; {decided}' if decided else ''}{notes}"
 
     def savings(self) -> Savings | None:
-        """What the policy would have saved so far; None in mode act, and before there is something to tell it from.
+        """What the policy would have saved so far; None in mode act, and before there is anything to go by.
 
-        In mode advise that is by its plans. In mode observe it is put in charge of the last arrivals in virtual time,
-        which may take seconds.
+        In mode advise the savings follow from its plans. In mode observe the policy is run on the latest arrivals in
+        virtual time, which may take seconds.
         """
         rounds, pipeline = self.decisions, self.engine.pipeline
         if self.loop.mode is Mode.ADVISE:
@@ -179,7 +179,7 @@ class Attached:
         return f"<Attached {self.status()}>"
 
     def _responses(self, rounds: Sequence[Round]) -> list[str]:
-        """Of the last minute, each beside what is required of it."""
+        """Response times of the last minute, each beside its requirement."""
         since_s = rounds[-1].time_s - SHOWN_S
         said = []
         for requirement in self.engine.pipeline.requirements:
@@ -195,7 +195,7 @@ class Attached:
         return said
 
     def _watched(self) -> None:
-        """Until the query has ended, or somebody does not want this any more."""
+        """Keep the controller alive until the query ends or somebody detaches, then put everything back."""
         controller = Controller(self.loop, self._clock, self.engine.operator.name)
         controller.start()
         try:
@@ -214,7 +214,7 @@ class Attached:
             atexit.unregister(self.detach)  # or the handle would be kept as long as the program runs
 
     def _conclude(self) -> None:
-        """Have the history of a run that was only observed say what would have been, as that of `mead run` does."""
+        """Add to the history of a run that was only observed what would have been saved, as `mead run` does."""
         if self._seen.recorder is None or self.loop.mode is not Mode.OBSERVE:
             return
         try:
@@ -223,7 +223,7 @@ class Attached:
             self._note(f"what would have been saved is not known: {error}")
 
     def _note(self, what: str) -> None:
-        """For whoever asks, and for the log."""
+        """Add a note to the handle, and log it."""
         self._notes = (*self._notes, what)
         log.warning("%s: %s", self.engine.operator.name, what)
 

@@ -1,7 +1,7 @@
 """One run on Spark: queries, controller and monitor started together, watched, and ended together.
 
-The controller runs in a thread of its own. This thread looks after it and after the queries: what ends before its time
-is started again, and what is in force stays in force meanwhile. However a run ends, its result is not lost.
+The controller runs in a thread of its own. This thread watches over it and over the queries: whatever ends too early is
+started again, and meanwhile the allocation in force stays in force. However a run ends, its result is not lost.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ if TYPE_CHECKING:
 
 WARM_UP_LIMIT_S = 180.0
 DRAIN_LIMIT_S = 60.0
-"""What has arrived at the end goes through, if it does so by then."""
+"""How long the tuples that have arrived by the end of a run may take to go through."""
 
 LAST_ROUND_S = 30.0
-"""A round that is under way at the end is waited for."""
+"""How long we wait at the end for a round that is under way."""
 
 WATCH_S = 0.25
-"""So often queries and controller are looked at."""
+"""How often we check on the queries and the controller."""
 
 
 @dataclass(frozen=True, eq=False)
 class LiveResult:
-    """What happened after the warm-up. Response times are of all that arrived, until it was done.
+    """What happened after the warm-up.
 
-    So are ``tuples``. A micro-batch of the source takes all there is: with what had arrived when the end came, some go
-    along that came just after it.
+    ``responses`` and ``tuples`` cover every tuple that had arrived when the end came, until it was done. A micro-batch
+    of the source takes everything there is, so a few tuples that came just after the end may be among them.
     """
 
     pipeline: Pipeline
@@ -65,60 +65,60 @@ class LiveResult:
     mode: Mode
     duration_s: float
     rounds: Sequence[Round] = field(repr=False)
-    """The last ones, as many as are kept; all of them are in the history."""
+    """The latest rounds, as many as are kept in memory; the history has all of them."""
     total_rounds: int
     failed_rounds: int
     changes: int
     """How often another allocation came into force."""
     timeline: Sequence[tuple[float, Allocation]] = field(repr=False)
-    """When which allocation came into force."""
+    """Each allocation with the time at which it came into force, oldest first."""
     cores: Mapping[str, float]
-    """By operator, the time average of what it was given."""
+    """The time average of the cores that each operator was given."""
     responses: Mapping[str, ResponseSketch] = field(repr=False)
-    """By path."""
+    """All response times of each path."""
     parts: Mapping[str, Mapping[int, ResponseSketch]] = field(repr=False)
-    """By path, and by the part of the run in which tuples arrived: as `mead.monitor.responses.PathMonitor` has them."""
+    """Response times by path and by the part of the run in which tuples arrived, as in ``PathMonitor.parts``."""
     start: Allocation
     cpu: EngineCpu
-    """Spark itself, and the driver's Python process: controller, monitor and display."""
+    """CPU seconds of Spark itself, and of the driver's Python process: controller, monitor and display."""
     loop_s: float
-    """CPU seconds of the control loop alone, all its phases."""
+    """CPU seconds of all phases of the control loop alone."""
     used: Mapping[str, CpuUsage]
-    """By the workers of every operator, and how long they were held back by their share."""
+    """What the workers of each operator used, and how long their share held them back."""
     demands_s: Mapping[str, float]
-    """As learned."""
+    """The demand of each operator, as learned by the end of the run."""
     overheads_s: Mapping[str, float]
     rows_in: Mapping[str, int]
-    """By operator, how many rows its micro-batches have read."""
+    """How many rows the micro-batches of each operator have read."""
     rows_out: Mapping[str, int]
-    """And how many they have written: what a parser cannot parse is the difference."""
+    """How many rows they have written. Lines that a parser cannot parse show up as the difference."""
     first: int
-    """Arrivals of the source that came before: of the warm-up, of a run that went on, or of an old stream."""
+    """How many tuples came before this run: in the warm-up, in a run that this one continues, or in an old stream."""
     tuples: int
-    """That arrived at the source."""
+    """How many tuples arrived at the source in this run."""
     restarts: Sequence[str]
     drained: bool
     """Whether everything that had arrived when the end came went through, as far as the source can tell what waits."""
     complaints: Mapping[str, int] = field(default_factory=dict)
-    """What workers had to say, and how often."""
+    """The messages of workers, and how often each was seen."""
     interrupted: bool = False
-    """Whether somebody has asked for an end."""
+    """Whether somebody asked for the run to end."""
     loss: str = ""
-    """Why Spark was there no more at the end; empty if it was."""
+    """Why Spark was gone at the end; empty if it was not."""
 
     @property
     def mean_cores(self) -> float:
-        """Per operator: the MEAD paper's CPU percentage, divided by 100."""
+        """Mean cores per operator: the MEAD paper's CPU percentage, divided by 100."""
         return sum(self.cores.values()) / len(self.cores)
 
 
 class SparkLostError(RuntimeError):
-    """Spark has gone in the middle of a run."""
+    """Spark was lost in the middle of a run."""
 
     def __init__(self, reason: str, result: LiveResult | None = None) -> None:
         super().__init__(reason)
         self.result = result
-        """What was seen until then; None if the run had not begun."""
+        """What the run had measured until then; None if it had not begun."""
 
 
 def run_live(
@@ -141,13 +141,14 @@ def run_live(
 ) -> LiveResult:
     """Run a pipeline under a policy until the time is over, or somebody asks for an end by Ctrl-C, SIGTERM or SIGHUP.
 
-    The first request ends the run, and what has arrived goes through, for a minute at most; another one ends that, too.
-    Whoever has ``requests`` of his own gets them back held, so that nothing interrupts what he does with the result.
-    Raises KeyboardInterrupt if an end is asked for before the run has begun, SparkLostError, with the result, if Spark
-    is lost, so that nobody takes half a run for a whole one, and OperatorError if another run is at work in the folder.
+    The first request ends the run: tuples that have arrived then have a minute to go through. A second request ends
+    that too. A caller that passes ``requests`` gets them back held, so that nothing interrupts what it does with the
+    result. Raises KeyboardInterrupt if an end is asked for before the run has begun; SparkLostError, with the result,
+    if Spark is lost, so that nobody takes half a run for a whole one; and OperatorError if another run is using the
+    folder.
 
-    ``on_round`` is called in this thread, so that what it takes does not slow the controller down. ``on_restart`` hears
-    what has failed, and why, while the run goes on. ``streams`` join the operators, where embedded logs are not to.
+    ``on_round`` is called in this thread, so that a slow one does not delay the controller. ``on_restart`` is told what
+    has failed, and why, while the run goes on. ``streams`` join the operators; without them, embedded logs do.
     """
     running = RunningPipeline(spark, knowledge.pipeline, source, work, folder, shares, streams, on_restart=on_restart)
     with held(folder), requests or EndRequests() as asked:
@@ -177,7 +178,7 @@ def run_live(
 
 @dataclass
 class _Run:
-    """From the moment at which arrivals take their course."""
+    """A run from the moment at which its arrivals begin to count."""
 
     running: RunningPipeline
     engine: SparkEngine
@@ -186,7 +187,7 @@ class _Run:
     controller: Controller
     record: RunRecord
     made: SimpleQueue[Round]
-    """Rounds that the controller has put down, and nobody has looked at yet."""
+    """Rounds that the controller has finished and this thread has not looked at yet."""
     duration_s: float
     requests: EndRequests
     on_round: Callable[[Round, SparkEngine], None]
@@ -204,7 +205,7 @@ class _Run:
         requests: EndRequests,
         on_round: Callable[[Round, SparkEngine], None],
     ) -> _Run:
-        """Its clock begins now."""
+        """Set up the control loop and start the clock of the run."""
         engine, clock = SparkEngine(running, kept_iats), RunClock()
         made: SimpleQueue[Round] = SimpleQueue()
         engine_of_loop: Engine = engine
@@ -216,7 +217,7 @@ class _Run:
         return cls(running, engine, loop, clock, controller, record, made, duration_s, requests, on_round)
 
     def result(self, on_wait: Callable[[str], None]) -> LiveResult:
-        """Until the time is over, or somebody asks for an end, or Spark is lost; then what has arrived goes through."""
+        """Run until the time is over, an end is asked for or Spark is lost; then let what has arrived go through."""
         with self._while_spark_is_there():
             self._watch()
         asked = self.requests.count
@@ -227,7 +228,7 @@ class _Run:
         cpu, used = engine.cpu, {name: engine.used(name) for name in engine.states}  # a last round may take its time
         controlled = not self._control_ends()
         first = self.running.pipeline.order[0]
-        self.running.inputs[first].insist()  # what has come by now is to go through: it has to be known
+        self.running.inputs[first].insist()  # what has come by now has to be known, so that it can go through
         with self._while_spark_is_there():
             if not controlled:
                 engine.observe(self.clock.now_s())  # what has come since the last round counts too
@@ -269,7 +270,7 @@ class _Run:
         )
 
     def _watch(self) -> None:
-        """Keep controller and queries alive."""
+        """Keep the controller and the queries alive until the run ends."""
         self.controller.start()
         while self.clock.now_s() < self.duration_s and not self.requests.count:
             time.sleep(WATCH_S)
@@ -280,7 +281,7 @@ class _Run:
 
     @contextmanager
     def _while_spark_is_there(self) -> Iterator[None]:
-        """What fails because Spark is gone is no fault of its own: the run has ended, and its result counts."""
+        """If the block fails because Spark is gone, note why and do not raise: the result so far still counts."""
         try:
             yield
         except Exception:
@@ -289,7 +290,7 @@ class _Run:
                 raise
 
     def _take(self) -> None:
-        """What the controller has put down."""
+        """Record the rounds that the controller has finished, and report each to ``on_round``."""
         with suppress(Empty):
             while True:
                 this = self.made.get_nowait()
@@ -297,10 +298,10 @@ class _Run:
                 self.on_round(this, self.engine)
 
     def _control_ends(self) -> bool:
-        """Whether nothing is looked at or ordered any more.
+        """End the controller. Returns whether it has ended: whether nothing can observe the engine or give orders now.
 
-        A round that hangs is not waited for without end. It may still look at the engine and order something, so that
-        nobody else can look without taking its readings away: what it has not put down is not known.
+        We do not wait forever for a round that hangs. Such a round may still observe the engine and give an order.
+        Nobody else can observe then without taking its readings away, so what it has not recorded stays unknown.
         """
         ended = self.controller.end(LAST_ROUND_S)
         self._take()
@@ -309,7 +310,7 @@ class _Run:
         return ended
 
     def _drain(self, source: OperatorState, arrived: int, given_up: Callable[[], bool]) -> bool:
-        """Have the source let in what has arrived, and then nothing more; whether all of it went through in time."""
+        """Have the source let in what has arrived, and nothing more. Returns whether all of it went through in time."""
         until_s = time.monotonic() + DRAIN_LIMIT_S
         while source.completed < arrived and time.monotonic() < until_s and not given_up():
             time.sleep(WATCH_S)

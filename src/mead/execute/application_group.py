@@ -17,16 +17,16 @@ from mead.execute.leftovers import remove_leftovers
 from mead.execute.names import Owner, operator_folder
 
 _RUNS: defaultdict[Path, Iterator[int]] = defaultdict(count)
-"""By the group in which they are made, so that those of one manager have the same number in every hierarchy."""
+"""Run numbers by base group, so that the groups of one manager have the same number in every hierarchy."""
 
 _ATTEMPTS = 50
 _PAUSE_S = 0.02
 
 
 class ApplicationGroup:
-    """In one hierarchy of groups, below ``base``. What crashed applications have left there is removed first.
+    """The groups of one application in one hierarchy, below ``base``. Leftovers of crashed applications go first.
 
-    ``controller`` is one that cgroup v2 must be told to pass down; in v1 every hierarchy has its own throughout.
+    ``controller`` is the one that cgroup v2 has to be told to pass down; in v1 a hierarchy has its controllers anyway.
     """
 
     def __init__(self, base: Path, operators: Sequence[str], controller: str | None = None) -> None:
@@ -60,7 +60,7 @@ class ApplicationGroup:
 
 
 def _make_application_folder(base: Path) -> Path:
-    """A process may run several applications. A name never comes back: workers of an earlier one may remember it."""
+    """Make a group for one application of this process. Names are never reused: old workers may remember theirs."""
     owner = Owner.this_process()
     for run in _RUNS[base]:
         path = base / owner.application_folder(run)
@@ -80,10 +80,10 @@ def _pass_down(group: Path, controller: str) -> None:
 
 
 def _empty_and_remove(folder: Path, base: Path) -> None:
-    """More than once if need be: a process may fork, or be about to end, while it is moved."""
+    """Move the processes out and remove the group. This may take several tries: a process may be forking or ending."""
     for attempt in range(_ATTEMPTS):
         for pid in read_processes(folder):
-            with suppress(OSError):  # it has ended, or the base may hold no processes: then it has to end by itself
+            with suppress(OSError):  # it has ended, or ``base`` may hold no processes: then we wait for its end
                 join_group(str(base), pid)
         try:
             os.rmdir(folder)  # noqa: PTH106 - as above

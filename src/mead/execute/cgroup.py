@@ -15,12 +15,12 @@ from mead.execute.shares import CpuUsage
 
 
 class CgroupShares(ABC):
-    """One group per operator, in one hierarchy or in two; the limits are in the first."""
+    """One group per operator, in one hierarchy or in two; the first one holds the limits."""
 
     burst_file: str
     weight_file: str
     weight: int
-    """Of one ordinary process in the competition for the CPUs."""
+    """The weight of one ordinary process in the competition for the CPUs."""
 
     most_weight: int
 
@@ -37,19 +37,19 @@ class CgroupShares(ABC):
             raise
 
     def weigh(self, processes: int) -> None:
-        """One write to one file."""
+        """Set the weight of the application's group with one write to one file."""
         write(self._groups[0].path / self.weight_file, str(min(self.weight * processes, self.most_weight)))
 
     @abstractmethod
     def usage(self, operator: str) -> CpuUsage:
-        """Readings as of now."""
+        """CPU time used and throttled, read now."""
 
     @abstractmethod
     def _write_quota(self, folder: Path, limit: Limit, before: Limit | None) -> None:
-        """Have the kernel keep to this quota and period."""
+        """Make the kernel enforce this quota and period."""
 
     def set_share(self, operator: str, share: float) -> None:
-        """One write to one file, if the share is another than before; the first time a few more."""
+        """Set the share with one write to one file, or none if it is unchanged; the first time takes a few more."""
         folder, limit = self._groups[0][operator], Limit.of(share, self._period_us, self._burst_us)
         before = self._in_force.get(operator)
         if limit == before:
@@ -64,7 +64,7 @@ class CgroupShares(ABC):
         self._in_force[operator] = limit
 
     def _write_burst(self, folder: Path, limit: Limit) -> None:
-        """Kernels before 5.14 have none, and do without."""
+        """Write the burst. Kernels before 5.14 have no file for it, and do without."""
         if (folder / self.burst_file).exists():
             write(folder / self.burst_file, str(limit.burst_us))
 
@@ -78,13 +78,13 @@ class CgroupShares(ABC):
 
     @abstractmethod
     def _lift_quota(self, folder: Path) -> None:
-        """Have the kernel keep to none."""
+        """Remove the quota, so that the group has no limit."""
 
     def close(self) -> None:
-        """Lift the limits, and remove the groups; processes that still live are put back to where the groups are.
+        """Lift the limits and remove the groups. Processes that are still alive are moved back to the parent group.
 
-        Version 2 of the kernel's interface may not let them. A group in which a process lives on cannot be removed, but
-        it limits nobody.
+        Cgroup v2 may not allow that move. A group that still holds a process cannot be removed, but it no longer limits
+        anybody.
         """
         with ExitStack() as removals:  # even if one fails, the others are tried
             for group in self._groups:

@@ -16,7 +16,7 @@ from mead.execute.shares import CpuUsage
 
 
 class CgroupV1Shares(CgroupShares):
-    """``cpu`` and ``accounts`` are the groups, mounted with these controllers, below which ours are made."""
+    """``cpu`` and ``accounts`` are groups in the hierarchies of these controllers; ours are made below them."""
 
     burst_file = "cpu.cfs_burst_us"
     weight_file, weight, most_weight = "cpu.shares", 1024, 262_144
@@ -41,7 +41,7 @@ class CgroupV1Shares(CgroupShares):
         )
 
     def usage(self, operator: str) -> CpuUsage:
-        """Readings as of now."""
+        """CPU time used and throttled, read now."""
         stat = read_counters(self._groups[0][operator] / "cpu.stat")
         return CpuUsage(
             cpu_s=int(read(self._accounts[operator] / "cpuacct.usage")) * 1e-9,
@@ -51,7 +51,7 @@ class CgroupV1Shares(CgroupShares):
         )
 
     def _write_quota(self, folder: Path, limit: Limit, before: Limit | None) -> None:
-        """The period has a file of its own, and changes next to never."""
+        """Write the quota. The period has a file of its own, written only when it changes."""
         if before is None or limit.period_us != before.period_us:
             write(folder / "cpu.cfs_period_us", str(limit.period_us))
         write(folder / "cpu.cfs_quota_us", str(limit.quota_us))

@@ -13,7 +13,7 @@ from mead.execute.shares import CpuUsage
 
 
 class CgroupV2Shares(CgroupShares):
-    """``base`` is the group below which ours are made. It must have the cpu controller to pass down."""
+    """``base`` is the group below which ours are made. It must have the cpu controller and be able to pass it down."""
 
     burst_file = "cpu.max.burst"
     weight_file, weight, most_weight = "cpu.weight", 100, 10_000
@@ -26,7 +26,7 @@ class CgroupV2Shares(CgroupShares):
         )
 
     def usage(self, operator: str) -> CpuUsage:
-        """Readings as of now."""
+        """CPU time used and throttled, read now."""
         stat = read_counters(self._groups[0][operator] / "cpu.stat")
         return CpuUsage(
             cpu_s=stat["usage_usec"] * 1e-6,
@@ -36,7 +36,7 @@ class CgroupV2Shares(CgroupShares):
         )
 
     def _write_quota(self, folder: Path, limit: Limit, before: Limit | None) -> None:
-        """Quota and period are one value here."""
+        """Write quota and period, which are one value here."""
         del before
         write(folder / "cpu.max", f"{limit.quota_us} {limit.period_us}")
 

@@ -8,19 +8,19 @@ from pathlib import Path
 
 
 def write(file: Path, value: str) -> None:
-    """Hand over one value in one call, as the kernel wants it. Never makes a file that is not there."""
+    """Write a value in a single call, as the kernel requires. Never creates a file that is not there."""
     descriptor = os.open(file, os.O_WRONLY | os.O_TRUNC)
     try:
         os.write(descriptor, value.encode())
     except OSError as error:
-        error.filename = str(file)  # the kernel's refusal alone would not say of what
+        error.filename = str(file)  # the kernel's refusal alone would not name the file
         raise
     finally:
         os.close(descriptor)
 
 
 def read(file: Path) -> str:
-    """All of it, without the machinery of text files: a control loop reads these every second."""
+    """Read a whole file without the overhead of text files: a control loop reads these every second."""
     descriptor = os.open(file, os.O_RDONLY)
     try:
         return b"".join(iter(partial(os.read, descriptor, 4096), b"")).decode()
@@ -29,7 +29,7 @@ def read(file: Path) -> str:
 
 
 def read_counters(file: Path) -> dict[str, int]:
-    """Lines of a name and a number, as in ``cpu.stat``."""
+    """Read lines of a name and a number, as in ``cpu.stat``."""
     return {name: int(value) for name, value in (line.split() for line in read(file).splitlines())}
 
 

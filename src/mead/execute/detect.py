@@ -1,4 +1,4 @@
-"""Which manager of shares this machine allows, found out by trying; or why none, and what to do about it."""
+"""Find out, by trying, which manager of shares this machine allows; or why it allows none, and what to do about it."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from mead.execute.shares import ShareManager
 
 
 class Opener(Protocol):
-    """Makes a manager for these operators."""
+    """Makes a share manager for some operators."""
 
     def __call__(
         self, operators: Sequence[str], *, period_us: int = PERIOD_US, burst_us: int = BURST_US
     ) -> ShareManager:
-        """Make it."""
+        """Make the manager."""
 
 
 @dataclass(frozen=True)
 class Detection:
-    """What was found. With ``kind`` "none" shares can be advised, not set."""
+    """What this machine allows. With ``kind`` "none" shares can be advised, but not set."""
 
     kind: Literal["v1", "v2", "none"]
     reason: str
-    """One line."""
+    """Why, in one line."""
 
     remedy: str = ""
-    """What to do, if nothing works as it is."""
+    """What to do about it, if shares cannot be set."""
 
     open: Opener = DryRunShares
-    """Makes the manager: one that only remembers, if ``kind`` is "none"."""
+    """Makes the manager; with ``kind`` "none" it is one that only remembers shares."""
 
     def __str__(self) -> str:
         return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
 
 
 def detect(mountinfo: Path = MOUNTINFO) -> Detection:
-    """Try the hierarchy that has the cpu controller: the kernel puts it into one only."""
+    """Try the hierarchy that has the cpu controller. The kernel attaches a controller to only one."""
     mounts = cgroup_mounts(mountinfo)
     v1 = {name: mount for mount in mounts if mount.version == 1 for name in mount.controllers}
     v2 = next((mount for mount in mounts if mount.version == 2), None)
@@ -74,7 +74,7 @@ def detect(mountinfo: Path = MOUNTINFO) -> Detection:
 
 
 def _tried(kind: Literal["v1", "v2"], mounts: tuple[Mount, ...], manager: Opener) -> Detection:
-    """Make a group, set a share, read it back, remove it. Permissions alone do not tell what a container allows."""
+    """Make a group, set a share, read it back and remove it: permissions alone do not tell what a container allows."""
     try:
         with closing(manager(["probe"])) as shares:
             shares.set_share("probe", 1.0)
@@ -86,7 +86,7 @@ def _tried(kind: Literal["v1", "v2"], mounts: tuple[Mount, ...], manager: Opener
 
 
 def _refused(mounts: tuple[Mount, ...], error: OSError) -> Detection:
-    """The kernel's refusal in words that help."""
+    """Explain the kernel's refusal, and say what to do."""
     where = error.filename or mounts[0].path
     read_only = next((mount for mount in mounts if mount.read_only), None)
     if error.errno == errno.EROFS or read_only:

@@ -1,4 +1,4 @@
-"""Shares that are only remembered: to observe, to advise, and where the machine allows no more."""
+"""Shares that are only remembered: for observing and advising, and for machines that do not allow more."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ class DryRunShares:
         return MappingProxyType(self._shares)
 
     def set_share(self, operator: str, share: float) -> None:
-        """Remember it."""
+        """Remember the share."""
         Limit.of(share, self._period_us, self._burst_us)  # refuse what a real manager would refuse
         self._shares[self._known(operator)] = share
 
     def weigh(self, processes: int) -> None:
-        """Nobody competes."""
+        """Do nothing: no process competes under this manager."""
 
     def usage(self, operator: str) -> None:
-        """Nothing is measured."""
+        """Return None: nothing is measured."""
         self._known(operator)
 
     def group(self, operator: str) -> str:
-        """Nothing to join."""
+        """Return an empty name: there is no group to join."""
         self._known(operator)
         return ""
 
     def processes(self, operator: str) -> tuple[int, ...]:
-        """Nobody joins."""
+        """Return no processes: none can join."""
         self._known(operator)
         return ()
 
     def close(self) -> None:
-        """Nothing was made, so nothing is removed."""
+        """Do nothing: no group was made."""
 
     def _known(self, operator: str) -> str:
         if operator not in self._operators:

@@ -9,10 +9,10 @@ from mead.knowledge.observation import Observation
 
 
 class Engine(Protocol):
-    """Spark, or the simulator."""
+    """Runs a pipeline: Spark, or the simulator."""
 
     def observe(self, time_s: float) -> Observation:
-        """Readings of the time since the last call, up to ``time_s``."""
+        """Readings of the interval from the last call to ``time_s``."""
 
     def apply(self, allocation: Allocation) -> None:
-        """Have this allocation from now on."""
+        """Put this allocation in force from now on."""

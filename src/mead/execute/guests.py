@@ -1,4 +1,4 @@
-"""Processes that run already, taken into a group of ours for a while, and back to where they were."""
+"""Processes that already run, moved into a group of ours for a while and then back to where they were."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from mead.execute.processes import PROCESSES
 
 
 class Guests:
-    """``group`` is what `ShareManager.group` says: one folder, or several where the kernel keeps them apart."""
+    """Processes that were moved into ``group``, as `ShareManager.group` names it: one folder, or one per hierarchy."""
 
     def __init__(self, group: str) -> None:
         self.folders = [Path(folder) for folder in filter(None, group.split(os.pathsep))]
         self._homes: dict[Path, Path] = {}
-        """By folder, where its guests came from: they are workers of one application."""
+        """By folder, the group that its guests came from: one for all, as they are workers of one application."""
 
     def take_in(self, pids: Iterable[int]) -> None:
-        """Those that are not in yet. What they fork from now on is born in the group."""
+        """Move in the processes that are not in yet. What they fork from now on is born in the group."""
         pids = tuple(pids)
         for folder in self.folders:
             inside = set(read_processes(folder))
@@ -33,15 +33,15 @@ class Guests:
                         join_group(str(folder), pid)
 
     def take_home(self) -> None:
-        """All that are in, with what they have forked."""
+        """Move all processes back to where they came from, with those that they have forked."""
         for folder, home in self._homes.items():
             for pid in read_processes(folder):
-                with suppress(OSError):  # it has ended; or its home has, and whoever removes the group takes care
+                with suppress(OSError):  # it has ended; or its old group has, and whoever removes ours moves it out
                     join_group(str(home), pid)
 
 
 def held_elsewhere(pid: int, folders: Iterable[Path] = ()) -> str | None:
-    """The name of a group of ours in which a process is already, other than these; None if it is free."""
+    """The name of another group of ours that already holds a process, except for ``folders``; None if there is none."""
     known = {folder.parent.name for folder in folders}
     for path in _groups_of(pid):
         for name in Path(path).parts:
@@ -51,7 +51,7 @@ def held_elsewhere(pid: int, folders: Iterable[Path] = ()) -> str | None:
 
 
 def _home(pid: int, folder: Path) -> Path:
-    """The group of a process in the hierarchy of a folder of ours, which is two below its base."""
+    """The group of a process, in the hierarchy of ``folder``: our operator folders lie two levels below the base."""
     base = folder.parents[1]
     for path in _groups_of(pid):
         home = base / path.lstrip("/")
@@ -61,7 +61,7 @@ def _home(pid: int, folder: Path) -> Path:
 
 
 def _groups_of(pid: int) -> Iterator[str]:
-    """Its groups in all hierarchies, as paths from their roots."""
+    """The groups of a process in all hierarchies, as paths from their roots."""
     with suppress(OSError):  # it has ended
         for line in (PROCESSES / str(pid) / "cgroup").read_text().splitlines():
             yield line.split(":", 2)[2]

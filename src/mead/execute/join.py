@@ -6,10 +6,10 @@ import os
 
 
 def join_group(group: str, pid: int | None = None) -> None:
-    """Move a process, or else this one, with all its threads. What it forks afterwards is born in the group.
+    """Move a process, or this one if no id is given, with all its threads. What it forks later is born in the group.
 
     ``group`` comes from ``ShareManager.group``: directories separated as in PATH, since cgroup v1 may keep limits and
-    accounts in two places. Of an empty one there is nothing to join.
+    accounts in two places. If it is empty, nothing is joined.
     """
     for folder in filter(None, group.split(os.pathsep)):
         descriptor = os.open(os.path.join(folder, "cgroup.procs"), os.O_WRONLY)  # noqa: PTH118 - nothing but os

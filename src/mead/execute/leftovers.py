@@ -13,8 +13,8 @@ from mead.execute.names import is_operator_folder, owner_of
 def remove_leftovers(base: Path) -> None:
     """Remove groups below ``base`` that carry our name, whose owner is gone, and in which no process lives.
 
-    Nothing else is touched: the kernel refuses to remove a group with a process or a group of someone else in it. What
-    another who starts at the same time has removed before is gone as well.
+    Nothing else is touched: the kernel refuses to remove a group that holds a process or somebody else's group. If
+    another application starts at the same time and removes a group first, that is fine too.
     """
     for group in _groups(base):
         owner = owner_of(group.name)
@@ -28,7 +28,7 @@ def remove_leftovers(base: Path) -> None:
 
 
 def _groups(base: Path) -> list[Path]:
-    """The groups directly inside, without symbolic links."""
+    """The groups directly inside this one, without symbolic links."""
     with suppress(FileNotFoundError):
         return sorted(entry for entry in base.iterdir() if entry.is_dir() and not entry.is_symlink())
     return []

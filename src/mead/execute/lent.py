@@ -1,4 +1,4 @@
-"""Shares for as long as something runs under them."""
+"""A share manager that is closed when the work under it is done."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def lent(shares: ShareManager, warn: Callable[[str], None] = log.warning) -> Iterator[ShareManager]:
-    """Closed at the end. What cannot be removed then is told, and takes nothing else with it: what was done counts."""
+    """Close the shares at the end. What cannot be removed then is only a warning: the work done before still counts."""
     try:
         yield shares
     finally:

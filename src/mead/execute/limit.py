@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 PERIOD_US = 20_000
-"""Short against a micro-batch, long against the scheduler's slices."""
+"""Short compared with a micro-batch, long compared with the scheduler's slices."""
 
 BURST_US = 4_000
-"""How much quota that was not used may be saved for later periods: work that comes in spurts is stopped less often,
-and uses no more in the long run. The kernel allows no more than a quota of it. This much fits every share from 0.2 up,
-so that it need not be written again with every change of share."""
+"""How much unused quota may be saved for later periods. Work that comes in spurts is then stopped less often, and uses
+no more in the long run. The kernel allows at most one quota of burst. This value fits every share from 0.2 up, so that
+it need not be written again with every change of share."""
 
 LEAST_QUOTA_US = 1_000
 LEAST_PERIOD_US = 1_000

@@ -1,4 +1,4 @@
-"""Where this machine keeps its control groups, by ``/proc/self/mountinfo``."""
+"""Where this machine keeps its control groups, according to ``/proc/self/mountinfo``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Mount:
     path: Path
     version: int
     controllers: frozenset[str]
-    """Of a version 1 hierarchy; those of version 2 stand in a file inside."""
+    """The controllers of a version 1 hierarchy. Version 2 lists its own in a file inside the mount."""
 
     read_only: bool
 
 
 def cgroup_mounts(mountinfo: Path = MOUNTINFO) -> tuple[Mount, ...]:
-    """All hierarchies, none where there is no such file."""
+    """All hierarchies of control groups; none if the file is missing."""
     if not mountinfo.exists():
         return ()
     # A mount per line: id, parent, device, root, mount point, options, optional fields, dash, type, source, options.
@@ -41,5 +41,5 @@ def cgroup_mounts(mountinfo: Path = MOUNTINFO) -> tuple[Mount, ...]:
 
 
 def _unescaped(path: str) -> str:
-    """Spaces and the like are written as octal numbers."""
+    """Decode the octal escapes in which spaces and the like are written."""
     return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), path)

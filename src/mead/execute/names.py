@@ -1,4 +1,4 @@
-"""Names of groups. They say which process made them, so that what a crash has left can be told from what is in use."""
+"""Names of groups. They say which process made a group, so that leftovers of a crash can be told from groups in use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class Owner:
-    """A process. Ids are used again, so its start time counts too; other namespaces have other ids."""
+    """A process. Ids are reused, so its start time is part of it; and every namespace has ids of its own."""
 
     pid: int
     started_ticks: int
@@ -26,14 +26,14 @@ class Owner:
 
     @classmethod
     def this_process(cls) -> Owner:
-        """The one that runs this."""
+        """The process that runs this code."""
         started = _started_ticks(os.getpid())
         if started is None:
             raise RuntimeError("/proc does not show this process: mount it to manage CPU shares")
         return cls(os.getpid(), started, _namespace())
 
     def is_gone(self) -> bool:
-        """Whether it has surely ended. Of a process in another namespace nobody here can tell."""
+        """Whether the process has certainly ended. We cannot tell for another namespace, and say no."""
         return self.namespace == _namespace() and _started_ticks(self.pid) != self.started_ticks
 
     def application_folder(self, run: int) -> str:

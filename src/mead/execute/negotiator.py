@@ -1,8 +1,8 @@
-"""Who has processors to give: asked for more, it may grant fewer (Fu et al. 2017, section IV-B, the negotiator).
+"""Whoever has processors to give: asked for more, it may grant fewer (Fu et al. 2017, section IV-B, the negotiator).
 
-The scheduler decides how many processors there should be; a resource manager below it decides how many there are. The
-engine of a negotiator runs the part of an allocation that was granted, and says so. The loop asks again, and a policy
-that places processors sees how many there are, and places those.
+The scheduler decides how many processors there should be; a resource manager below it decides how many there are.
+`NegotiatedEngine` runs the part of an allocation that was granted, and raises `NotGranted` about the rest. The loop
+asks again, and a policy that places processors sees how many there are, and places those.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
 
 PATIENCE_S = 300.0
-"""An order that has not come by then, and that nobody has repeated, is withdrawn. Machines that have to be started take
-minutes; what comes later than that is for a load that is over."""
+"""An order that is not filled by then, and that nobody has repeated, is withdrawn. Starting machines takes minutes;
+what arrives later than that is for a load that is over."""
 
 
 class Negotiator(Protocol):
@@ -27,17 +27,17 @@ class Negotiator(Protocol):
         """Processors that the application has."""
 
     def request(self, processors: int) -> int:
-        """Ask for so many more. Returns how many are there by now, none to all of them; others may come later."""
+        """Ask for more processors. Returns how many of them are there by now, none to all; others may come later."""
 
     def release(self, processors: int) -> int:
-        """Give so many back, and want no more than the others: what was asked for and has not come, does not come.
+        """Give processors back, and cancel what was asked for and has not come yet.
 
-        Returns how many have been taken by now.
+        Returns how many have been taken back by now.
         """
 
 
 class Pool:
-    """Processors of one process, shared by all that ask: what a cluster is in virtual time.
+    """A number of processors that requests are served from: what a cluster is in virtual time.
 
     >>> pool = Pool(capacity=8)
     >>> pool.request(6), pool.request(6), pool.held
@@ -54,24 +54,24 @@ class Pool:
 
     @property
     def held(self) -> int:
-        """How many have been granted and not come back."""
+        """How many processors have been granted and not given back."""
         return self._held
 
     def request(self, processors: int) -> int:
-        """As many as there are left."""
+        """Grant as many as there are left."""
         granted = max(0, min(processors, self.capacity - self._held))
         self._held += granted
         return granted
 
     def release(self, processors: int) -> int:
-        """Take back."""
+        """Take processors back."""
         returned = max(0, min(processors, self._held))
         self._held -= returned
         return returned
 
 
 class NotGranted(RuntimeError):  # noqa: N818 - nothing went wrong: somebody said no, or not yet
-    """Fewer processors are there than were asked for. What there is is in force."""
+    """There are fewer processors than were asked for. An allocation that fits those is in force."""
 
     def __init__(self, wanted: int, held: int, in_force: Allocation) -> None:
         super().__init__(
@@ -84,19 +84,19 @@ class NotGranted(RuntimeError):  # noqa: N818 - nothing went wrong: somebody sai
 class NegotiatedEngine:
     """An engine whose processors have to be asked for. A replica takes one.
 
-    Nobody waits for a grant: an order stands until there is another one, and what has come of it is put to use with
-    every look at the engine. Who then wants what is in force has not changed his mind: he has only seen how far his
-    order has come. But who wants nothing else for ``PATIENCE_S`` has: then what is still missing is withdrawn.
+    Nobody waits for a grant. An order stands until another one replaces it, and whatever has been granted is put to use
+    at every observation. A policy that then asks for what is in force has not changed its mind: it has only seen how
+    far its order has come. But if it asks for nothing else for ``PATIENCE_S``, the rest of the order is withdrawn.
     """
 
     def __init__(self, engine: Engine, negotiator: Negotiator, start: Allocation) -> None:
         self.engine, self.negotiator = engine, negotiator
         self.requested = self.in_force = start
         self._now_s = self._ordered_s = 0.0
-        """Of the last look, and of the look that the order followed from."""
+        """The times of the last observation, and of the observation that the current order followed from."""
 
     def observe(self, time_s: float) -> Observation:
-        """As the engine, with what has been granted since."""
+        """Put to use what has been granted since, then observe the engine."""
         self._now_s = time_s
         if self.requested != self.in_force:
             self._use_what_there_is()
@@ -105,7 +105,7 @@ class NegotiatedEngine:
         return self.engine.observe(time_s)
 
     def apply(self, allocation: Allocation) -> None:
-        """Ask for what is missing, run what is granted, give back what is too much."""
+        """Ask for the processors that are missing, run what is granted, and give back what is too much."""
         if allocation != self.in_force:
             self.requested, self._ordered_s = allocation, self._now_s
         held = self._use_what_there_is()
@@ -113,12 +113,12 @@ class NegotiatedEngine:
             raise NotGranted(_replicas(self.requested), held, self.in_force)
 
     def _withdraw(self) -> None:
-        """What is in force is all that is wanted from now on."""
+        """Give up the rest of the order: what is in force is all that is wanted from now on."""
         self.requested = self.in_force
         self.negotiator.release(max(self.negotiator.held - _replicas(self.in_force), 0))
 
     def _use_what_there_is(self) -> int:
-        """Processors that there are, once the order has been repeated."""
+        """Repeat the order and run what is granted. Returns how many processors there are."""
         wanted, held = _replicas(self.requested), self.negotiator.held
         if wanted > held:
             held += self.negotiator.request(wanted - held)
@@ -131,7 +131,7 @@ class NegotiatedEngine:
 
 
 def within(allocation: Allocation, now: Allocation, processors: int) -> Allocation:
-    """The allocation on fewer processors: what was to be added is cut first, where most was to be added.
+    """The allocation on fewer processors. Additions are cut first, the largest additions before others.
 
     >>> now = Allocation.of(extractor=Resources(1.0, 3), matcher=Resources(1.0, 5))
     >>> print(within(Allocation.of(extractor=Resources(1.0, 4), matcher=Resources(1.0, 8)), now, processors=10))
@@ -147,7 +147,7 @@ def within(allocation: Allocation, now: Allocation, processors: int) -> Allocati
 
 
 def most_within(pipeline: Pipeline, processors: int) -> Allocation:
-    """All that operators may have, as far as so many processors reach: where a run on a pool starts.
+    """The most replicas that operators may have, as far as this many processors go: where a run on a pool starts.
 
     >>> from mead.knowledge.pipeline import Operator
     >>> print(most_within(Pipeline("chain", [Operator("parser", 0.1, shares=(1.0,), max_replicas=4)]), processors=3))

@@ -1,4 +1,4 @@
-"""What a live run has to know of its machine before it begins: whether shares can be set, and how soon one acts."""
+"""What a live run has to know of its machine before it begins: whether shares can be set, and how fast they act."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from mead.knowledge.pipeline import Pipeline
 
 @dataclass(frozen=True)
 class Preparation:
-    """What was found, and what follows from it."""
+    """What this machine can do, and what the run knows because of it."""
 
     found: Detection
     acts: bool
-    """Whether orders are given: somebody wants them, and they can be followed."""
+    """Whether the run sets shares: acting is wanted, and possible."""
     knowledge: Knowledge
 
 
 def prepared(pipeline: Pipeline, *, act: bool, said: Knowledge | None = None) -> Preparation:
-    """Look whether shares can be set, where somebody wants to ``act``, and measure how soon a change of one shows.
+    """Find out whether shares can be set; if they can, and ``act`` is wanted, measure how soon a change shows.
 
-    Who cannot set them can still advise. ``said`` is what a user knows of delays; they are never taken to be shorter.
+    A run that cannot set shares can still advise. ``said`` holds delays that the user has stated: the longer of the
+    stated and the measured delay is used.
     """
     found = detect()
     acts = act and found.kind != "none"
-    # Where nothing is ordered there is nothing to measure: a quota would count from the next period on.
+    # Without orders there is nothing to measure: assume one period, as a quota counts from the next period on.
     shares_s = actuation_delay_s(found.open) if acts else PERIOD_US / 1e6
     if said is None:
         return Preparation(found, acts, Knowledge(pipeline, shares_s, share_delay_s=shares_s))

@@ -1,4 +1,4 @@
-"""Who goes first where CPUs are short: the stream, and not the one who controls it."""
+"""Who goes first when CPUs are short: the stream, before the controller."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from contextlib import suppress
 from threading import get_native_id
 
 NICE = 10
-"""As ``nice`` takes it by default: about a tenth of the CPU time of a thread that wants it as much."""
+"""The default of ``nice``: about a tenth of the CPU time of a normal thread that competes with it."""
 
 
 def give_way() -> None:
-    """From here on, the calling thread takes what CPU time others leave; so do threads that it starts.
+    """Lower the priority of the calling thread, and of threads that it starts from now on.
 
-    A fit takes the better part of a second. On a machine of two cores the stream would have one of them for so long,
-    and its tuples would be late because somebody wants to know how to keep them in time.
+    A fit takes the better part of a second. On a machine with two cores, the stream would have only one of them for
+    that long, and its tuples would be late because somebody wants to know how to keep them on time.
     """
-    if sys.platform == "linux":  # elsewhere this would be about a process of that number, whosoever it is
+    if sys.platform == "linux":  # elsewhere that number would name some process, not this thread
         with suppress(OSError):
             thread = os.PRIO_PROCESS, get_native_id()
             os.setpriority(*thread, max(NICE, os.getpriority(*thread)))

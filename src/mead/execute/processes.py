@@ -14,27 +14,27 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One of this machine, by the file ``stat`` in its folder: see proc(5)."""
+    """A process of this machine, from the file ``stat`` in its folder: see proc(5)."""
 
     pid: int
     parent: int
     ended: bool
-    """Whether only its number is left: whoever started it has not yet asked how it ended."""
+    """Whether only its number is left, because its parent has not asked yet how it ended."""
     ticks: int
-    """CPU time of its own."""
+    """CPU time of the process itself."""
     children_ticks: int
-    """CPU time of its children that have ended, and of theirs."""
+    """CPU time of its children that have ended, and of their children."""
     started_ticks: int
-    """When it started, since the machine did. It tells a process from others that had its number before."""
+    """Ticks from the start of the machine to its own. They tell it from earlier processes with the same number."""
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds of its own."""
+        """CPU seconds of the process itself."""
         return self.ticks / TICKS_PER_S
 
 
 def process(pid: int, processes: Path = PROCESSES) -> Process | None:
-    """What is known of a process; None if there is none, or the system shows none.
+    """What is known of a process; None if it does not exist, or the system has no such files.
 
     >>> this = process(os.getpid())
     >>> this is None or (this.parent, this.ended) == (os.getppid(), False)
@@ -51,7 +51,7 @@ def process(pid: int, processes: Path = PROCESSES) -> Process | None:
 
 
 def all_processes(processes: Path = PROCESSES) -> Iterator[Process]:
-    """All that the system shows to this user."""
+    """All processes that the system shows to this user."""
     for name in os.listdir(processes) if processes.is_dir() else ():  # noqa: PTH208 - names are enough
         with suppress(PermissionError):
             if name.isdigit() and (found := process(int(name), processes)) is not None:

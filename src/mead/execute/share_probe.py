@@ -1,4 +1,4 @@
-"""Whether a share is kept: a process that only spins, held to one, and what it got."""
+"""Whether the machine enforces a share, tried with a process that only spins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHANGES = 5
 LOOK_S = 0.005
 PATIENCE_S = 1.0
 TOLERANCE = 1.3
-"""The unused time of one period may be used in the next, and periods do not begin when the clock is read."""
+"""A group may use time saved in earlier periods, and periods do not begin when we read the clock."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +43,19 @@ class ShareProbe:
 
 
 def probe_share(manager: Opener, share: float = SHARE) -> ShareProbe:
-    """Try it; takes less than two seconds."""
+    """Measure a spinning process without and with a share; takes less than two seconds."""
     with closing(manager(["probe"])) as shares, _spinning(shares):
         free = _cores(shares, FREE_S)
         shares.set_share("probe", share)
-        _cores(shares, HELD_S / 4)  # what it saved up before the limit
+        _cores(shares, HELD_S / 4)  # let it use up what it saved before the limit
         return ShareProbe(free, _cores(shares, HELD_S), share)
 
 
 def actuation_delay_s(manager: Opener, changes: int = CHANGES) -> float:
-    """From a change of share to the moment at which it shows, for a process that could use more; the median of some.
+    """How long a change of share takes to show, for a process that could use more: the median of a few changes.
 
-    It shows when the process has got more than the old share could have given it. Where the machine is busy it takes
-    longer, for a share is what one may have, and no promise.
+    It shows when the process has got more than the old share could have given it. On a busy machine that takes longer:
+    a share is a limit, not a promise.
     """
     delays_s = []
     with closing(manager(["probe"])) as shares, _spinning(shares):
@@ -75,10 +75,10 @@ def actuation_delay_s(manager: Opener, changes: int = CHANGES) -> float:
 
 
 def most_cpu_s(share: float, seconds: float) -> float:
-    """What a group can get in this time, whenever it begins.
+    """The most CPU time that a group can get in an interval of this length, wherever in a period it begins.
 
-    Beside its share that is a quota with what was saved, if none of it has been used by then, and another quota, for
-    as many periods as fit into that time one more can begin in it.
+    On top of its share, it may begin with a whole unused quota and all that was saved. One quota more comes from the
+    periods: the interval can overlap one more of them than fit into it.
 
     >>> round(most_cpu_s(0.2, 0.1), 6)
     0.032

@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class CpuUsage:
-    """What an operator's workers have used and missed since their group was made, ended ones included.
+    """What an operator's workers, including those that have ended, have used and missed since their group was made.
 
     >>> now, before = CpuUsage(5.0, 300, 120, 1.5), CpuUsage(4.5, 250, 100, 1.25)
     >>> now.since(before)
@@ -16,7 +16,7 @@ class CpuUsage:
     """
 
     cpu_s: float
-    """CPU time of all of them."""
+    """CPU time of all its workers."""
 
     periods: int
     """Periods in which there was something to run."""
@@ -25,7 +25,7 @@ class CpuUsage:
     """Those in which the quota was used up before the period ended."""
 
     throttled_s: float
-    """How long they were ready to run and were not let: the sum over CPUs, so it can grow faster than time."""
+    """How long workers were ready to run but throttled, summed over CPUs; so it can grow faster than time."""
 
     def since(self, earlier: CpuUsage) -> CpuUsage:
         """What was added since an earlier reading."""
@@ -41,16 +41,16 @@ class ShareManager(Protocol):
     """Holds the workers of every operator to a CPU share. Until a share is set, there is no limit."""
 
     def set_share(self, operator: str, share: float) -> None:
-        """CPU cores for all workers of the operator together: ``Resources.cores`` of an allocation."""
+        """Limit all workers of the operator together to so many cores: ``Resources.cores`` of an allocation."""
 
     def weigh(self, processes: int) -> None:
-        """Let all operators together compete for the CPUs like so many processes; at first, one for each operator."""
+        """Let all operators together compete for the CPUs like this many processes. The default is one per operator."""
 
     def usage(self, operator: str) -> CpuUsage | None:
-        """Readings as of now; None where nothing is measured."""
+        """CPU time used and throttled, read now; None where nothing is measured."""
 
     def group(self, operator: str) -> str:
-        """What a worker passes to ``join_group``: a plain string, fit for an environment variable."""
+        """The name of the group, which a worker passes to ``join_group``; it fits into an environment variable."""
 
     def processes(self, operator: str) -> tuple[int, ...]:
         """Process ids of the workers that have joined."""
