@@ -65,7 +65,7 @@ class RunClock(WallClock):
         self._stopped = Event()
 
     def stop(self) -> None:
-        """Whoever waits, or will wait, is told."""
+        """End the run: whoever waits, now or later, gets Stopped."""
         self._stopped.set()
 
     @property

@@ -12,7 +12,7 @@ from mead.loop import ControlLoop
 
 
 class Controller:
-    """Turns a loop until its time is over, or its clock is stopped. If it dies, what is in force stays in force."""
+    """Runs a loop until its time is over, or its clock is stopped. If the thread dies, the last allocation stays."""
 
     def __init__(self, loop: ControlLoop, clock: RunClock, name: str, duration_s: float = inf) -> None:
         self.loop, self.clock, self.name, self.duration_s = loop, clock, f"mead-controller-{name}", duration_s
@@ -24,7 +24,7 @@ class Controller:
         self._thread.start()
 
     def revive(self) -> bool:
-        """Start it again if it has died; whether it had. Who ends in the last interval has nothing left to do."""
+        """Start the thread again if it has died; returns whether it had. In the last interval no round is left."""
         over = self.clock.stopped or self.clock.now_s() >= self.duration_s - self.loop.policy.interval_s
         if over or self._thread is None or self._thread.is_alive():
             return False
@@ -32,7 +32,7 @@ class Controller:
         return True
 
     def end(self, limit_s: float) -> bool:
-        """Stop the clock, and wait for the round that is under way, so long at most; whether it is over."""
+        """Stop the clock, and wait at most ``limit_s`` for the current round; returns whether the thread has ended."""
         self.clock.stop()
         if self._thread is None:
             return True

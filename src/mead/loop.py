@@ -35,9 +35,9 @@ class Mode(Enum):
 
 
 class ControlLoop:
-    """Turns on a fixed interval. A round that fails changes nothing: the last good allocation stays in force.
+    """Runs one round per interval. A round that fails changes nothing: the last good allocation stays in force.
 
-    It begins with ``start``, or with all that there is.
+    The first allocation is ``start``, or the most that every operator may have.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class ControlLoop:
         self.engine, self.policy, self.knowledge, self.clock = engine, policy, knowledge, clock
         self.mode, self.record, self.cpu_s = mode, record, cpu_s
         self.allocation = start or knowledge.pipeline.most
-        """What is believed to be in force, or ordered."""
+        """The allocation that is believed to be in force, or that was ordered last."""
         self.settled = False
-        """Whether the engine took the last order. One that failed half-way may have left anything behind."""
+        """Whether the engine took the last order. After one that failed half-way, anything may be in force."""
         self.seen_s = -inf
-        """Of when the last readings were that could be used."""
+        """Time of the last usable readings."""
         self.given: Allocation | None = None
-        """What was in force up to then."""
+        """The allocation in force at the time of those readings."""
         self.libraries = ThreadpoolController()
         operators = knowledge.pipeline.operators
         self.demands = {o.name: DemandEstimator(o.demand_s) for o in operators}
@@ -77,7 +77,7 @@ class ControlLoop:
         while turn * interval_s <= duration_s + 1e-9:
             self.clock.wait_until(turn * interval_s)
             self.record(self.round())
-            # A round that took longer than the interval is not made up for: its readings would be of no time at all.
+            # Rounds missed while a long one ran are not made up for: their readings would span no time at all.
             turn = max(turn, floor(self.clock.now_s() / interval_s + 1e-9)) + 1
 
     def round(self) -> Round:
@@ -98,14 +98,14 @@ class ControlLoop:
         return this
 
     def _observed(self, time_s: float) -> Observation:
-        """The readings, of which demands are learned; marked as missing if they cannot be true."""
+        """Read the engine, and learn demands from the readings. Those that cannot be true are marked as missing."""
         observation = self.engine.observe(time_s)
         if fault := observation.missing or implausible(observation, self.knowledge.pipeline, self.seen_s):
             return replace(observation, missing=fault)
         for name, reading in observation.operators.items():
             self.demands[name].add(observation.time_s, reading.completed, reading.busy_s)
             given = observation.allocation[name]
-            # After a change, micro-batches end that began under another share: what they took would be told wrong.
+            # Right after a change, micro-batches end that began under another share: their times would mislead.
             if name in self.overheads and self.given is not None and self.given[name] == given:
                 work_s = reading.completed * self.demands[name].demand_s / given.cores
                 self.overheads[name].add(reading.batches, reading.serving_s, work_s)
@@ -115,10 +115,10 @@ class ControlLoop:
         return observation
 
     def _planned(self, this: Round, observation: Observation) -> Plan:
-        """What the policy makes of the readings, if it is something that the operators may have."""
+        """The policy's plan, or "keep" if readings are missing. Raises if an operator may not have what is planned."""
         if observation.missing:
             return Plan.keep(self.allocation, observation.missing, Because.UNUSABLE)
-        # Its matrices are small. More threads would mostly wait for each other, on cores that the stream needs.
+        # A policy's matrices are small. More threads would mostly wait for each other, on cores that the stream needs.
         with self.libraries.limit(limits=1, user_api="blas"):
             return self._decided(this, observation)
 
@@ -135,7 +135,7 @@ class ControlLoop:
         return plan
 
     def _execute(self, this: Round, allocation: Allocation) -> None:
-        """Order what is not in force yet. What fails is tried again in the next round."""
+        """Order the allocation unless it is already in force. After a failure, the next round orders again."""
         if self.mode is not Mode.ACT or (self.settled and allocation == self.allocation):
             return
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Resources:
-    """Of one operator: every one of ``replicas`` parallel tasks has ``share`` CPU cores."""
+    """What one operator is given: ``replicas`` parallel tasks with ``share`` CPU cores each."""
 
     share: float
     replicas: int = 1

@@ -7,11 +7,11 @@ from enum import Enum
 from mead.knowledge.allocation import Allocation
 
 SAME = 1e-9
-"""Cores that differ by less are as many."""
+"""Numbers of cores that differ by less than this count as equal."""
 
 
 class Because(Enum):
-    """One line each. The list is short and has an end: it is a label of a metric."""
+    """The possible reasons. The list is short and closed, because they label a metric."""
 
     NEEDED = "needed"
     SPARE = "spare"
@@ -34,7 +34,7 @@ class Because(Enum):
 
     @classmethod
     def of(cls, now: Allocation, wanted: Allocation) -> Because:
-        """What the step from one allocation to another says of the first.
+        """The reason that the step from ``now`` to ``wanted`` implies.
 
         >>> from mead.knowledge.allocation import Resources
         >>> low, high = Allocation.of(a=Resources(0.4)), Allocation.of(a=Resources(0.7))

@@ -14,16 +14,16 @@ class Knowledge:
 
     pipeline: Pipeline
     actuation_delay_s: float = 0.0
-    """From the order to change an allocation to its effect."""
+    """Time from the order to change an allocation to its effect."""
     share_delay_s: float | None = None
-    """The same of a change of shares alone, where they act sooner than replicas do."""
+    """The same for a change of shares alone, where shares take effect sooner than replicas."""
 
     @property
     def shares_after_s(self) -> float:
-        """From the order to change a share to its effect; never longer than that of replicas."""
+        """Time from the order to change a share to its effect; never longer than for replicas."""
         longest_s = self.actuation_delay_s
         return longest_s if self.share_delay_s is None else min(self.share_delay_s, longest_s)
 
     def with_demands(self, demand_s: Mapping[str, float], overhead_s: Mapping[str, float] | None = None) -> Knowledge:
-        """The same, believing other demands, and overheads of micro-batches, of the operators that are named."""
+        """The same knowledge with other demands, and micro-batch overheads, for the operators named."""
         return replace(self, pipeline=self.pipeline.with_demands(demand_s, overhead_s))

@@ -1,4 +1,4 @@
-"""Several observations, one after the other, as one over the whole time: for who looks less often than the loop."""
+"""Consecutive observations merged into one over the whole time, for policies that look less often than the loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mead.knowledge.observation import Observation, OperatorReading, PathReading
 
 
 def merged(observations: Sequence[Observation]) -> Observation:
-    """What was counted is added up. What is a state, such as a backlog or the last arrivals, is that of the last."""
+    """Counts are added up. States, such as a backlog or the last arrivals, are those of the last observation."""
     last = observations[-1]
     return replace(
         last,

@@ -28,9 +28,9 @@ class OperatorReading:
     """How long its workers were ready to run and were held back by their share: the sum over CPUs. 0 where nothing is
     measured."""
     iats: SampledTimes = NOTHING_SAMPLED
-    """Of some of its tuples, the time since the one before; none where the engine does not tell."""
+    """Sampled IATs of its tuples; empty where the engine does not report them."""
     services: SampledTimes = NOTHING_SAMPLED
-    """Of some of its tuples, how long they were served; none where the engine does not tell."""
+    """Sampled service times of its tuples; empty where the engine does not report them."""
 
 
 @dataclass(frozen=True)

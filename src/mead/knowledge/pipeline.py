@@ -89,7 +89,7 @@ class Operator:
 
     @property
     def levels(self) -> tuple[Resources, ...]:
-        """All that it may be given, the cheapest first, and of what costs the same the fewest replicas first.
+        """All resources that it may be given, cheapest first; at the same cost, fewest replicas first.
 
         >>> [str(level) for level in Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2).levels]
         ['0.5', '1', '2 x 0.5', '2 x 1']
@@ -99,7 +99,7 @@ class Operator:
 
 @lru_cache(maxsize=256)
 def _levels(shares: tuple[float, ...], min_replicas: int, max_replicas: int) -> tuple[Resources, ...]:
-    """Apart from the operator: a loop makes operators with other demands every second."""
+    """The levels of an operator. They do not depend on its demand, which the loop changes every second: so cached."""
     every = (Resources(share, k) for k in range(min_replicas, max_replicas + 1) for share in shares)
     return tuple(sorted(every, key=lambda r: (round(r.cores, 9), r.replicas)))
 
@@ -158,12 +158,12 @@ class Pipeline:
             required.add(statistic)
 
     def with_demands(self, demand_s: Mapping[str, float], overhead_s: Mapping[str, float] | None = None) -> Pipeline:
-        """The same with other demands, and overheads of micro-batches, of the operators that are named.
+        """The same pipeline with other demands, and micro-batch overheads, for the operators named.
 
         A loop asks for this every second. Nothing that was checked or found out about the graph depends on them, so
         all of it is taken over. An operator without micro-batches has no overhead.
         """
-        # Found out here once, not by every copy.
+        # Compute the cached properties here once, not in every copy.
         _ = self.returns, self.sources, self.paths, self.order, self.most, self.gains, self.visits
         pipeline = object.__new__(Pipeline)
         overhead_s = overhead_s or {}
@@ -208,7 +208,7 @@ class Pipeline:
 
     @cached_property
     def returns(self) -> tuple[Edge, ...]:
-        """The edges that lead back, each to an operator from which its own source was reached."""
+        """The edges that close a loop: each leads back to an operator from which its own source is reached."""
         ahead = {o.name: [e for e in self.edges if e.source == o.name] for o in self.operators}
         back: list[Edge] = []
         done: set[str] = set()
@@ -228,7 +228,7 @@ class Pipeline:
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
-        """The operators that tuples reach from outside: no edge leads there, but for those that lead back."""
+        """The operators that tuples enter from outside: no edge leads to them, except those that lead back."""
         led_to = {edge.target for edge in self.edges if edge not in self.returns}
         return tuple(operator.name for operator in self.operators if operator.name not in led_to)
 
@@ -246,17 +246,17 @@ class Pipeline:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """Operators in the order of the flow: each behind all that it gets tuples from, loops aside."""
+        """Operators in the order of the flow: each after all operators that feed it, loops aside."""
         return self.network(self.most).order
 
     @cached_property
     def most(self) -> Allocation:
-        """All that every operator may have: where a run starts, and what it falls back to when it knows nothing."""
+        """The most that every operator may have: where a run starts, and its fallback as long as nothing is known."""
         return Allocation.of({operator.name: operator.most for operator in self.operators})
 
     @cached_property
     def gains(self) -> FloatArray:
-        """``G[i, j]``: tuples that operator j gets for each that operator i has served, in the mean."""
+        """``G[i, j]``: mean number of tuples that operator j gets for each that operator i has served."""
         place = {operator.name: i for i, operator in enumerate(self.operators)}
         gains = np.zeros((len(place), len(place)))
         for edge in self.edges:

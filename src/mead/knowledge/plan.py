@@ -33,11 +33,12 @@ class Plan:
     predicted: Mapping[str, Prediction] = field(default_factory=dict)
     """By path, for ``allocation``."""
     grounds: Grounds = NO_GROUNDS
-    """What it was made on, for whoever asks later."""
+    """What the decision was based on, so that it can be explained later."""
     kept_mean_s: Mapping[str, float | None] = field(default_factory=dict)
     """By path, the mean response time that the same model predicts for what is in force; None where it sees overload.
 
-    It can be held against what comes where nobody follows the plan. Empty for a policy that does not ask its model."""
+    Where nobody follows the plan, observations are compared with this. Empty for a policy that does not ask its
+    model."""
     because: Because = Because.UNSAID
     """The reason in one word, which can be counted."""
 

@@ -39,7 +39,7 @@ class Requirement:
 
     @classmethod
     def parsed(cls, text: str, path: str) -> Requirement:
-        """From what people write.
+        """A requirement from the notation that people write.
 
         >>> Requirement.parsed("p99.9 <= 250 ms", "parser>matcher")
         Requirement(path='parser>matcher', bound_s=0.25, percent=99.9)
@@ -60,7 +60,7 @@ class Requirement:
 
 
 def late_bound_s(requirements: Iterable[Requirement]) -> float | None:
-    """Beyond what a tuple of a path counts as late, by what is required there: the strictest bound of a percentile.
+    """The response time beyond which a tuple of the path counts as late: the strictest percentile bound there.
 
     Without one it is the strictest bound of the mean, which single tuples may well exceed; None if nothing is required.
 

@@ -28,11 +28,11 @@ class Round:
     """What the loop believes to be in force, or ordered, when the round is over."""
 
     def since(self, before: Allocation | None) -> Allocation | None:
-        """What was in force before the round; where nobody has told yet, what its readings are of."""
+        """What was in force before the round: ``before``, or if that is unknown, the allocation of its readings."""
         return before if before is not None or self.observation is None else self.observation.allocation
 
     def changes(self, before: Allocation | None, advised: Allocation | None) -> bool:
-        """Whether something else is planned than was in force, or than was ``advised`` last, where there is advice."""
+        """Whether the plan differs from what was in force, or from what was ``advised`` last, if there is advice."""
         return self.plan is not None and self.plan.allocation != (advised or self.since(before))
 
     @property
@@ -45,11 +45,11 @@ class Round:
         return Because.OBSERVED if self.plan is None else self.plan.because
 
     def expected_mean_s(self, path: str, *, advised: bool) -> float | None:
-        """What the policy's model predicts for what is in force from now on: that is what can be checked.
+        """What the policy's model predicts for what is in force from now on: the only prediction that can be checked.
 
         Where plans are orders, this is what was predicted for the plan if it was applied. Where they are only
-        ``advised``, it is what was predicted for leaving things as they are, even if both happen to be the same now: a
-        policy may predict what its next plans would make of it, too.
+        ``advised``, it is what was predicted for leaving things as they are, even if the plan is to do just that: its
+        prediction may count on the policy's next plans, which nobody will follow.
         """
         plan = self.plan
         if plan is None:
@@ -60,7 +60,7 @@ class Round:
         return plan.predicted[path].mean_s if path in plan.predicted else None
 
     def without_arrivals(self) -> Round:
-        """To be kept: a window of IATs in every round would fill the memory within hours."""
+        """The round without IATs and counts, to be kept: with them, rounds would fill the memory within hours."""
         if self.observation is None:
             return self
         return replace(self, observation=replace(self.observation, iats_s=NOTHING, counts=NOTHING))

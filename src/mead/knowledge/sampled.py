@@ -1,4 +1,4 @@
-"""Times of a few tuples that stand for all: as little as it takes to know their mean and how much they vary."""
+"""Times sampled from a few tuples, kept as the sums that give their mean and variability."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SampledTimes:
         return SampledTimes(self.count + other.count, self.sum_s + other.sum_s, self.squares_s2 + other.squares_s2)
 
     def since(self, before: SampledTimes) -> SampledTimes:
-        """What has been recorded after ``before``, of which this is the continuation."""
+        """What has been recorded since ``before``, an earlier state of the same sums."""
         return SampledTimes(
             self.count - before.count, self.sum_s - before.sum_s, max(self.squares_s2 - before.squares_s2, 0.0)
         )
@@ -34,7 +34,7 @@ class SampledTimes:
 
     @property
     def scv(self) -> float | None:
-        """Variance over squared mean, of the sample itself; None of fewer than two times, or if all were 0."""
+        """Variance over squared mean, of the sample itself; None for fewer than two times, or if all were 0."""
         if self.count < 2 or self.sum_s <= 0:
             return None
         return max(self.squares_s2 * self.count / self.sum_s**2 - 1.0, 0.0)

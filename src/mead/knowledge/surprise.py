@@ -1,16 +1,16 @@
-"""Predictions held against what came: how far off is far.
+"""How far an observation must be from its prediction to be a surprise.
 
-A prediction is of a mean response time in the long run. What a few tuples met in a second or two says little about it,
-so an effect counts only if it could be seen for a while.
+A prediction is a mean response time in the long run. What a few tuples meet in a second or two says little about it,
+so an effect counts only if it was seen for a while.
 """
 
 from __future__ import annotations
 
 FAR = 2.0
-"""An effect that is so many times what was predicted, or less than that part of it, is a surprise."""
+"""An effect is a surprise if it is at least this many times the prediction, or at most one over this."""
 
 LEAST_S = 10.0
-"""For so long an effect has to be seen before it can be one."""
+"""How long an effect must be seen before it can be a surprise."""
 
 
 def times_predicted(predicted_s: float | None, observed_s: float | None) -> float | None:

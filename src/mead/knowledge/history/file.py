@@ -22,11 +22,11 @@ from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
 
 IN_FOLDER = "history.sqlite"
-"""Its name among the files of a run."""
+"""File name of the history in the folder of a run."""
 
 
 class History:
-    """Opened to write (``open``) or to look (``read``). A file has one writer per run and any number of readers.
+    """Past runs, opened to write (``open``) or to read (``read``). A file has one writer per run, and many readers.
 
     >>> from tempfile import TemporaryDirectory
     >>> from mead.knowledge.pipeline import Operator
@@ -47,12 +47,12 @@ class History:
 
     @classmethod
     def open(cls, path: Path) -> History:
-        """To add runs. The file is made if it is not there."""
+        """Open the file to add runs. It is created if it does not exist."""
         return cls(connect(path, write=True), path)
 
     @classmethod
     def read(cls, path: Path) -> History:
-        """To look only, also while a run is being written."""
+        """Open the file to read only, even while a run is being written."""
         return cls(connect(path, write=False), path)
 
     def __enter__(self) -> Self:
@@ -78,8 +78,8 @@ class History:
     ) -> Recorder:
         """A new run. What is returned is the ``record`` of its control loop.
 
-        ``batch`` rounds share a commit. Where rounds follow each other without a pause, as in virtual time, a few
-        hundred cost a tenth; live, every round should be there at once.
+        ``batch`` rounds share a commit. In virtual time, where rounds follow each other without a pause, batches of a
+        few hundred cut the cost to a tenth; live, every round should be in the file at once.
         """
         values = (
             name,
@@ -121,7 +121,7 @@ class History:
         return runs[number]
 
     def keep(self, last: int) -> int:
-        """Forget all runs but so many, and give their space back. Returns how many are gone."""
+        """Delete all but the ``last`` newest runs, and free their space. Returns how many were deleted."""
         gone = [run.number for run in self.runs()][:-last]
         with self._errors("written"):
             for number in gone:
@@ -135,7 +135,7 @@ class History:
         return len(gone)
 
     def decisions(self, run: int, *, changes_only: bool = False, limit: int | None = None) -> list[Decision]:
-        """What was decided, oldest first, each with what followed until the next of them; the last ``limit``."""
+        """The last ``limit`` decisions, oldest first, each with what followed until the next one of its kind."""
         kind, which = ("change", "AND changed") if changes_only else ("round", "")
         rows = self._rows(
             f"SELECT * FROM round WHERE run = ? {which} ORDER BY number DESC LIMIT ?",  # noqa: S608
@@ -145,7 +145,7 @@ class History:
         first = rows[0]["number"] if rows else 0
         operators = self._by_round("SELECT * FROM operator WHERE run = ? AND round >= ?", run, first)
         paths = self._by_round("SELECT * FROM path WHERE run = ? AND round >= ?", run, first)
-        # As in the view, but looking only at rounds after the first that is asked for, however long the run is.
+        # The query of the view, but only over the rounds after the first one asked for, so that long runs stay cheap.
         followed = FOLLOWED.format(kind=kind, which="AND round.run = ? AND round.number > ?")
         seen = {(row["round"], row["place"]): row for row in self._rows(followed, run, first)}
         at_once = seen
@@ -182,7 +182,7 @@ class History:
         ]
 
     def rounds(self, run: int, *, after: int = 0, limit: int | None = None) -> list[PastRound]:
-        """What was seen in the rounds after the one of that number, oldest first."""
+        """What was seen in the rounds after number ``after``, oldest first."""
         rows = self._rows(
             "SELECT * FROM round WHERE run = ? AND number > ? ORDER BY number LIMIT ?",
             run,
@@ -221,7 +221,7 @@ class History:
         ]
 
     def path_totals(self, run: int) -> dict[str, PathReading]:
-        """By path, everything that has left it since the run began."""
+        """By path, the sum of its readings since the run began."""
         rows = self._rows(
             "SELECT name, sum(completed) AS completed, sum(response_sum_s) AS response_sum_s, sum(late) AS late "
             "FROM path WHERE run = ? GROUP BY name",
@@ -230,14 +230,14 @@ class History:
         return {r["name"]: PathReading(r["completed"] or 0, r["response_sum_s"] or 0.0, r["late"] or 0) for r in rows}
 
     def grounds(self, run: PastRun, decision: int) -> Grounds:
-        """What a round decided on; nothing where the policy told nothing, or the file is older than that."""
+        """The grounds of a round's decision; empty if the policy gave none, or the file predates them."""
         found = self._rows("SELECT * FROM round WHERE run = ? AND number = ?", run.number, decision)
         if not found:
             raise HistoryError(f"{self.path}: run {run.number} has no round {decision}; its last is {run.rounds}")
         return grounds_from_json(newer(found[0], "grounds", None), newer(found[0], "caution", None), run.pipeline)
 
     def checked(self, run: int) -> dict[str, Checked]:
-        """By path, what was predicted for what was in force, and what came, over all rounds that followed one."""
+        """By path, observed and predicted response times, summed over the rounds that a prediction preceded."""
         older = not self._rows("SELECT 1 FROM pragma_table_info('path') WHERE name = 'expected_mean_s'")
         expected = EXPECTED if older else f"coalesce(sooner.expected_mean_s, {EXPECTED})"
         rows = self._rows(CHECKED.format(expected=expected), run)
@@ -248,7 +248,7 @@ class History:
         return errors_of(self.checked(run))
 
     def figures(self, run: int) -> dict[str, dict[str, float]]:
-        """By path, and by an empty name for the run, what was concluded when it was over."""
+        """The figures written when the run was over: by path, and under the empty name those of the whole run."""
         if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'figure'"):
             return {}
         found: dict[str, dict[str, float]] = defaultdict(dict)

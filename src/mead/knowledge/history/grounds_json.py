@@ -1,4 +1,4 @@
-"""The grounds of a decision as JSON, so short that a round a second can carry it."""
+"""The grounds of a decision as JSON, short enough to be written every second."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mead.knowledge.history.rows import number
 from mead.knowledge.pipeline import Pipeline
 
 DIGITS = 5
-"""Of what is predicted: nobody asks for more, and every digit is written once a round."""
+"""Significant digits of predictions: nobody asks for more, and every digit is written once a round."""
 
 
 def grounds_to_json(grounds: Grounds, pipeline: Pipeline) -> str | None:
-    """Shares and replicas in the order of the pipeline; None if there is nothing to tell.
+    """The grounds as JSON, shares and replicas in the order of the pipeline; None if there is nothing to tell.
 
     >>> from mead.knowledge.pipeline import Operator
     >>> one = Pipeline("one", [Operator("matcher", 0.0015)])
@@ -31,7 +31,7 @@ def grounds_to_json(grounds: Grounds, pipeline: Pipeline) -> str | None:
 
 
 def grounds_from_json(text: str | None, caution: float | None, pipeline: Pipeline) -> Grounds:
-    """What was written, and the caution, which has a column of its own."""
+    """The grounds that were written, with the caution, which has a column of its own."""
     found = json.loads(text) if text else {"models": [], "candidates": []}
     names = [operator.name for operator in pipeline.operators]
     return Grounds(

@@ -1,4 +1,4 @@
-"""Rows of a history as values. A file may be older than a column, and whoever only looks does not change it."""
+"""Rows of a history as values. Older files lack some columns, and readers do not add them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ KNOWN = {one.value for one in Because}
 
 
 def newer(row: sqlite3.Row, column: str, default: Any) -> Any:
-    """What a column holds that older files lack, or the default where there is nothing."""
+    """The value of a column that older files lack, or the default if there is none."""
     value = row[column] if column in row.keys() else None  # noqa: SIM118 - a row holds values
     return default if value is None else value
 
 
 def because_of(word: str | None) -> Because:
-    """The reason in one word; not said where the file is older than that, or has a word of a later time."""
+    """The reason in one word; ``UNSAID`` if the file predates it, or holds a word of a later version."""
     return Because(word) if word in KNOWN else Because.UNSAID
 
 
 def allocation_of(rows: Sequence[sqlite3.Row], prefix: str) -> Allocation | None:
-    """What those columns hold; None if they are empty."""
+    """The allocation in the columns with that prefix; None if any of them is empty."""
     if any(row[f"{prefix}share"] is None or row[f"{prefix}replicas"] is None for row in rows):
         return None
     return Allocation.of({row["name"]: Resources(row[f"{prefix}share"], row[f"{prefix}replicas"]) for row in rows})
@@ -35,9 +35,9 @@ def allocation_of(rows: Sequence[sqlite3.Row], prefix: str) -> Allocation | None
 def effect_of(
     path: sqlite3.Row, decided_s: float, seen: sqlite3.Row | None, mean_s: float | None, *, applied: bool
 ) -> Effect:
-    """Predicted at ``decided_s``, and what was seen afterwards: of an applied plan until the next one of its kind.
+    """What was predicted for a path at ``decided_s``, and what was seen there until the next decision of its kind.
 
-    ``mean_s`` is what was seen until the next round, whatever was in force.
+    ``mean_s`` is what was seen until the next round, whatever was in force. A plan that was not applied has no effect.
     """
     predicted = None
     if path["predicted_stable"] is not None:

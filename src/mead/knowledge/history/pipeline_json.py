@@ -11,7 +11,7 @@ from mead.models.network.graph import Edge
 
 
 def pipeline_to_json(pipeline: Pipeline) -> str:
-    """All that describes it.
+    """The complete description of a pipeline.
 
     >>> pipeline = Pipeline("one", [Operator("matcher", 0.0015)])
     >>> pipeline_from_json(pipeline_to_json(pipeline)) == pipeline

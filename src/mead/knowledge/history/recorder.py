@@ -17,13 +17,13 @@ from mead.knowledge.round import Round
 log = logging.getLogger(__name__)
 
 MOST_WAITING = 3_600
-"""Rounds that are kept for a file that cannot be written: an hour at a round per second."""
+"""Rounds that are kept while the file cannot be written: an hour at a round per second."""
 
 ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 20, 19, 11
 
 
 class _Rows(NamedTuple):
-    """All of one round."""
+    """The rows of one round."""
 
     round: Row
     operators: list[Row]
@@ -41,7 +41,7 @@ class Recorder:
     ) -> None:
         self.run, self.pipeline, self.advises, self.batch = run, pipeline, advises, batch
         self.lost = 0
-        """Rounds that are in no file, because it could not be written for too long, or could not be understood."""
+        """Rounds missing from the file: it could not be written for too long, or no rows could be made of them."""
         self._connection = connection
         self._waiting: deque[_Rows] = deque()
         self._next_try = batch
@@ -63,7 +63,7 @@ class Recorder:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits, now; or say what is in the way."""
+        """Write all waiting rounds now, or log what prevents it."""
         troubled = self._next_try > self.batch
         try:
             self._write()
@@ -93,7 +93,7 @@ class Recorder:
             log.warning("the figures of run %d cannot be written (%s)", self.run, error)
 
     def finish(self) -> None:
-        """Write what waits, and that the run is over."""
+        """Write all waiting rounds, and mark the run as finished."""
         self.flush()
         if self._waiting:
             log.warning("the last %d rounds of run %d are not in the history", len(self._waiting), self.run)
@@ -103,7 +103,7 @@ class Recorder:
             log.warning("the end of run %d cannot be written (%s)", self.run, error)
 
     def _write(self) -> None:
-        """All or nothing."""
+        """Write all waiting rounds in one transaction."""
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:

@@ -20,7 +20,10 @@ PHASES = ("observe", "analyze", "plan", "execute")
 
 
 def operator_rows(this: Round, pipeline: Pipeline, before: Allocation | None) -> Iterator[Row]:
-    """Place, name, readings, what the operator had, has, and was to have, and one more reading, which came later."""
+    """For each operator: place, name, readings, resources as read, before, after, planned and wanted, throttled time.
+
+    Throttled time is a reading, too; its column was added later and so comes last.
+    """
     seen = this.observation
     plan = this.plan
     for place, operator in enumerate(pipeline.operators):
@@ -39,7 +42,7 @@ def operator_rows(this: Round, pipeline: Pipeline, before: Allocation | None) ->
 
 
 def path_rows(this: Round, pipeline: Pipeline, *, advised: bool) -> Iterator[Row]:
-    """Place, name, readings, what was predicted for the plan, and what for that which is in force."""
+    """For each path: place, name, readings, the prediction for the plan, and that for the allocation in force."""
     for place, name in enumerate(pipeline.paths):
         reading = None if this.observation is None else this.observation.paths.get(name)
         predicted = None if this.plan is None else this.plan.predicted.get(name)
@@ -57,7 +60,7 @@ def path_rows(this: Round, pipeline: Pipeline, *, advised: bool) -> Iterator[Row
 
 
 def rate_per_s(observation: Observation) -> float | None:
-    """Arrivals at the source in the interval of the observation, or as much of it as was counted."""
+    """Arrival rate at the source over the interval of the observation, or over the part of it that was counted."""
     if not observation.interval_s > 0:
         return None
     bins = round(min(observation.counts.size, observation.interval_s / COUNT_BIN_S))
@@ -66,12 +69,12 @@ def rate_per_s(observation: Observation) -> float | None:
 
 
 def number(value: float | None) -> float | None:
-    """A plain number, and nothing where it is none: a history holds no NaN and no infinity."""
+    """The value as a plain float, or None: a history holds no NaN and no infinity."""
     return float(value) if value is not None and isfinite(value) else None
 
 
 def text(value: str) -> str:
-    """What can be written as UTF-8."""
+    """The text, with question marks for what cannot be written as UTF-8."""
     return value.encode(errors="replace").decode()
 
 
@@ -82,7 +85,7 @@ def _readings(reading: OperatorReading | None) -> Row:
 
 
 def _count(value: float) -> int | None:
-    """A plain integer: SQLite would store one of NumPy as a blob, and cannot store a large one."""
+    """The value as a plain integer, because SQLite would store NumPy's as a blob; None if it is too large to store."""
     return int(value) if isfinite(value) and abs(value) < 2**63 else None
 
 

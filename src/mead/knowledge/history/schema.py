@@ -31,10 +31,10 @@ MIGRATIONS = {
     5: "ALTER TABLE path ADD COLUMN expected_mean_s REAL",
     6: "ALTER TABLE round ADD COLUMN because TEXT",
 }
-"""What a file of that version lacks. A new column comes last, so that old and new files have the same order."""
+"""By version, what its files lack. A new column comes last, so that old and new files have the same order."""
 
 MOST_WAIT_S = 0.25
-"""For another writer. Control goes on; what cannot be written now is written with a later round."""
+"""Longest wait for another writer. Control goes on; what cannot be written now is written with a later round."""
 
 
 class HistoryError(Exception):
@@ -134,7 +134,7 @@ GROUP BY round.run, round.follows_{kind}, path.place
 """What was seen on every path after a decision, until the next one of its kind: ``round``, or ``change``."""
 
 EXPECTED = "CASE WHEN decision.applied THEN sooner.predicted_mean_s END"
-"""What was predicted for what came to be in force, in a file of before that had a column of its own."""
+"""The prediction for what came into force, in files that predate the column for it."""
 
 CHECKED = """
 SELECT later.name AS path, sum(later.response_sum_s) AS seen_s, sum({expected} * later.completed) AS expected_s
@@ -145,7 +145,7 @@ JOIN path AS sooner ON sooner.run = round.run AND sooner.round = decision.number
 WHERE round.run = ? AND round.missing = '' AND {expected} IS NOT NULL AND later.completed > 0
 GROUP BY later.place ORDER BY later.place
 """
-"""The models of a run checked: every tuple is held against the prediction for what was in force when it left."""
+"""Checks the models of a run: every tuple is compared with the prediction for what was in force when it left."""
 
 EFFECT = """
 CREATE VIEW effect_of_{kind} AS
@@ -181,7 +181,7 @@ COMMIT;
 
 
 def connect(path: Path, *, write: bool) -> sqlite3.Connection:
-    """The file as a database, made if it is to be written and is not there."""
+    """Open the file as a database. To be written, it is created if it does not exist."""
     if not write and not path.exists():
         raise HistoryError(f"{path}: there is no such file; a run with --history makes one")
     if path.is_dir():
@@ -214,9 +214,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None:
     if not write:
-        connection.execute(
-            "PRAGMA query_only = ON"
-        )  # opened to look only, it could not clear away the log that it made
+        connection.execute("PRAGMA query_only = ON")  # mode=ro could not remove the write-ahead log that it creates
     empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if empty and write:
         connection.execute("PRAGMA journal_mode = WAL")  # readers see the last commit and never wait

@@ -16,7 +16,7 @@ from mead.knowledge.surprise import surprising, times_predicted
 
 @dataclass(frozen=True)
 class PastRun:
-    """One run: who controlled what, and how often something happened."""
+    """One run: which policy controlled which pipeline, and how many rounds, changes and errors there were."""
 
     number: int
     name: str
@@ -28,7 +28,7 @@ class PastRun:
     workload: str
     started: str
     finished: bool
-    """Otherwise it is still running, or it broke off."""
+    """False while the run goes on, or if it broke off."""
     rounds: int
     changes: int
     errors: int
@@ -38,7 +38,7 @@ class PastRun:
 
 @dataclass(frozen=True)
 class InForce:
-    """A path under what was in force after a decision, whether that was the plan or not."""
+    """Response times of a path under what was in force after a decision, whether that was the plan or not."""
 
     predicted_mean_s: float | None
     """By the model of the policy; None if it was not asked, or saw overload."""
@@ -56,7 +56,7 @@ NOT_CHECKED = InForce(None, None)
 
 @dataclass(frozen=True)
 class Checked:
-    """What a model said of some tuples, and what they met: sums of response times, so that runs can be added up."""
+    """Observed and predicted response times of the same tuples, as sums, so that runs can be added up."""
 
     seen_s: float
     expected_s: float
@@ -84,7 +84,7 @@ def errors_of(checked: Mapping[str, Checked]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a decision was to do to a path, and what was seen there until the next one."""
+    """What was predicted for a path when a decision was made, and what was seen there until the next one."""
 
     path: str
     predicted: Prediction | None
@@ -93,7 +93,7 @@ class Effect:
     """Of the tuples that left in that time; None if there were none, or the plan was not applied."""
     late: int
     lasted_s: float | None = None
-    """From the decision to the last of these tuples, as far as it was seen."""
+    """Seconds from the decision to the last readings before the next one; None if there were none."""
     in_force: InForce = NOT_CHECKED
 
     @property
@@ -120,14 +120,14 @@ class Decision:
     target: Allocation | None
     """What the policy wanted before bounds and planning rules."""
     changed: bool
-    """Whether something else was planned than before."""
+    """Whether the plan differs from what was in force, or was advised, before."""
     applied: bool
     reason: str
     missing: str
     error: str
     effects: tuple[Effect, ...]
     caution: float = 1.0
-    """How many times tighter bounds were taken than they are."""
+    """Factor by which bounds were tightened."""
     because: Because = Because.UNSAID
     """The reason in one word."""
 
