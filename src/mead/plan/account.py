@@ -15,7 +15,7 @@ from mead.knowledge.requirement import WINDOW_S, Requirement
 from mead.models.arrays import FloatArray
 
 LONG_S = 1800.0
-"""A requirement is accounted for over its window, and over so long a time."""
+"""A requirement is accounted for over its window, and over this longer time as well."""
 
 MARGIN_MEAN, MARGIN_PERCENTILE = 0.85, 0.5
 """The part of the allowance that is planned with. Late tuples come in crowds, so a percentile needs more in reserve."""
@@ -27,10 +27,10 @@ USED_UP = 0.95
 """Units per tuple over the long time at which an allowance counts as used up: the rest is for what nobody foresees."""
 
 LEAST_SCARCE = 0.1
-"""Of what is planned with, however much has been used: at 0 no allocation would do, and all is given at a tenth too."""
+"""Least part of the margin to plan with, however much was used: at 0 nothing would do, and a tenth gives all, too."""
 
 LEAST_OF_WINDOW = 0.5
-"""Of what is planned with, however much a window has used: that passes in minutes, and half makes up for it by then."""
+"""Least part of the margin to plan with, however much a window used: it passes in minutes, and half makes up for it."""
 
 
 def margin(requirement: Requirement) -> float:
@@ -52,7 +52,7 @@ def usage(requirement: Requirement, response_s: FloatArray) -> FloatArray:
 
 @dataclass
 class Account:
-    """Of one requirement, since the start."""
+    """What tuples have used of the allowance of one requirement, over the last ``LONG_S``."""
 
     requirement: Requirement
     _entries: deque[tuple[float, float, float]] = field(default_factory=deque, repr=False)
@@ -80,7 +80,7 @@ class Account:
         return tuples, used
 
     def pending(self, waiting: float, rate_per_s: float) -> float:
-        """Units that tuples have used already that are still inside: the oldest came ``waiting / rate`` ago."""
+        """Units already used by tuples that are still inside: the oldest of them came ``waiting / rate`` ago."""
         if rate_per_s <= 0:
             return 0.0
         bound_s, percent = self.requirement.bound_s, self.requirement.percent

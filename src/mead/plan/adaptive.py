@@ -38,7 +38,7 @@ from mead.plan.steps import kept, moved, unusable
 from mead.plan.weighed import Dearer, weighed_by_cost
 
 FIRST_S = 10.0
-"""Nothing is lowered before so much of the arrivals has been seen."""
+"""Arrivals must be seen for this long before any level is changed."""
 
 START = 6
 """The place of the first price: the search begins in the middle."""
@@ -47,10 +47,10 @@ CHECKED_S = 120.0
 """Predictions are compared with what came over this time."""
 
 SURPRISE_S, ALARMING = 3.0, 2.0
-"""If tuples have used twice their allowance for so long, prices are chosen anew at once."""
+"""If the tuples of the last ``SURPRISE_S`` have used ``ALARMING`` times their allowance, prices are chosen at once."""
 
 TRUST = 0.15
-"""The weight of one comparison."""
+"""The weight of the latest comparison of observed with predicted use."""
 
 TOLERATED = 1.15
 """A prediction that was exceeded by less than this needs no correction."""
@@ -76,7 +76,7 @@ class Adaptive:
         self._futures = Futures(options.ahead, options.window)
         self._accounts: dict[Requirement, Account] = {}
         self.ratios: dict[Requirement, float] = {}
-        """By how much what came has exceeded what was predicted, lately."""
+        """Observed over predicted use of the allowance, smoothed over the last comparisons."""
         self._setting = Setting({})
         self._rules: dict[str, Rule] = {}
         self._outlook: Outlook | None = None
@@ -85,13 +85,13 @@ class Adaptive:
         self._rate = 0.0
         """Tuples per period at the source, smoothed."""
         self._periods = 0
-        self._first_s = max(FIRST_S, 2 * options.interval_s)  # what follows what can be learned from two periods on
+        self._first_s = max(FIRST_S, 2 * options.interval_s)  # how rates follow each other takes two periods to learn
         self._planned_s, self._replan_s = 0.0, self._first_s
         self._past: deque[Moment] = deque()
         self._orders = Orders(options.interval_s)
 
     def analyze(self, observation: Observation, knowledge: Knowledge) -> str:
-        """Book what has happened, and when it is time, choose the prices anew. Answers why nothing can be said."""
+        """Book what has happened, and when it is time, choose the prices anew. Returns why nothing can be decided."""
         pipeline = knowledge.pipeline
         if unknown := unusable(observation, pipeline):
             return unknown
@@ -106,7 +106,7 @@ class Adaptive:
         return "" if self._rules else f"less than {self._first_s:g} s of arrivals have been seen"
 
     def plan(self, observation: Observation, analysis: str, knowledge: Knowledge) -> Plan:
-        """What the rules say to the backlogs of now."""
+        """The levels that the rules choose for the present backlogs and rate."""
         if analysis:
             return kept(observation, knowledge.pipeline, analysis)
         pipeline, now = knowledge.pipeline, observation.allocation
@@ -141,7 +141,7 @@ class Adaptive:
         )
 
     def _surprised(self, observation: Observation) -> bool:
-        """Whether the last seconds used so much of an allowance that it cannot wait."""
+        """Whether the last seconds used so much of an allowance that new prices cannot wait."""
         now_s = observation.time_s
         if not self._rules or now_s < self._planned_s + SURPRISE_S:
             return False
@@ -194,7 +194,7 @@ class Adaptive:
         self._kept = held, {path: one.mean_s for path, one in kept.items()}
 
     def _calmed(self, setting: Setting, outlook: Outlook) -> Setting:
-        """Next time, let changes cost more or less, so that there are as many as may be."""
+        """Raise or lower the cost of changes for the next time, so that there are about as many as allowed."""
         allowed = self.options.changes_per_hour
         if allowed is None:
             return setting
@@ -230,9 +230,9 @@ class Adaptive:
         )
 
     def _check(self, observation: Observation, pipeline: Pipeline, counts: FloatArray, delay: int) -> None:
-        """Compare what the rules should have made of the last two minutes with what came of them.
+        """Compare what the rules should have made of the last two minutes with what was observed.
 
-        Where nobody obeyed, the model can still be asked what should have come of that which was in force instead, if
+        If nobody followed the orders, the model is asked about the allocation that was in force instead, provided that
         it was the same all the time.
         """
         first, obeyed = self._past[0], self._orders.ignored_s < self._past[0].time_s
@@ -260,7 +260,7 @@ class Adaptive:
         return ceil(delay_s / self.interval_s - 1e-9)
 
     def _delays(self, knowledge: Knowledge) -> Delays:
-        """What is known of them; ``knobs`` say whether the difference is made use of."""
+        """The delays of shares and replicas; ``knobs`` decide whether their difference is used."""
         return Delays(knowledge.shares_after_s, knowledge.actuation_delay_s)
 
     def _pending(self, observation: Observation, knowledge: Knowledge) -> dict[str, list[int]]:
@@ -278,7 +278,7 @@ class Adaptive:
 
     @property
     def _impossible(self) -> bool:
-        """Whether all that there is would not be enough."""
+        """Whether a requirement would be broken even if everything were given."""
         outlook = self._outlook
         return outlook is not None and outlook.fullest and any(used > 1 for used in outlook.usage.values())
 

@@ -41,5 +41,5 @@ def higher_rate(iats_s: FloatArray, requirements: Iterable[Requirement]) -> floa
 
 
 def _sureness(requirement: Requirement) -> float:
-    """In standard errors."""
+    """How many standard errors above the measured rate a requirement asks for."""
     return max(1.0, NormalDist().inv_cdf(requirement.percent / 100)) if requirement.percent else 1.0

@@ -13,7 +13,7 @@ from mead.plan.pasps import Outlook, PaSps
 
 
 class Dabs(PaSps):
-    """In place of DABS-Storm (Kombi et al., TLDKS 2019), with which the PA-SPS paper compares itself.
+    """A stand-in for DABS-Storm (Kombi et al., TLDKS 2019), with which the PA-SPS paper compares itself.
 
     What is known of it: a regression forecasts the input, pending events count, and every change of replicas restarts
     the topology. Its formulas are not in the paper, so those of PA-SPS stand in for them. It raises replicas as soon
@@ -27,7 +27,7 @@ class Dabs(PaSps):
         self._up_s = -inf
 
     def plan(self, observation: Observation, analysis: Outlook | str, knowledge: Knowledge) -> Plan:
-        """As PA-SPS, unless the last change is not through yet."""
+        """The plan of PA-SPS, or none while the restart after the last change takes."""
         if observation.time_s < self._up_s:
             return Plan.keep(observation.allocation, f"the restart takes until {self._up_s:g} s", Because.UNDER_WAY)
         plan = super().plan(observation, analysis, knowledge)

@@ -25,8 +25,8 @@ OVER_PROVISION = 0.45
 """T_min over T_max where it is not given: 450 ms and 1000 ms in the paper's Fig. 9."""
 
 MANY = 2.0
-"""Times as many tuples as the model expects at an operator, and more, are a backlog. A micro-batch holds up to twice
-its mean just before it begins."""
+"""An operator with more than this many times the tuples that the model expects there has a backlog. A micro-batch holds
+up to twice its mean just before it begins."""
 
 STAYS = {
     "optimal": Because.ENOUGH,
@@ -34,7 +34,7 @@ STAYS = {
     "no_response": Because.TOO_FEW,
     "T_ra": Because.RULES,
 }
-"""Why nothing is moved, by the scheduler's own word; any other is one for a goal that is out of reach."""
+"""Why nothing is moved, by the scheduler's reason; any other reason means that the goal is out of reach."""
 
 
 class DRS:
@@ -110,9 +110,9 @@ class DRS:
         return Goal(k_max, t_max_s, t_min_s, options.t_ra_s, calibrated=options.calibrated)
 
     def _notice(self, observation: Observation) -> None:
-        """A re-allocation is one that is seen: in advise mode none is, and the start of a run is one.
+        """Date the last re-allocation. Only one that readings show counts, so advice does not; the start of a run does.
 
-        It is dated back to its order. What was measured before it says nothing about the response time behind it.
+        It is dated back to its order. What was measured before it says nothing about the response time after it.
         Processors that were granted later than they were asked for are seen here too.
         """
         now, before = observation.allocation, self._seen
@@ -136,7 +136,7 @@ class DRS:
         model = Model(self.options.model)
         network = network_of(measured, pipeline, model)
         if not isfinite(network.sojourn_s(processors)):
-            # Behind an operator that cannot keep up arrives less than will, once it can: the traffic equations know.
+            # Behind an operator that cannot keep up, less arrives than will once it can: use the traffic equations.
             network = network_of(measured, pipeline, model, as_visited=True)
         gates = {o.name: station.gate_s for o, station in zip(pipeline.operators, network.stations, strict=True)}
         return Situation(
@@ -177,7 +177,7 @@ def _over_provision_s(t_max_s: float, gates_s: float) -> float:
 
 
 def _backlogged(observation: Observation, pipeline: Pipeline, network: OpenNetwork, processors: Sequence[int]) -> bool:
-    """Whether more tuples are anywhere than the rate times the time that the model has for them (Little's law)."""
+    """Whether some operator holds many more tuples than its rate times the predicted time there (Little's law)."""
     times_s = network.sojourns_s(processors)
     expected = [s.rate_per_s * (s.gate_s + time_s) for s, time_s in zip(network.stations, times_s, strict=True)]
     backlogs = [observation.operators[operator.name].backlog for operator in pipeline.operators]
@@ -185,7 +185,7 @@ def _backlogged(observation: Observation, pipeline: Pipeline, network: OpenNetwo
 
 
 def _predicted(pipeline: Pipeline, situation: Situation, processors: Sequence[int]) -> dict[str, Prediction]:
-    """Along every path, the times at its operators; with loops a path does not tell how often each is visited."""
+    """By path, the sum of the times at its operators; empty with loops, as visits are not known by path."""
     if pipeline.returns:
         return {}
     stations, times_s = situation.network.stations, situation.network.sojourns_s(processors)

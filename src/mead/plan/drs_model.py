@@ -20,7 +20,7 @@ from mead.models.queues.split_batch import batch_wait_s, gate_s
 
 
 class Model(Enum):
-    """How long a tuple is at an operator."""
+    """Formulas for the time that a tuple spends at an operator."""
 
     MMK = "mmk"
     """M/M/k, eq. 1-3: exact for Poisson arrivals and exponential services."""
@@ -74,7 +74,7 @@ class Station:
         return gate_s(self.rate_per_s, 1 / self.service_per_s, self.batches.overhead_s, self.batches.trigger_s or 0.0)
 
     def batch_wait_s(self, processors: int) -> float:
-        """The part that they do."""
+        """The part of a micro-batch that more processors would shorten; 0 for tuple by tuple."""
         if self.batches is None:
             return 0.0
         overhead_s, trigger_s = self.batches.overhead_s, self.batches.trigger_s or 0.0

@@ -71,7 +71,7 @@ class Situation:
     gates_s: float = 0.0
     """Part of the measured time that no processor shortens: what micro-batches on the way take at least."""
     backlogged: bool = True
-    """Whether more tuples wait than the model expects. Where nobody has counted, they may."""
+    """Whether more tuples wait than the model expects. Taken to be so where nobody has counted."""
 
     @property
     def total(self) -> int:
@@ -106,7 +106,7 @@ def decide(goal: Goal, now: Situation) -> Decision:
 
 
 def _most_of(k_max: int | None, now: Situation) -> Decision:
-    """Problem 6."""
+    """Problem 6: the best placement of ``k_max`` processors, or of those in use."""
     k_max = now.total if k_max is None else k_max
     try:
         best = assign_processors(now.network, k_max, now.limits)
@@ -145,7 +145,7 @@ def _fewest(goal: Goal, t_max_s: float, now: Situation) -> Decision:
 
 
 def _need(goal: Goal, t_max_s: float, now: Situation, ratio: float = 1.0) -> Placement:
-    """The fewest processors that keep the target; the gates come off it first, for they shorten neither."""
+    """The fewest processors that keep the target; the gates, which they cannot shorten, come off it first."""
     if 0 < now.gates_s >= t_max_s:
         raise TmaxUnreachable(
             "lower_bound",
@@ -183,7 +183,7 @@ def _uncalibrated(goal: Goal, t_max_s: float, now: Situation, detail: str) -> De
 def _out_of_reach(
     goal: Goal, now: Situation, refusal: TmaxUnreachable | InsufficientProcessors, detail: str
 ) -> Decision:
-    """Nothing brings the target. If some queue grows without end, use what there is, as far as it is known."""
+    """No placement meets the target. Change nothing, unless some queue grows without end: then use all there are."""
     if isfinite(now.model_s):
         idle = "" if now.backlogged else "; no more tuples wait than the model expects, so that replicas would idle"
         return _none(now, getattr(refusal, "reason", "insufficient"), f"{detail}{idle}")
@@ -212,7 +212,7 @@ def _pool(goal: Goal, now: Situation) -> int:
 def _move(
     now: Situation, action: Action, best: Placement, case: str, detail: str, otherwise: str = "optimal"
 ) -> Decision:
-    """Go there, unless what is in force is as good."""
+    """Decide for placement ``best``, unless the one in force is as good."""
     if best.total == now.total and (best.processors == now.processors or best.sojourn_s >= now.model_s * (1 - SAME)):
         return _none(now, otherwise, detail)
     return Decision(action, best, case, f"{detail}; {best} should bring {best.sojourn_s + now.gates_s:.4g} s")

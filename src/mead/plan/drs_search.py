@@ -22,7 +22,7 @@ UNLIMITED = 10_000_000
 """More processors than anybody has, and as many as are placed within a second."""
 
 NEVER = -1.0
-"""Queues are never so short: hand out all processors."""
+"""A total queue length that is never reached, so that all processors are handed out."""
 
 
 class InsufficientProcessors(ValueError):  # noqa: N818 - the name stands in the JSON of ``mead allocate``
@@ -115,9 +115,10 @@ def min_processors(
 
 
 def assign_too_few(network: OpenNetwork, k_max: int, limits: Limits | None = None) -> Placement:
-    """``k_max`` processors where some queue grows without end: each goes to who has most to do per processor.
+    """``k_max`` processors where some queue grows without end: each goes where the load per processor is highest.
 
-    The paper has no such case. Queues grow the slower the more is served, so none is left idle for want of a solution.
+    The paper has no such case. The more is served, the slower queues grow, so no processor is left idle only because
+    there is no solution.
 
     >>> from mead.plan.drs_model import Station
     >>> network = OpenNetwork(9.0, (Station(9.0, 2.0), Station(9.0, 10.0)))
@@ -151,7 +152,7 @@ def _start(network: OpenNetwork, limits: Limits | None) -> tuple[int, ...]:
 def _placed(
     network: OpenNetwork, start: tuple[int, ...], limits: Limits | None, spare: int, enough: float
 ) -> tuple[Placement, int]:
-    """Hand out processors one by one; those that are left over come second."""
+    """Hand out processors one by one. Returns the placement, and how many processors are left over."""
     processors = np.array(start, dtype=np.int64)
     queues, blocked, gains = np.zeros((3, processors.size))
     left = place(

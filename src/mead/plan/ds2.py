@@ -18,7 +18,7 @@ from mead.plan.steps import Steps, kept, unusable
 
 @dataclass(frozen=True)
 class Rates:
-    """Of one operator, in tuples per second."""
+    """The rates of one operator, in tuples per second."""
 
     input_per_s: float
     """What it gets if everything before it keeps up."""
@@ -92,7 +92,7 @@ class DS2:
 
 
 def cheapest_with(cores: float, operator: Operator) -> Resources:
-    """The cheapest resources with so many cores; all that there are if that is not enough.
+    """The cheapest resources with at least ``cores`` cores; the most that it may have if that is not enough.
 
     >>> cheapest_with(1.2, Operator("matcher", 0.001, max_replicas=4))
     Resources(share=0.4, replicas=3)

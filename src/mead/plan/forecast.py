@@ -54,7 +54,7 @@ class WorstResponse:
 
     @cached_property
     def utilization(self) -> float:
-        """The highest."""
+        """The highest utilization."""
         return max(one.utilization for one in self.each)
 
     @cached_property
@@ -71,17 +71,17 @@ class WorstResponse:
 
 @dataclass(frozen=True, eq=False)
 class SumOfResponses:
-    """The time at several operators, long at all of them together.
+    """The total time at several operators, if a tuple that is late at one of them is late at all.
 
-    The mean is exact. A percentile is the sum of the percentiles, as it is if a tuple that is late at one operator is
-    late at all; otherwise it is too long.
+    The mean is exact in any case. A percentile is the sum of the percentiles, which is too long if tuples are late at
+    different operators.
     """
 
     each: tuple[ResponseTime, ...]
 
     @cached_property
     def utilization(self) -> float:
-        """Of the busiest."""
+        """Utilization of the busiest operator."""
         return max(one.utilization for one in self.each)
 
     @cached_property
@@ -100,13 +100,13 @@ class LongerService:
 
     found: ResponseTime
     extra_s: float
-    """Mean of what the services take longer."""
+    """Mean extra time of the true services."""
     services: tuple[PH, ...]
-    """As they are. No percentile of the response is below that of one of them."""
+    """The true services. No percentile of the response is below that of one of them."""
 
     @property
     def utilization(self) -> float:
-        """Of the busiest."""
+        """Utilization of the busiest operator."""
         return self.found.utilization
 
     @property
@@ -115,7 +115,7 @@ class LongerService:
         return self.found.mean_s + self.extra_s
 
     def percentile_s(self, percent: float) -> float:
-        """The response time that ``percent`` of the tuples do not exceed, as if all services were longer alike."""
+        """The response time that ``percent`` of the tuples do not exceed, if every tuple takes ``extra_s`` longer."""
         late = check_percent(percent)
         longest_s = max(Part.of_service(service).quantile_s(late) for service in self.services)
         return max(self.found.percentile_s(percent) + self.extra_s, longest_s)
@@ -166,7 +166,7 @@ def meets(solution: NetworkSolution, requirement: Requirement) -> bool:
 def overloads(solution: NetworkSolution) -> dict[str, float]:
     """The operators that would fall behind for ever, with their utilizations.
 
-    Behind such an operator a model may know no response time either. That is not for want of speed there.
+    Behind such an operator, a model may have no response time for others either. They are fast enough, and left out.
     """
     unstable = {name: queue for name, queue in solution.operators.items() if isinstance(queue, Unstable)}
     busy = {name: queue.utilization for name, queue in unstable.items() if overloaded(queue.utilization)}
@@ -179,7 +179,7 @@ def enough(solution: NetworkSolution, requirements: Iterable[Requirement]) -> bo
 
 
 def predictions(solution: NetworkSolution) -> dict[str, Prediction]:
-    """By path, as a plan reports it."""
+    """By path, the prediction that a plan reports."""
     return {path: _prediction(queue) for path, queue in solution.paths.items()}
 
 

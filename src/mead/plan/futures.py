@@ -15,7 +15,7 @@ from mead.models.fitting.result import WindowFit
 from mead.models.map import MAP
 
 LEAST_TO_FIT = 1000
-"""Inter-arrival times. A MAP of fewer is a guess; until then the past alone is looked at."""
+"""IATs that it takes to fit a MAP. From fewer it is a guess; until then only the past is used."""
 
 REFIT_S = 60.0
 SAMPLED_S = 600.0
@@ -35,7 +35,7 @@ class Futures:
     _rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(SEED), repr=False)
 
     def courses(self, observation: Observation, past: FloatArray) -> list[FloatArray]:
-        """Tuples per bin, of which the worst course counts. ``past`` is the one that was."""
+        """Courses of arrivals, in tuples per bin, of which the worst counts; ``past`` is the observed one."""
         iats_s = observation.iats_s[-self.window :]
         if self.kind == "replay" or iats_s.size < LEAST_TO_FIT:
             return [past]

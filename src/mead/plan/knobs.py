@@ -14,7 +14,7 @@ from mead.models.control.kernel import Rule
 
 
 class Knobs(Protocol):
-    """What a rule is made from and explained by, beside the requirement and the arrivals."""
+    """The levels of an operator and what they cost, from which a rule is made and explained."""
 
     @property
     def surge(self) -> float:
@@ -36,14 +36,14 @@ class Knobs(Protocol):
         """``[a, b]``: the level that has the share of a and the replicas of b."""
 
     def why(self, rule: Rule, now: int, chosen: int, work: float, rate: float) -> str:
-        """What there is to say of the knobs beside the decision itself."""
+        """Which knob a decision turns, and why, in words; empty if there is nothing to say."""
 
     def sooner(self, delay: int, share_delay: int) -> int:
-        """By how many periods a share acts sooner than replicas, if that is made use of."""
+        """By how many periods a share acts sooner than replicas; 0 if that is not made use of."""
 
 
 def levels(operator: Operator) -> tuple[Resources, ...]:
-    """What an operator may be given that differs in cores; of equal ones, that with the fewest replicas.
+    """The resources of an operator that differ in cores; among equal ones, those with the fewest replicas.
 
     >>> levels(Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2))[1]
     Resources(share=1.0, replicas=1)
@@ -55,7 +55,7 @@ def levels(operator: Operator) -> tuple[Resources, ...]:
 
 
 class OneKnob:
-    """Levels of CPU: how they are made up of share and replicas makes no difference, and a change is a change."""
+    """One knob, the cores: how share and replicas make them up does not matter, and all changes cost the same."""
 
     surge = 0.0
 
@@ -73,15 +73,15 @@ class OneKnob:
         return change_cost * (1 - np.eye(len(given)))
 
     def partners(self, given: Sequence[Resources]) -> IntArray:
-        """Nobody asks for it: orders are never taken apart."""
+        """Zeros that are never used: with one knob, orders are not split into shares and replicas."""
         return np.zeros((len(given), len(given)), dtype=np.int64)
 
     def why(self, rule: Rule, now: int, chosen: int, work: float, rate: float) -> str:
-        """Nothing."""
+        """Empty: there is only one knob."""
         del rule, now, chosen, work, rate
         return ""
 
     def sooner(self, delay: int, share_delay: int) -> int:
-        """It waits for both."""
+        """0: one knob acts when both share and replicas do."""
         del delay, share_delay
         return 0

@@ -23,7 +23,7 @@ SEGMENTS_S = (600.0, 300.0, 120.0)
 
 
 VARIED = 1.0
-"""The squared coefficient of variation of demands above which tuples are not taken to be of mean size."""
+"""Squared coefficient of variation of demands above which sizes of tuples are drawn; below, all have the mean size."""
 
 SEED = 0
 
@@ -38,25 +38,25 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """A course of arrivals, seen through."""
+    """What a course of arrivals leads to."""
 
     usage: Mapping[Requirement, float]
     """Units of the allowance per tuple, in the worst segment."""
     cores: float
-    """Time average, with what it takes to clear the backlog at the end."""
+    """Mean cores in force, plus what it takes to clear the backlog at the end."""
     changes_per_s: float
     operator_s: Mapping[str, float]
     """Mean stay at every operator."""
     overloaded: frozenset[str]
-    """Operators to which more came than their highest level can do."""
+    """Operators that got more work than their highest level can do."""
     fullest: bool
-    """Whether it is that of giving everything, all the time, wherever it helps."""
+    """Whether everything was given, all the time, wherever it helps."""
     _counts: FloatArray = field(repr=False)
     _responses_s: Mapping[str, FloatArray] = field(repr=False)
 
     @cached_property
     def predictions(self) -> dict[str, Prediction]:
-        """By path that has a requirement, if anything comes."""
+        """By path with a requirement; a path that nothing reaches is left out."""
         found = {}
         for path, response_s in self._responses_s.items():
             if self.overloaded.intersection(path.split(PATH_SEPARATOR)):
@@ -118,9 +118,9 @@ def look_ahead(
 def drawn_sizes(operator: Operator, inflow: FloatArray) -> tuple[FloatArray, FloatArray]:
     """How large the tuples of every bin are together, and how large one of them is, in tuples of mean size.
 
-    Where sizes differ more than those of exponential services do, a few large ones are what makes late. Sums of n
-    gamma distributed sizes of mean 1 are gamma distributed too. They are drawn anew with the same seed every time, so
-    that settings are compared on the same sizes. Elsewhere they are lost in the bursts of the arrivals.
+    Where sizes differ more than those of exponential services do, a few large tuples make others late. Sums of n gamma
+    distributed sizes of mean 1 are gamma distributed too. They are drawn anew with the same seed every time, so that
+    settings are compared on the same sizes. Smaller differences are lost in the bursts of the arrivals.
     """
     if operator.scv <= VARIED:
         return inflow, np.ones(inflow.size)
@@ -130,14 +130,14 @@ def drawn_sizes(operator: Operator, inflow: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _tuples(served: FloatArray, held: float, sizes: FloatArray, inflow: FloatArray) -> FloatArray:
-    """The tuples that leave in every bin, first come, first served, if so much of their sizes has been served."""
+    """The tuples that leave in every bin, first come, first served, given the work ``served`` in each."""
     work = np.concatenate([[0.0, held], held + np.cumsum(sizes)])
     count = np.concatenate([[0.0, held], held + np.cumsum(inflow)])
     return np.diff(np.interp(np.cumsum(served), work, count), prepend=0.0)
 
 
 def _along(path: str, stays: Mapping[str, FloatArray]) -> FloatArray:
-    """From operator to operator: a tuple meets the next one as it is when it gets there."""
+    """Response times along a path: a tuple meets each operator as it is when the tuple gets there."""
     response_s = np.zeros(0)
     for name in path.split(PATH_SEPARATOR):
         if not response_s.size:
@@ -159,7 +159,7 @@ def levels_of(allocation: Allocation, rules: Mapping[str, Rule]) -> dict[str, in
 
 
 def only(rule: Rule, level: int) -> Rule:
-    """A rule that knows one level only."""
+    """The rule with every level but one made prohibitively expensive."""
     prohibitive = np.full(rule.cores.size, 1e9)
     prohibitive[level] = 0.0
     return rule._replace(costs=rule.costs + prohibitive, ready=min(rule.ready, float(rule.replicas[level])))

@@ -16,7 +16,7 @@ from mead.plan.predictive import Predictive
 from mead.plan.solved import ArrivalModel, solved
 
 SEED = 0
-"""Of the service times that a fit replays. Every round draws the same, so that only the arrivals make a difference."""
+"""Seed of the service times that a fit replays. All rounds draw the same: only the arrivals make a difference."""
 
 
 class Map(Predictive[ArrivalModel]):
@@ -35,7 +35,7 @@ class Map(Predictive[ArrivalModel]):
     def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[ArrivalModel]:
         """The best few MAPs of a window."""
         fitted_s, previous = self._fits.get(size, (0.0, None))
-        # A window of which less than half is left has other time scales; a search from there ends too early.
+        # Once more than half of a window is replaced, time scales differ: a search from its old fit ends too early.
         if observation.time_s - fitted_s > float(iats_s.sum()) / 2:
             previous = None
         fit = fit_calibrated(iats_s, best=self.best, seed=SEED, previous=previous)

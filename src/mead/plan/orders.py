@@ -1,7 +1,7 @@
 """What has been ordered, what of it is still to come into force, and whether anybody obeys.
 
-In advise mode nobody does, and an engine may fail to. What was not obeyed is no order under way, and predictions of
-what it would have done cannot be held against what came.
+In advise mode nobody does, and an engine may fail to. An order that was not obeyed is not under way, and what was
+predicted for it cannot be compared with what is observed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mead.knowledge.allocation import Allocation, Resources
 
 
 class Delays(NamedTuple):
-    """From an order to its effect."""
+    """Times from an order to its effect."""
 
     share_s: float
     replicas_s: float
@@ -24,7 +24,7 @@ class Delays(NamedTuple):
 
 @dataclass
 class Orders:
-    """Of one policy that decides every ``interval_s``.
+    """The orders of one policy that decides every ``interval_s``.
 
     >>> low, high = Allocation.of(matcher=Resources(0.4)), Allocation.of(matcher=Resources(1.0))
     >>> orders = Orders(interval_s=1.0)
@@ -36,7 +36,7 @@ class Orders:
 
     interval_s: float
     ignored_s: float = -inf
-    """When something was in force for the last time that had not been ordered."""
+    """The last time at which something was in force that had not been ordered."""
     _given: deque[tuple[float, Allocation]] = field(default_factory=deque, repr=False)
 
     def add(self, time_s: float, allocation: Allocation) -> None:
@@ -44,7 +44,7 @@ class Orders:
         self._given.append((time_s, allocation))
 
     def notice(self, time_s: float, allocation: Allocation, delays: Delays) -> None:
-        """See what is in force at that time. A change may take a little less than its delay, or a little more."""
+        """Check what is in force against the orders. A change may take a little less or more than its delay."""
         slack_s = 2 * self.interval_s
 
         def due(delay_s: float) -> list[Allocation]:

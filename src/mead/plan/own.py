@@ -12,7 +12,7 @@ from mead.plan.policy import Policy
 
 
 def own_policy(options: OwnOptions) -> Policy[Any]:
-    """Make it, and refuse what is none before anything runs. Raises ConfigError, in one line.
+    """Make the policy, and refuse what is not one before anything runs. Raises ConfigError, in one line.
 
     >>> own_policy(OwnOptions(name="collections:Counter"))
     Traceback (most recent call last):

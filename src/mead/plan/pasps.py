@@ -87,7 +87,7 @@ class PaSps:
         return Outlook(forecast, loads, needed)
 
     def plan(self, observation: Observation, analysis: Outlook | str, knowledge: Knowledge) -> Plan:
-        """The first so many replicas of every pool (Algorithm 2)."""
+        """As many replicas of every pool as the outlook needs (Algorithm 2)."""
         if isinstance(analysis, str):
             return kept(observation, knowledge.pipeline, analysis)
         target = asked_for(analysis, knowledge.pipeline)
@@ -111,7 +111,7 @@ class PaSps:
         return np.asarray(observation.counts[-new * self._bins :].reshape(new, self._bins).sum(axis=1))
 
     def _learn_flows(self, observation: Observation, pipeline: Pipeline) -> None:
-        """Equation 6, and what the operators at the entry get."""
+        """Learn the ratios of the edges (equation 6), and the parts of the arrivals that the sources get."""
         processed = {name: float(reading.completed) for name, reading in observation.operators.items()}
         arrived = {name: float(reading.arrived) for name, reading in observation.operators.items()}
         declared = {(e.source, e.target): processed[e.source] * e.selectivity for e in pipeline.edges}

@@ -27,7 +27,7 @@ from mead.plan.weighed import weighed
 Model = TypeVar("Model")
 
 LEAST_TO_PREDICT = 200
-"""Inter-arrival times. With fewer, neither burstiness nor the rate are known well enough to lower anything."""
+"""IATs that it takes to predict. With fewer, neither burstiness nor rate is known well enough to lower anything."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Predictive(ABC, Generic[Model]):
 
     @abstractmethod
     def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> Sequence[Model]:
-        """What a window shows. ``size`` is the size that was asked for; it may hold less."""
+        """The models of one window. ``size`` is the size that was asked for; the window may hold fewer IATs."""
 
     @abstractmethod
     def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[Model]) -> Sequence[NetworkSolution]:
@@ -134,7 +134,7 @@ class Predictive(ABC, Generic[Model]):
         if not enough(predict(most), requirements):
             found = against(predict(most), requirements)
             return most, f"NO ALLOCATION MEETS ALL REQUIREMENTS; {most} comes closest: predicted {found}"
-        # Fig. 5 has given up a path that can be kept.
+        # The heuristic of Fig. 5 gave up on a requirement that can be met.
         target = trimmed(pipeline, predict)
         found = against(predict(target), requirements)
         return target, f"the heuristic gave up, and this meets all requirements: predicted {found}"

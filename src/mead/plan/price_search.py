@@ -15,7 +15,7 @@ from mead.plan.lookahead import Outlook, State, look_ahead, only
 from mead.plan.pricing import PRICES, Rulebook, Setting
 
 SAVING = 0.02
-"""Another number of spare replicas has to save so much: the arrivals looked at are not those that will come."""
+"""Part that another number of spare replicas must save to be taken: other arrivals will come than those looked at."""
 
 SLOW_PART = 0.05
 """An operator that takes less than this part of a path's response time is not what makes it slow."""
@@ -29,7 +29,7 @@ class Found:
     rules: dict[str, Rule]
     """By operator."""
     outlook: Outlook
-    """What comes of them."""
+    """What the rules lead to."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class PriceSearch:
     pipeline: Pipeline
     model: RateModel
     courses: list[FloatArray] = field(repr=False)
-    """Of arrivals, in bins, to look ahead through; the worst counts."""
+    """Courses of arrivals, in bins, to look ahead through; the worst counts."""
     delay: int
     """Periods from a decision to its effect."""
     stays_s: Mapping[str, float]
@@ -49,9 +49,9 @@ class PriceSearch:
     _tried: dict[tuple[int, ...], Found] = field(default_factory=dict, repr=False)
 
     def cheapest(self, setting: Setting, targets: Mapping[Requirement, float]) -> Found:
-        """The prices, and the spare replicas beside them, of the fewest cores that keep every target.
+        """The prices, and the number of spare replicas, that keep every target with the fewest cores.
 
-        Where the highest price is not enough with any of them, everything is given, if that helps.
+        If the highest price misses a target with any number of them, the slow operators get all, if that helps.
         """
         most = self._most_spare(setting)
         found = self._priced(replace(setting, spare=min(setting.spare, most)), targets)
@@ -77,7 +77,7 @@ class PriceSearch:
         return self._outlook({name: only(rule, held[name]) for name, rule in rules.items()}, held)
 
     def _most_spare(self, setting: Setting) -> int:
-        """Where replicas come no later than shares, to hold one is never better than to call it."""
+        """The most spare replicas to try. Where replicas come as soon as shares, it never pays to hold any."""
         if self.rulebook.sooner == 0:
             return 0
         return int(max(rule.replicas[-1] - rule.ready for rule in self._ruled(setting).values()))
@@ -89,7 +89,7 @@ class PriceSearch:
         return self._rules[priced]
 
     def _priced(self, setting: Setting, targets: Mapping[Requirement, float]) -> Found:
-        """From a setting, requirement by requirement: up as long as it breaks its target, then down while none does."""
+        """Raise the price of each requirement until it keeps its target, then lower each as long as none is broken."""
         found = self._at(setting)
         for requirement, target in targets.items():
             while found.outlook.usage[requirement] > target and (dearer := self._next(found.setting, requirement, +1)):
@@ -117,7 +117,7 @@ class PriceSearch:
     def _outlook(
         self, rules: dict[str, Rule], held: Mapping[str, int] | None = None, *, fullest: bool = False
     ) -> Outlook:
-        """From nothing that waits on, and from the levels that are ``held``, or the highest ones."""
+        """The worst over all courses, from empty queues and from the levels ``held``, or the highest ones."""
         first = held or {name: rule.cores.size - 1 for name, rule in rules.items()}
         pending = {name: [first[name]] * (self.delay + 1) for name in rules}
         start = State(dict.fromkeys(rules, 0.0), pending)
@@ -139,12 +139,12 @@ def _saves(outlook: Outlook, other: Outlook, targets: Mapping[Requirement, float
 
 
 def _with_spare(rule: Rule, spare: int) -> Rule:
-    """So many replicas more are ready, as far as there are any."""
+    """The rule with ``spare`` more replicas held ready, up to the most that there may be."""
     return rule._replace(ready=min(rule.ready + spare, float(rule.replicas[-1])))
 
 
 def _slow(missed: list[Requirement], outlook: Outlook) -> set[str]:
-    """The operators at which the tuples of a path spend their time: to give the others more would be for nothing."""
+    """The operators at which the tuples of a path spend their time: to give more to the others would be wasted."""
     slow = set()
     for requirement in missed:
         stays_s = {name: outlook.operator_s[name] for name in requirement.path.split(PATH_SEPARATOR)}

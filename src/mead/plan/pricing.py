@@ -26,11 +26,11 @@ from mead.plan.knobs import Knobs, OneKnob
 from mead.plan.standby import Surge, ready_replicas
 
 PRICES = 0.04 * 2 ** (np.arange(17) / 2)
-"""As parts of the cores that the path needs. With less than the first, a burst such as never seen would find a rule
-that does not mind; at the last, the rule does nothing but keep the backlog away."""
+"""As parts of the cores that the path needs. Below the first, a rule would not react to a burst such as was never seen;
+at the last, it does nothing but keep the backlog away."""
 
 CHANGE_COSTS = 0.03 * 2 ** (np.arange(13) / 2)
-"""Core-seconds per change. The first spares changes that bring next to nothing; each further one halves their worth."""
+"""Core-seconds per change. The first spares changes that bring next to nothing; every second step doubles the cost."""
 
 EXCESS = 1.5
 """Under a mean, a stay is charged more than in proportion: long ones break windows, and the model may be wrong. Between
@@ -47,10 +47,10 @@ At a third of it, no backlog would be worth a higher level: it would grow for ev
 """
 
 LEAST_LEFT = 0.1
-"""As a part of the bound: what an operator is left with even if the others use it all up."""
+"""The part of the bound that an operator is left with even if the others use it all up."""
 
 KEPT = 64
-"""Values by price that are remembered for an operator."""
+"""How many value functions, each for one price, are remembered for an operator."""
 
 FIRST_SWEEPS, NEXT_SWEEPS = 60, 8
 """Value iterations for a rule that is new, and for one that has been improved before; fewer if they have converged."""
@@ -134,9 +134,9 @@ class Rulebook:
         )
 
     def _ready(self, operator: Operator, elsewhere_s: Mapping[Requirement, float], arrivals: RateModel) -> float:
-        """Replicas to hold against a jump, if they would come too late for it.
+        """Replicas to hold ready for a jump of the arrivals, if more would come too late for it.
 
-        It may be as high as any period of the past, and as ``surge`` if there was none so high.
+        The jump is as high as the busiest period of the past, or as ``surge`` if that is higher.
         """
         if self.sooner == 0 or self.knobs.surge == 0:
             return float(operator.min_replicas)
@@ -174,10 +174,10 @@ class _Charges:
         cores = np.array([r.cores for r in given])
         own_s = operator.demand_s / np.array([r.share for r in given]) + _gate_s(operator)
         self.sojourn_s = grid[:, None] / operator.demand_s / (self.tuples / period_s) + own_s
-        """Of a tuple, by Little's law, if the backlog stays."""
+        """Time that a tuple spends here, by Little's law, if the backlog stays."""
         ahead_s = period_s + (grid[:, None] - cores * period_s) / cores[-1]
         self.response_s = np.where(grid[:, None] <= cores * period_s, grid[:, None] / cores, ahead_s) + own_s
-        """Of a tuple that arrives now, if from the next period on all is given."""
+        """Response time of a tuple that arrives now, if the highest level is given from the next period on."""
         self.total = Charges(np.zeros_like(self.sojourn_s), np.zeros_like(self.sojourn_s))
 
     def add(self, requirement: Requirement, elsewhere_s: float, price: float) -> None:
@@ -196,7 +196,7 @@ class _Charges:
 
 
 def charged(stay: FloatArray) -> FloatArray:
-    """What a stay costs, both over the bound of a mean.
+    """What a stay costs; both are relative to the bound of a mean.
 
     >>> charged(np.array([0.25, 1.0, 4.0])).tolist()  # x sqrt(x)
     [0.125, 1.0, 8.0]
@@ -205,7 +205,7 @@ def charged(stay: FloatArray) -> FloatArray:
 
 
 def lateness(response: FloatArray) -> FloatArray:
-    """How likely a tuple is late of which this is foreseen, over what it has left.
+    """Probability that a tuple is late, from its foreseen response time relative to the time that it has left.
 
     >>> lateness(np.array([0.5, 1.0, 2.0])).round(6).tolist()  # 1 / (1 + 2**12), one half, and 4096 / 4097
     [0.000244, 0.5, 0.999756]
@@ -226,7 +226,7 @@ def _needed(path: str, pipeline: Pipeline, model: RateModel, period_s: float) ->
 
 
 def _gate_s(operator: Operator) -> float:
-    """Of an operator that never idles, since that is when its backlog matters; services are added level by level."""
+    """The gate of an operator that never idles: that is when its backlog matters. Services are added by level."""
     if operator.batches is None:
         return 0.0
     return gate_s(inf, 0.0, operator.batches.overhead_s, operator.batches.trigger_s or 0.0)

@@ -44,7 +44,7 @@ POLICIES: Mapping[str, Callable[[Any], Policy[Any]]] = MappingProxyType(
 
 
 def policy(options: PolicyOptions) -> Policy[Any]:
-    """The policy that the options are for. Raises ConfigError if it is one of somebody else that cannot be had.
+    """The policy that the options are for. Raises ConfigError if it is a user's own and cannot be made.
 
     >>> from mead.config.policies import ThresholdOptions
     >>> policy(ThresholdOptions(high=0.8)).interval_s

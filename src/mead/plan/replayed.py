@@ -60,7 +60,7 @@ def _roomy(tuples: int) -> int:
 class Stream:
     """Tuples on their way, in the order in which they arrive; one row per sequence of service times.
 
-    Tuples are the same in all rows, but where they overtake each other their order is not.
+    All rows hold the same tuples, but in different orders where tuples overtake each other.
     """
 
     time_s: FloatArray
@@ -74,7 +74,7 @@ class Stream:
 
     @property
     def response_s(self) -> FloatArray:
-        """Since they arrived at the source."""
+        """Time since the tuples arrived at the source."""
         return np.asarray(self.time_s - self.origin_s[self.number])
 
 
@@ -123,7 +123,7 @@ class _Run:
         return self._met(way, response_s, busiest)
 
     def _met(self, way: tuple[str, ...], response_s: FloatArray, utilization: float) -> ReplayResponse:
-        """What the tuples have met; if none came by in the window, what is certain to meet one that does."""
+        """The response times of the tuples; if none came in the window, the mean service time that one takes."""
         if response_s.size:
             return ReplayResponse(utilization, response_s)
         service_s = sum(self.network.operator(name).service.mean_s for name in way)
@@ -177,7 +177,7 @@ class _Run:
             else:
                 services = ServiceTimes(unit[None, :], station.service.mean_s)
                 solution = replay(iats_s, services, servers=station.servers)
-            if not isinstance(solution, ReplayResponse):  # just below 1 on the whole, and not on what reaches it
+            if not isinstance(solution, ReplayResponse):  # just below 1 by the rate, but not by what arrives here
                 return Unstable(solution.utilization)
             response_s[row] = solution.response_s[0]
         leaving = replace(stream, time_s=stream.time_s + response_s)
@@ -202,7 +202,7 @@ class _Run:
         return _merged(inputs)
 
     def _along(self, edge: Edge, stream: Stream) -> Stream:
-        """What goes along an edge: every tuple so many times, by its own coin, whenever it comes."""
+        """The stream along an edge. A tuple's own coin decides how many copies of it go there, whenever it comes."""
         ways = tuple((*way, edge.target) for way in stream.ways)
         whole = int(edge.selectivity)
         copies = whole + (self.window.draws.coins(edge, stream.way.size) < edge.selectivity - whole)

@@ -28,7 +28,7 @@ class Rules:
     one_level_down: bool = True
     """A share falls by one level per round at most, and so do replicas: a lull of one window is no proof."""
     hold_down_s: float = 0.0
-    """So long after a change nothing is lowered."""
+    """Time after a change during which nothing is lowered."""
 
     def limited(self, target: Allocation, now: Allocation, pipeline: Pipeline, *, since_change_s: float) -> Allocation:
         """The target, within bounds and rules."""
@@ -80,7 +80,7 @@ def one_up(operator: Operator, now: Resources) -> Resources:
 
 
 def one_down(operator: Operator, now: Resources) -> Resources:
-    """One level less: the way of ``one_up`` back."""
+    """One level less, in the reverse order of ``one_up``: first one replica fewer, then a lower share."""
     if now.replicas > operator.min_replicas:
         return Resources(now.share, now.replicas - 1)
     return Resources(level_below(operator, now.share), now.replicas)

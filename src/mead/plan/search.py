@@ -1,7 +1,7 @@
 """Which allocation is the cheapest that meets every requirement: the paper's heuristic, and the exact answer.
 
 Both ask a predictor for response times; where those come from (M/G/1, fitted MAPs, replay) is the policy's affair.
-Whatever is required, no operator may fall behind for ever, also where no requirement looks at it.
+Whatever is required, no operator may fall behind for ever, even one that no requirement depends on.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
         solution = predict(allocation)
         while not meets(solution, requirement):
             if isinstance(solution.paths[requirement.path], Unstable):
-                break  # with all that there is
+                break  # even with all that there is, it cannot keep up
             names = requirement.path.split(PATH_SEPARATOR)
             raised = {name: one_up(pipeline.operator(name), allocation[name]) for name in names}
             growing = [name for name in names if raised[name] != allocation[name]]
@@ -90,7 +90,7 @@ def _steady(pipeline: Pipeline, predict: Predictor, steps: Callable[[Operator], 
 
 
 def _keeps_up(name: str, pipeline: Pipeline, predict: Predictor, allocation: Allocation) -> bool:
-    """Whether an operator does. Behind one that does not, a model may have no answer; that is not for want of speed."""
+    """Whether an operator keeps up. Behind one that does not, a model may have no answer; then it is taken to."""
     operators = predict(allocation).operators
     queue = operators[name]
     if not isinstance(queue, Unstable):
@@ -155,7 +155,7 @@ def trimmed(pipeline: Pipeline, predict: Predictor) -> Allocation:
 
 
 def closest(pipeline: Pipeline, predict: Predictor) -> Allocation:
-    """All that can help the requirements: the operators on their ways get all they may have, others what they need."""
+    """All that can help the requirements: operators that tuples pass on the way get the most, others what they need."""
     return _all_that_helps(pipeline, _steady(pipeline, predict, lambda operator: operator.levels))
 
 

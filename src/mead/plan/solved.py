@@ -113,7 +113,7 @@ def _batch_server(operator: Operator, network: Network, stream: Stream) -> Batch
 def _served_by_one(
     solution: QueueSolution, way: tuple[str, ...], allocation: Allocation, network: Network
 ) -> QueueSolution:
-    """What was found for servers of joint speed, for tuples that are each served by one replica."""
+    """Correct a solution that was found for servers of joint speed: a tuple is served by one replica."""
     several = [name for name in way if allocation[name].replicas > 1]
     if isinstance(solution, Unstable) or not several:
         return solution

@@ -2,8 +2,8 @@
 
 Shares can be raised at once, replicas come late. So a jump finds what the replicas that are there can do at their
 highest share. A rule that was learned from the past does not know jumps that were not in it, and under a p99 the first
-one of a run can use up all that a window allows. How high it will be nobody knows; but whoever allows an operator so
-many replicas has a load in mind that needs them. So a part of what all of them can do is what is to be survived.
+one of a run can use up all that a window allows. Nobody knows how high it will be; but whoever allows an operator so
+many replicas has a load in mind that needs them. So the jump to survive is a part of what all of them can do.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mead.models.control.kernel import stays_s
 from mead.plan.account import margin, usage
 
 FOLLOWED_S = 10.0
-"""A jump is followed for so long from when all replicas are there."""
+"""How long a jump is followed after all replicas have come."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Surge:
     """A jump, and how an operator answers: by shares after ``noticed_s``, by replicas ``late_s`` later."""
 
     rate_per_s: float
-    """Of the arrivals, from the jump on."""
+    """Arrival rate from the jump on."""
     noticed_s: float
     late_s: float
 
     def response_s(self, operator: Operator, replicas: int) -> FloatArray:
-        """Of the tuples that arrive from the jump on, in bins, first come, first served.
+        """Response times of the tuples that arrive from the jump on, in bins, first come, first served.
 
         Before it, nothing waits and every replica has the lowest share.
 
@@ -59,7 +59,7 @@ class Surge:
     def survived(
         self, operator: Operator, replicas: int, elsewhere_s: Mapping[Requirement, float], usual: float
     ) -> bool:
-        """Whether every requirement keeps what is planned with, in a window of ``usual`` tuples/s and the jump."""
+        """Whether every requirement stays within its margin, in a window of ``usual`` tuples/s and the jump."""
         own_s, came = self.response_s(operator, replicas), self.rate_per_s * COUNT_BIN_S
         tuples = WINDOW_S * usual + own_s.size * came
         return all(came * usage(r, own_s + spent_s).sum() <= margin(r) * tuples for r, spent_s in elsewhere_s.items())

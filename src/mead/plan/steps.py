@@ -40,7 +40,7 @@ class Steps:
     ) -> Plan:
         """The plan that leads towards a target.
 
-        ``because`` says why the target is one, ``enough`` whether it will do: it may be no more than all that there is.
+        ``because`` says why this is the target, ``enough`` whether it meets all requirements: perhaps nothing does.
         """
         now, allocation = observation.allocation, self.limited(target, observation, pipeline)
         what = "keep" if allocation == now else moved(now, allocation)
@@ -86,9 +86,8 @@ def moved(now: Allocation, then: Allocation) -> str:
 def unusable(observation: Observation, pipeline: Pipeline) -> str:
     """Why nothing can be decided from these readings; empty if something can.
 
-    Readings that are missing or cannot be true never come here: the loop sees to that. Those that say nothing are true
-    all the same: a pipeline in which nothing arrived, waited or ran cannot be told from a monitor that is broken. It is
-    left alone.
+    Readings that are missing or cannot be true never come here: the loop sees to that. But true readings may say
+    nothing: a pipeline in which nothing arrived, waited or ran cannot be told from a broken monitor. It is left alone.
     """
     for operator in pipeline.operators:
         if observation.allocation[operator.name].cores <= 0:

@@ -46,7 +46,7 @@ class Threshold:
         )
 
     def plan(self, observation: Observation, analysis: Utilizations, knowledge: Knowledge) -> Plan:
-        """Every operator for itself."""
+        """One level up or down for every operator, by its own utilization."""
         if analysis.unknown:
             return kept(observation, knowledge.pipeline, analysis.unknown)
         target = Allocation.of(

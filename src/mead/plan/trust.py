@@ -32,7 +32,7 @@ Seven good rounds bring the highest caution below what is tolerated: 4 ** 0.75 *
 
 @dataclass
 class Trust:
-    """Of one policy, by path.
+    """By path, how far the predictions of one policy have been exceeded.
 
     >>> from mead.knowledge.pipeline import Operator
     >>> from mead.knowledge.requirement import Requirement
@@ -56,7 +56,7 @@ class Trust:
         self._expected = dict(mean_s)
 
     def learn(self, observation: Observation) -> None:
-        """Hold the last prediction against what came, if it was of what is in force."""
+        """Compare the last prediction with what was observed, if it was for the allocation in force."""
         for path, predicted_s in self._expected.get(observation.allocation, {}).items():
             seen = observation.paths.get(path)
             times = times_predicted(predicted_s, None if seen is None else seen.mean_s)

@@ -35,14 +35,14 @@ LOOK_S = 1.0
 
 @dataclass(frozen=True)
 class Turn:
-    """One that the slow policy takes part in: what has happened since its last one, and what it makes of it."""
+    """A turn of the slow policy: what has happened since its last one, and its analysis of that."""
 
     observation: Observation
     analysis: Any
 
 
 class TwoLevel:
-    """A slow policy that sets the least, and splitting on top of it."""
+    """A slow policy that sets the least number of tasks, and splitting on top of it."""
 
     def __init__(self, slow: Policy[Any]) -> None:
         self.slow, self.name = slow, f"{slow.name}, two levels"
@@ -53,7 +53,7 @@ class TwoLevel:
         self._level: Allocation | None = None
         """What the slow policy has planned, or before that what a run has started with."""
         self._orders: list[Allocation] = []
-        """Since the slow policy's last turn: any of them may be what is in force by now."""
+        """Orders since the slow policy's last turn: any of them may be in force by now."""
 
     def analyze(self, observation: Observation, knowledge: Knowledge) -> Turn | None:
         """Collect what is seen until it is the slow policy's turn. None in between."""
@@ -86,9 +86,9 @@ class TwoLevel:
         return Plan(ordered, base, f"{what}, because {because}; planned: {base}", because=word)
 
     def _base(self, observation: Observation) -> Allocation:
-        """What is in force without what was added on top; or all of it, if somebody else set it.
+        """What is in force without the tasks that were added; or all of it, if somebody else set it.
 
-        Orders take their time: what is in force may be one of some seconds ago.
+        Orders take time to act, so what is in force may be an order of some seconds ago.
         """
         if self._level is None or observation.allocation not in self._orders:
             return observation.allocation
@@ -112,7 +112,7 @@ def within_s(operator: str, pipeline: Pipeline) -> float:
 
 
 def _tasks(operator: Operator, base: Resources, backlog: int, soon_s: float) -> Resources:
-    """As many as it takes for none of them to have more than it can do so soon.
+    """As many tasks as it takes for each to get no more than it can do within ``soon_s``.
 
     >>> _tasks(Operator("matcher", demand_s=0.002, max_replicas=8), Resources(0.5), backlog=600, soon_s=1.0)
     Resources(share=0.5, replicas=3)

@@ -1,4 +1,4 @@
-"""The candidates of a search, as they are kept with its decision. Nothing is solved for that which was not anyway."""
+"""The candidates of a search, as they are kept with its decision: only those that the search has solved anyway."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mead.models.queues.response import Unstable
 from mead.plan.forecast import Asked, response_s
 
 MOST_KEPT = 12
-"""Of all that were solved, those whose cost is nearest to that of the chosen one: by them it was a close decision."""
+"""How many candidates are kept: those nearest in cost to the chosen one, because there the decision was close."""
 
 
 def weighed(
@@ -40,7 +40,7 @@ def weighed(
 
 
 def predicted_s(solution: NetworkSolution, requirement: Requirement) -> float | None:
-    """What a requirement looks at, or None where its path is overloaded."""
+    """The predicted mean or percentile that a requirement bounds; None where its path is overloaded."""
     value_s = response_s(solution.paths[requirement.path], requirement.percent)
     return value_s if isfinite(value_s) else None
 
@@ -56,7 +56,7 @@ def _known(solution: NetworkSolution, requirements: tuple[Requirement, ...]) -> 
 
 @dataclass(frozen=True)
 class Dearer:
-    """An operator's levels, and what each would cost: how a rule decides that weighs costs."""
+    """An operator's levels and what each would cost, as weighed by a rule that decides by cost."""
 
     given: Sequence[Resources]
     costs: FloatArray
