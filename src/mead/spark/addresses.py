@@ -17,17 +17,17 @@ import pyarrow.compute as pc
 
 TO = "to"
 TO_TYPE = "array<string>"
-"""Of Spark."""
+"""The type of column `TO` in Spark."""
 
 EVERYBODY = ""
-"""Under which rows without names are counted."""
+"""The name under which rows without names are counted."""
 
 Counts = Mapping[str, int]
-"""Rows by the reader that they name."""
+"""How many rows name each reader."""
 
 
 def own_rows(batch: pa.RecordBatch, reader: str) -> pa.RecordBatch:
-    """Those for one reader, without the column.
+    """The rows for one reader, without column `TO`.
 
     >>> to = pa.array([["count"], None, ["match", "count"], []], pa.list_(pa.string()))
     >>> own_rows(pa.record_batch({"id": [1, 2, 3, 4], "to": to}), "match").to_pylist()
@@ -53,12 +53,12 @@ def counted(batch: pa.RecordBatch) -> Counter[str]:
 
 
 def own_count(counts: Counts, reader: str) -> int:
-    """Of rows that were counted, those for one reader."""
+    """How many of the rows that were counted are for one reader."""
     return counts.get(EVERYBODY, 0) + counts.get(reader, 0)
 
 
 def _naming(to: pa.Array, reader: str) -> npt.NDArray[np.bool_]:
-    """Which of the lists have that name, once or more often."""
+    """Which of the lists contain that name, at least once."""
     named = pc.fill_null(pc.equal(pc.list_flatten(to), reader), fill_value=False)
     found = np.zeros(len(to), dtype=bool)
     found[pc.list_parent_indices(to).filter(named).to_numpy()] = True

@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 LOOK_US = 10_000
-"""A query without a trigger that has nothing to do asks its source so often."""
+"""How often an idle query without a trigger asks its source for data."""
 
 PAUSE_US = 100_000
-"""Between two micro-batches of which one follows the other there is less."""
+"""Micro-batches that follow each other directly are less than this apart."""
 
 IN_PYTHON = re.compile(r"\b\w*(?:Python|Pandas|InArrow)\w*\b")
-"""Nodes of a plan that work in Python."""
+"""Names of plan nodes that work in Python."""
 
 RATE_S = 10.0
-"""The present rate is that of the micro-batches of so long."""
+"""How far back the micro-batches reach from which the present rate is taken."""
 
 
 class AttachError(RuntimeError):
@@ -53,7 +53,7 @@ class AttachError(RuntimeError):
 
 @dataclass(frozen=True)
 class Batch:
-    """When rows came, and how many."""
+    """Between which times the rows of a micro-batch came, and how many they were."""
 
     first_us: float
     started_us: int
@@ -61,7 +61,7 @@ class Batch:
 
 
 class AttachedEngine:
-    """The loop's view of the query. Without ``shares`` it can only be looked at."""
+    """The control loop's view of the query. Without ``shares`` the query can only be observed."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class AttachedEngine:
         """Micro-batches since the last observation."""
         self._backlog = 0
         self._planned: bool | None = None
-        """Whether its plan has Python in it, once it has one."""
+        """Whether the query's plan works in Python; None until there is a plan."""
         self._refuse_shared()
         self.pids = self._find()
         self._cpu_s = self.workers.cpu_s
@@ -106,7 +106,7 @@ class AttachedEngine:
         return bool(self.pids) and self._planned is not False
 
     def apply(self, allocation: Allocation) -> None:
-        """In force at once, for all Python workers of the application."""
+        """Set the share of all Python workers of the application; it is in force at once."""
         if self.shares is None:
             raise AttachError("there is nothing to set shares with")
         if not self.in_python:
@@ -115,7 +115,7 @@ class AttachedEngine:
         self.allocation = allocation
 
     def observe(self, time_s: float) -> Observation:
-        """Everything since the last call that did not fail."""
+        """Readings of everything since the last call that succeeded."""
         fault = self._read()
         self.arrivals.at(time_ns() // 1000)
         reading = self._reading()
@@ -132,8 +132,8 @@ class AttachedEngine:
         )
 
     def close(self) -> None:
-        """Listen no more; workers are where they were before, and without limits."""
-        with suppress(*NO_ANSWER):  # Java has ended, and nobody says anything any more
+        """Stop listening, move the workers back to where they were before, and lift their limits."""
+        with suppress(*NO_ANSWER):  # Java has ended, and there is nothing left to hear
             self.progress.close()
         try:
             self.guests.take_home()
@@ -142,14 +142,14 @@ class AttachedEngine:
                 self.shares.close()
 
     def _find(self) -> tuple[int, ...]:
-        """Daemons start when they are needed, and workers come and go. Those of somebody else's groups are left."""
+        """Find the workers, which come and go, and move new ones into the group, except those in somebody else's."""
         pids = self.workers.find()
         if self.shares is not None:
             self.guests.take_in(pid for pid in pids if held_elsewhere(pid, self.guests.folders) is None)
         return pids
 
     def _refuse_shared(self) -> None:
-        """Two who set limits for the same workers would undo each other's."""
+        """Raise AttachError if somebody else limits these workers: the two would undo each other's limits."""
         held = (held_elsewhere(pid, self.guests.folders) for pid in self.workers.find())
         if self.shares is not None and (other := next(filter(None, held), None)) is not None:
             raise AttachError(
@@ -158,7 +158,7 @@ class AttachedEngine:
             )
 
     def _read(self) -> str:
-        """Take in what the query said. What cannot be true of it is returned, and not used."""
+        """Read the query's reports. Returns what is implausible about them; that is not used."""
         fault = ""
         for progress in self.progress.fetch():
             if progress.run != self.run:
@@ -171,7 +171,7 @@ class AttachedEngine:
         return fault
 
     def _take(self, progress: Progress) -> str:
-        """One micro-batch."""
+        """Take in the report of one micro-batch; returns what is implausible about it."""
         before, self._last = self._last, progress
         if progress.rows == 0:
             return ""
@@ -181,7 +181,7 @@ class AttachedEngine:
             stamps = Stamps.observed(progress.observed)
         elif first_us is not None:
             stamps = Stamps.spread(progress.rows, first_us, float(progress.started_us))
-        else:  # nobody knows since when its rows had come
+        else:  # the first micro-batch: since when its rows had come is unknown
             return ""
         self._recent.append(
             Batch(progress.started_us if first_us is None else first_us, progress.started_us, stamps.rows)
@@ -197,14 +197,14 @@ class AttachedEngine:
         return ""
 
     def _reading(self) -> OperatorReading:
-        """All that can fail comes first: what is then taken out of the counters is of the whole interval."""
+        """The reading of this interval. All that can fail comes first, so that no counter is reset in vain."""
         self.pids = self._find()
         in_python, waiting, usage = self.in_python, self._waiting(), self._usage()
         completed = sum(progress.rows for progress in self._new)
         serving_s = [progress.took_s for progress in self._new if progress.rows]
         if in_python:
             busy_s = max(self.workers.cpu_s - self._cpu_s, 0.0)
-        else:  # time at work stands for CPU time, as if it used all that it may
+        else:  # time at work stands for CPU time, as if the query used all that it may
             busy_s = sum(serving_s) * self.allocation[self.operator.name].cores
         before, self._cpu_s, self._backlog, self._new = self._backlog, self.workers.cpu_s, waiting, []
         arrived = max(completed + self._backlog - before, 0)
@@ -216,7 +216,7 @@ class AttachedEngine:
         return self.shares.usage(self.operator.name) if self.shares else None
 
     def _waiting(self) -> int:
-        """What the source said was left, if it says such things, and what has come since at the present rate."""
+        """Estimate the backlog: what the source said was left, if it does, plus what came since at the present rate."""
         now_us = time_ns() // 1000
         while len(self._recent) > 1 and self._recent[0].started_us < now_us - RATE_S * 1e6:
             self._recent.popleft()
@@ -224,7 +224,7 @@ class AttachedEngine:
             return 0
         left, status = _left(self._last), self.query.status
         if not left and not status["isTriggerActive"] and not status["isDataAvailable"]:
-            self.arrivals.known_until(now_us)  # an idle query has no micro-batches that could tell
+            self.arrivals.known_until(now_us)  # an idle query has no micro-batches that would tell that nothing came
             return 0
         if not self._recent:
             return left
@@ -246,11 +246,11 @@ def _by_partition(offset: Mapping[str, Any]) -> bool:
 
 
 def came_since_us(progress: Progress, before: Progress | None, trigger_s: float | None) -> float | None:
-    """Since when the rows of a micro-batch had come; None for the first of all."""
+    """The earliest time at which rows of a micro-batch may have come; None for the first micro-batch of all."""
     if before is None:
         return None
     look_us = LOOK_US if trigger_s is None else trigger_s * 1e6
     paused_us = progress.started_us - (before.started_us + before.took_s * 1e6)
-    if paused_us > look_us + PAUSE_US:  # the source was asked in vain meanwhile
+    if paused_us > look_us + PAUSE_US:  # meanwhile the source was asked and had nothing
         return progress.started_us - look_us
     return float(min(before.started_us, progress.started_us))

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 GUESSED_DEMAND_S, GUESSED_OVERHEAD_S = 0.001, 0.1
-"""For a query that has done nothing yet. What it really takes is learned."""
+"""Guesses for a query that has done nothing yet; the real values are learned."""
 
 
 def context_of(query: StreamingQuery) -> SparkContext:
-    """The application in which it runs, if it does."""
+    """The Spark context in which the query runs. Raises AttachError if there is none to be found."""
     from pyspark import SparkContext  # noqa: PLC0415 - whoever has a query has loaded it
 
     context = SparkContext._active_spark_context  # noqa: SLF001 - a query does not say where it runs
@@ -35,7 +35,7 @@ def context_of(query: StreamingQuery) -> SparkContext:
 
 
 def cores_of(context: SparkContext) -> int:
-    """That the application can keep busy. A local master may name more than this machine has."""
+    """How many cores the application can keep busy. A local master may name more than this machine has."""
     cores, here = context.defaultParallelism, os.cpu_count() or 1
     return min(cores, here) if (context.master or "").startswith("local") else cores
 
@@ -43,7 +43,7 @@ def cores_of(context: SparkContext) -> int:
 def pipeline_of(
     query: StreamingQuery, cores: int, requirement: str | Requirement, shares: Sequence[float] | None
 ) -> Pipeline:
-    """One operator, with what its micro-batches have shown so far."""
+    """The query as one operator, with what its micro-batches have shown so far."""
     name = query.name or f"query-{query.id[:8]}"
     if isinstance(requirement, str):
         requirement = Requirement.parsed(requirement, name)
@@ -61,7 +61,7 @@ def pipeline_of(
 
 
 def _trigger_s(query: StreamingQuery) -> float | None:
-    """How often it starts a micro-batch; None for one after the other."""
+    """The interval at which the query starts micro-batches; None if each follows the one before directly."""
     wrapped = query._jsq  # noqa: SLF001 - Python does not tell
     with suppress(*NO_ANSWER):  # a trigger that has no interval
         interval_ms = int(wrapped.streamingQuery().trigger().intervalMs())

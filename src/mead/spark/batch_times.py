@@ -9,7 +9,7 @@ from mead.spark.progress import Progress
 
 
 def stamp_fault(progress: Progress, stamps: Stamps) -> str:
-    """Why nothing can be made of the stamps; empty if something can."""
+    """Why the stamps cannot be used; empty if they can."""
     whose = progress.query or "the query"
     if stamps.unstamped and not stamps.stamped:
         return f"tuples of {whose} have no time of arrival"
@@ -19,7 +19,7 @@ def stamp_fault(progress: Progress, stamps: Stamps) -> str:
 
 
 def add_stamps(arrivals: Arrivals, stamps: Stamps) -> None:
-    """Every single arrival where they are all known, and otherwise evenly between the ranks."""
+    """Add every single arrival where all are known; otherwise spread them evenly between the ranks."""
     if stamps.all_us is None:
         arrivals.add_spread(stamps.at_ranks_us, stamps.stamped)
     else:
@@ -27,10 +27,10 @@ def add_stamps(arrivals: Arrivals, stamps: Stamps) -> None:
 
 
 def responses(progress: Progress, stamps: Stamps, began_us: int) -> BatchResponses:
-    """All rows of a micro-batch are done when it is. ``began_us`` is when the run did.
+    """Response times of a micro-batch, whose rows are all done when it is. ``began_us`` is when the run began.
 
-    Clocks of milliseconds and microseconds can disagree by one, so that what would be below 0 is 0. Of rows without
-    a stamp nothing can be said.
+    Clocks of milliseconds and of microseconds can disagree by one, so negative response times count as 0. Rows without
+    a stamp are left out.
     """
     return BatchResponses(
         (progress.done_us - began_us) / 1e6,

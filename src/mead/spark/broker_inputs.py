@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mead.spark.rabbitmq.source import Tail
 
 ASKED_S, ASKED_AGAIN_S = 0.5, 5.0
-"""So long the controller waits for an answer of a broker, and so long it then does not ask again."""
+"""How long the controller waits for a broker's answer, and how long it then leaves the broker alone."""
 
 
 @dataclass
@@ -28,10 +28,10 @@ class RabbitMQInput(Input):
     """A RabbitMQ stream."""
 
     options: Mapping[str, str]
-    """As of the data source."""
+    """Options of the data source `RabbitDataSource`."""
     now_s: Callable[[], float] = field(default=monotonic, repr=False)
     _tail: Tail | None = field(default=None, repr=False)
-    """What asks for the end of the stream, on a connection of its own, once somebody wants to know."""
+    """Asks for the end of the stream, on a connection of its own; opened when somebody first wants to know."""
     _silent_until_s: float = field(default=-inf, repr=False)
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
@@ -47,13 +47,13 @@ class RabbitMQInput(Input):
         return reader_of(RabbitDataSource, {**self.options, "tasks": str(tasks)})
 
     def completed(self, done: Done) -> int:
-        """By offset, which is the broker's."""
+        """Rows that are done: the broker's offset."""
         return offset_sum(done.end_offset)
 
     def arrived(self, last: Done | None) -> int | None:
-        """What the broker says; None while it does not answer.
+        """Messages that the broker says have come; None while it does not answer.
 
-        The controller asks, and has other things to do: a broker that has not answered is left alone for a while.
+        The controller calls this and must not be held up: a broker that did not answer is left alone for a while.
         """
         if last is None or self.now_s() < self._silent_until_s:
             return None
@@ -71,7 +71,7 @@ class RabbitMQInput(Input):
             return None
 
     def insist(self) -> None:
-        """Ask the broker next time, also if it has not answered of late."""
+        """Ask the broker next time, even if it has not answered lately."""
         self._silent_until_s = -inf
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class RabbitMQInput(Input):
 class ForeignInput(Input):
     """Any streaming DataFrame: files, sockets, rates, Kafka. How much waits is known where the source tells (Kafka).
 
-    It is read by as many tasks as Spark makes of it: such a stream cannot be told the number.
+    It is read by as many tasks as Spark decides: their number cannot be set.
     """
 
     open: Callable[[SparkSession], DataFrame]

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DEFAULT_OVERHEAD_S = 0.1
-"""Of a micro-batch, before it has been learned."""
+"""The overhead of a micro-batch that is assumed before it has been learned."""
 
 ARRIVALS = "arrivals.npy"
 
 
 def live_pipeline(pipeline: Pipeline, batches: Mapping[str, Batches] = MappingProxyType({})) -> Pipeline:
-    """The pipeline as Spark runs it: every operator works in micro-batches, in these if it does not say in which."""
+    """The pipeline as Spark runs it: all operators in micro-batches. Those that do not say how get ``batches``."""
     usual = Batches(DEFAULT_OVERHEAD_S)
     operators = [replace(o, batches=o.batches or batches.get(o.name, usual)) for o in pipeline.operators]
     return Pipeline(pipeline.name, operators, pipeline.edges, pipeline.requirements)
@@ -63,7 +63,7 @@ def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | N
         opened: Callable[[SparkSession], DataFrame] = named(keys.stream, ("source", "stream"))
         return ForeignInput(opened)
     arrivals = run / ARRIVALS
-    if not arrivals.exists():  # a run that goes on has them already
+    if not arrivals.exists():  # a continued run has them already
         trace = _trace(keys, beside, duration_s)
         arrivals.parent.mkdir(parents=True, exist_ok=True)
         np.save(arrivals, trace.timestamps_us - trace.timestamps_us[0])
@@ -84,7 +84,7 @@ def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | N
 
 
 def streams_of(file: PipelineFile) -> RabbitStreams | None:
-    """What joins operators; None for embedded logs."""
+    """RabbitMQ streams that join the operators; None for embedded logs."""
     keys = file.keys.streams
     if keys is None:
         return None
@@ -149,7 +149,7 @@ def _declared(name: str) -> str | None:
 
 
 def _made(name: str, options: Mapping[str, Any] | None, where: tuple[int | str, ...]) -> Any:
-    """What is called: the named object itself, or what it makes of the options."""
+    """The function or transformation itself, or what the named factory returns for the options."""
     found = named(name, where)
     if options is None:
         return found

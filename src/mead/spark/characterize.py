@@ -76,12 +76,12 @@ def characterize(
 
 @dataclass(frozen=True)
 class Part:
-    """What one task adds up: some pieces, and those before them that hold the nearest arrivals."""
+    """The work of one task: some pieces, and the pieces before them that hold the nearest arrivals."""
 
     pieces: Sequence[Piece]
     before: Sequence[Piece]
     passed_s: float
-    """The sum of all IATs before."""
+    """The sum of all IATs before this part."""
 
 
 def added_up(part: Part, course: Course, frame: Frame) -> Partial:
@@ -124,7 +124,7 @@ class _Job:
 
     @property
     def tasks(self) -> int:
-        """The same number for a trace of any size."""
+        """How many tasks to use, whatever the size of the trace."""
         return TASKS_PER_CORE * self.spark.sparkContext.defaultParallelism
 
     def survey(self, pieces: Pieces, *, iat: bool) -> list[Survey]:
@@ -153,7 +153,7 @@ class _Job:
         return Characteristics.of(frame, total)
 
     def sorted(self, pieces: Pieces, folder: Path, *, whole_numbers: bool) -> Pieces:
-        """The same time stamps in order, in a folder of files: sorted by Spark, in ranges of about a piece."""
+        """The time stamps in order, in a folder of files: sorted by Spark, in ranges of about one piece each."""
         unit = pieces.unit
         name, kind = (f"timestamp_{unit}", "bigint") if whole_numbers else ("timestamp_s", "double")
         groups = [pieces.pieces[first:end] for first, end in spans(0, len(pieces.pieces), self.tasks)]
@@ -171,7 +171,7 @@ class _Job:
         return split_trace(folder)
 
     def _run(self, doing: str, work: Callable[[int], Any], count: int) -> list[Any]:
-        """What the work says for each number, in tasks of its own; it is small, and comes as JSON."""
+        """The results of ``work`` for each number, computed in tasks; they are small, and come back as JSON."""
         if count == 0:
             return []
 

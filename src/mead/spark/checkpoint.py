@@ -1,7 +1,7 @@
 """What the checkpoint of a query says of its micro-batches.
 
-A query that has been started again reports nothing before it has something to do. Its checkpoint knows all the same
-how far it had come: Spark writes down the offsets of every micro-batch before it begins, and that it is done after.
+A query that was restarted reports nothing until it has something to do. But its checkpoint knows how far it had come:
+Spark writes down the offsets of every micro-batch before it begins, and after it that it is done.
 """
 
 from __future__ import annotations
@@ -30,5 +30,5 @@ def last_done(checkpoint: Path) -> Done | None:
 
 
 def _last(log: Path) -> int:
-    """Of the files that are named by numbers; beside them are checksums and files that are being written."""
+    """The highest number among file names; checksums and files that are still being written lie beside them."""
     return max((int(file.name) for file in log.glob("[0-9]*") if file.name.isdigit()), default=-1)

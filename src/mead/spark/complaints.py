@@ -1,4 +1,4 @@
-"""What workers have to say to people. Nobody who looks at a run sees their standard error, so they also put it down.
+"""What workers have to tell people. Nobody who watches a run sees their standard error, so they also write to files.
 
 Of the standard library this loads nothing but ``os`` and ``sys``: a worker daemon uses it before anything is loaded.
 """
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMPLAINTS = ".complaints"
-"""The folder for them, beside the orders that workers are given: of each process a file."""
+"""The folder for complaints, beside the orders that workers are given; every process has a file of its own."""
 
 COMPLAINTS_VARIABLE = "MEAD_COMPLAINTS"
-"""That folder in the environment of a daemon that may have something to say before it knows anything of orders."""
+"""Environment variable with that folder, for a daemon that may complain before it knows where its orders are."""
 
 _SAID: set[str] = set()
-"""By this process, on standard error."""
+"""What this process has already said on standard error."""
 
 
 def complain(text: str, folder: str, times: int = 1) -> None:
-    """In a worker: one line, which is the same whenever the same is wrong, and how often it was seen now.
+    """Say one line from a worker, worded the same each time the same is wrong, and how often it was seen this time.
 
-    Standard error has it once. Where there is no folder, as on another machine, that is all.
+    Standard error gets it once. Without a folder, as on another machine, that is all that happens.
     """
     if text not in _SAID:
         _SAID.add(text)
@@ -44,23 +44,23 @@ def complain(text: str, folder: str, times: int = 1) -> None:
 
 
 class Complaints:
-    """In the driver: what has been put down in a folder."""
+    """Reads, in the driver, what workers have written to the folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.counts: dict[str, int] = {}
-        """How often each was seen."""
+        """How often each complaint was seen."""
         self._read: dict[str, int] = {}
-        """Bytes by file."""
+        """Bytes that have been read of each file."""
 
     def open(self) -> None:
-        """Make the folder. What a run before has left there is forgotten."""
+        """Make the folder, and forget what an earlier run has left in it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for old in self.folder.iterdir():
             old.unlink()
 
     def new(self) -> list[str]:
-        """Those that were not heard before; all are counted."""
+        """Count all complaints since the last call, and return those that were never heard before."""
         try:
             names = os.listdir(self.folder)  # noqa: PTH208 - names are enough
         except FileNotFoundError:  # nobody was started who could complain

@@ -41,21 +41,21 @@ class Check:
 
     name: str
     status: Literal["ok", "missing", "optional"]
-    """There; needed and not there; not there, and only some need it."""
+    """There; needed but not there; or not there, and needed only by some."""
 
     found: str
-    """What is here."""
+    """What was found."""
 
     remedy: str = ""
-    """What to type or to do, if it is not there."""
+    """What to type or do if it is not there."""
 
 
 def checks(
     environment: Mapping[str, str] = os.environ, folder: Path = Path(), system: Path = PROCESSES
 ) -> Iterator[Check]:
-    """All of them, each as soon as it is known. Streams would be kept in ``folder``.
+    """Yield each check as soon as its result is known. Streams would be kept in ``folder``.
 
-    ``system`` is where Linux tells of itself. Other systems, such as macOS, do not.
+    ``system`` is the folder in which Linux describes itself. Other systems, such as macOS, have none.
     """
     yield python_check()
     java = java_check(environment)
@@ -69,7 +69,7 @@ def checks(
 
 
 def python_check(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
-    """The interpreter that runs this, and the workers too."""
+    """Check the interpreter that runs this, and will run the workers."""
     found = f"{'.'.join(map(str, version))} ({sys.executable})"
     if version >= NEEDED_PYTHON:
         return Check("Python", "ok", found)
@@ -77,7 +77,7 @@ def python_check(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
 
 
 def java_check(environment: Mapping[str, str]) -> Check:
-    """Spark runs on it."""
+    """Check the Java that Spark would run on."""
     java = find_java(environment)
     install = _install(
         f"openjdk-{NEEDED_VERSION}-jre-headless",
@@ -94,7 +94,7 @@ def java_check(environment: Mapping[str, str]) -> Check:
 
 
 def spark_check(environment: Mapping[str, str], java: Check) -> Check:
-    """A job, all the way to a Python worker and back."""
+    """Run a small Spark job, all the way to a Python worker and back."""
     if find_spec("pyspark") is None:
         return Check(
             "Spark", "missing", "pyspark is not installed", f"{sys.executable} -m pip install 'pyspark>=4.3,<4.4'"
@@ -111,7 +111,7 @@ def spark_check(environment: Mapping[str, str], java: Check) -> Check:
 
 
 def shares_check(mountinfo: Path) -> Check:
-    """Control groups, and whether they hold a process to its share. Without them MEAD advises, and sets nothing."""
+    """Check that control groups hold a process to its share. Without them MEAD advises, and sets nothing."""
     found = detect(mountinfo)
     if found.kind == "none":
         return Check("CPU shares", "optional", f"{found.reason}: shares can be advised, not set", found.remedy)
@@ -125,7 +125,7 @@ def shares_check(mountinfo: Path) -> Check:
 
 
 def cores_check() -> Check:
-    """Those that this process may use; all, where the system does not tell them apart."""
+    """Count the cores that this process may use, or all where the system does not tell."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if cores >= GOOD_CORES:
         return Check("cores", "ok", f"{cores} ({platform.machine()})")
@@ -133,7 +133,7 @@ def cores_check() -> Check:
 
 
 def memory_check(meminfo: Path) -> Check:
-    """What could be had now without swapping; all there is, where the system does not tell."""
+    """Check the memory that is free without swapping, or all memory where the system does not tell."""
     if not meminfo.exists():
         return _whole_memory_check()
     lines = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
@@ -153,7 +153,7 @@ def _whole_memory_check() -> Check:
 
 
 def disk_check(folder: Path) -> Check:
-    """For the streams between operators and for checkpoints."""
+    """Check the space for streams between operators and for checkpoints."""
     place = folder.resolve()
     free_gb = shutil.disk_usage(place).free / GB
     if free_gb >= NEEDED_DISK_GB:
@@ -163,7 +163,7 @@ def disk_check(folder: Path) -> Check:
 
 
 def broker_check(host: str = "localhost", port: int = BROKER_PORT) -> Check:
-    """Whether somebody there speaks AMQP."""
+    """Check whether a broker there speaks AMQP."""
     try:
         with socket.create_connection((host, port), timeout=BROKER_ANSWER_S) as connection:
             connection.sendall(GREETING)

@@ -1,4 +1,4 @@
-"""Requests to end: Ctrl-C, SIGTERM and the end of a terminal, as a run takes them."""
+"""Requests to end a run: Ctrl-C, SIGTERM and a closed terminal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class EndRequests:
-    """While a ``with`` block lasts, signals interrupt what is done, and from ``hold`` on they are only counted.
+    """Inside a ``with`` block, signals interrupt what is being done; after ``hold`` they are only counted.
 
-    An interrupt strikes anywhere: between a question to Java and its answer, between the limit of a control group and
-    its removal. Who holds requests has to look at their number, and ends when he is ready to. Blocks may be nested.
-    In another thread than the main one, which Python gives no signals, nothing is ever asked. Whoever is started by
-    ``nohup`` does not mind the end of its terminal, and so it is no request.
+    An interrupt can strike anywhere: between a question to Java and its answer, or between setting a limit in a control
+    group and lifting it. Code that holds requests has to look at their count, and to end when it is ready. Blocks may
+    be nested. Python delivers signals to the main thread only, so in any other thread no request ever comes. A program
+    that was started by ``nohup`` ignores that its terminal closes, so that is no request.
 
     >>> with EndRequests() as requests:
     ...     requests.hold()
@@ -31,14 +31,14 @@ class EndRequests:
         self.count = 0
         self._held = False
         self._before: list[dict[signal.Signals, Any]] = []
-        """Who was told of signals outside of the block, and of the blocks around it."""
+        """The signal handlers outside this block, and outside each block around it."""
 
     def hold(self) -> None:
-        """Interrupt nothing any more."""
+        """From now on only count requests, and interrupt nothing."""
         self._held = True
 
     def check(self) -> None:
-        """Here is a good place to be interrupted."""
+        """Raise KeyboardInterrupt if an end was requested: the caller is at a point where that is safe."""
         if self.count:
             raise KeyboardInterrupt
 
@@ -66,9 +66,9 @@ class EndRequests:
 
 
 def let_lost_terminals_go() -> None:
-    """What would be written to a terminal that is gone goes nowhere: as an error it would end the run without a report.
+    """Send output to a terminal that is gone to nowhere: as an error it would end the run without a report.
 
-    One that is still there, because somebody has only sent the signal, is left alone.
+    A terminal that is still there, because somebody only sent the signal, is left alone.
     """
     nowhere = os.open(os.devnull, os.O_RDWR)
     try:
@@ -80,7 +80,7 @@ def let_lost_terminals_go() -> None:
 
 
 def _mode(file: int) -> int:
-    """Of what kind a file is; 0 if it is closed."""
+    """The type and mode of an open file; 0 if it is closed."""
     try:
         return os.fstat(file).st_mode
     except OSError:

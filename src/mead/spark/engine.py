@@ -20,46 +20,46 @@ from mead.spark.progress import Done, Progress, ProgressQueue
 from mead.spark.running import RunningPipeline
 
 SILENT_S = 30.0
-"""An operator with tuples waiting that completes none for so long does not report, or does not work: so long beyond its
-trigger, and beyond what its last micro-batch took."""
+"""How long an operator with tuples waiting may complete none before we say so, beyond its trigger and the duration of
+its last micro-batch: it does not report, or it does not work."""
 
 NO_USAGE = CpuUsage(0.0, 0, 0, 0.0)
 
 
 @dataclass
 class OperatorState:
-    """What is known of one operator."""
+    """What the engine knows of one operator."""
 
     last: Done | None = None
     before: int = 0
-    """Arrivals before anybody looked: in the warm-up, by a run that this one continues, or of a stream that is old."""
+    """Arrivals before this run looked: in the warm-up, in a run that this one continues, or in an old stream."""
     arrived: int = 0
     completed: int = 0
     rows_in: int = 0
-    """Read by micro-batches since the run began, and, below, written by them."""
+    """Rows that its micro-batches have read since the run began; ``rows_out`` are those that they have written."""
     rows_out: int = 0
     usage: CpuUsage = NO_USAGE
     took_s: float = 0.0
-    """By its last micro-batch."""
+    """How long its last micro-batch took."""
     heard_s: float = 0.0
-    """When it last completed something, or had nothing to complete."""
+    """When it last completed something, or had nothing to complete; time of the run."""
     new: list[tuple[Progress, int]] = field(default_factory=list)
     """Micro-batches since the last observation, and how many tuples each had."""
 
     def begins_at(self, before: int) -> None:
-        """Its stream had so many tuples when it was first read; an old stream of a broker does not begin at 0."""
+        """Note how many tuples its stream had when it was first read: an old stream of a broker does not begin at 0."""
         self.before += max(before - self.arrived, 0)
         self.arrived = max(before, self.arrived)
 
 
 @dataclass(frozen=True)
 class Counters:
-    """What has to be asked for beside what queries say."""
+    """What has to be asked for, because the reports of queries do not contain it."""
 
     arrived: int | None
     usage: CpuUsage | None
     outside: bool
-    """Whether workers that it may have are not in its control group: their daemon could not join it."""
+    """Whether none of its workers is in its control group, as when their daemon could not join it."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class EngineCpu:
 
 
 class SparkEngine:
-    """The loop's view of a running pipeline."""
+    """The control loop's view of a running pipeline."""
 
     def __init__(self, running: RunningPipeline, kept_iats: int) -> None:
         self.running, self.pipeline = running, running.pipeline
@@ -84,7 +84,7 @@ class SparkEngine:
         self.paths = monitors(self.pipeline.paths, self.pipeline.requirements)
         self.allocation = self.pipeline.most
         self._tasks: int | None = None
-        """As ordered; None as long as nobody has."""
+        """The number of tasks ordered for all operators together; None before the first order."""
         self.observed_s = 0.0
         self._began_us = time_ns() // 1000
         self._started = {name: self._usage(name) for name in self.states}
@@ -97,9 +97,9 @@ class SparkEngine:
         self._cpu_start = self._cpu_now()
 
     def apply(self, allocation: Allocation) -> None:
-        """A share is in force at once, a number of tasks from the operator's next micro-batch on.
+        """Put an allocation in force: shares at once, numbers of tasks from each operator's next micro-batch on.
 
-        On a cluster, executors come with the tasks, and go when they have not been wanted for a while.
+        On a cluster, executors are added with the tasks, and released when they have not been wanted for a while.
         """
         for name, resources in allocation.items():
             self.running.shares.set_share(name, resources.cores)
@@ -108,12 +108,12 @@ class SparkEngine:
         self.executors.follow(self._tasks)
 
     def observe(self, time_s: float) -> Observation:
-        """Everything since the last call that did not fail.
+        """Readings of everything since the last call that succeeded.
 
-        So all that can fail comes first. What is then taken out of the counters is of the whole interval.
+        All that can fail comes first, so that no counter is reset by a call that fails.
         """
         if self._tasks is not None:
-            self.executors.follow(self._tasks)  # those that are wanted no more go in the end
+            self.executors.follow(self._tasks)  # releases executors that have long not been wanted
         fault = self._read(time_s)
         self.arrivals.at(time_ns() // 1000)
         counters = {name: self._counters(name, state) for name, state in self.states.items()}
@@ -132,21 +132,21 @@ class SparkEngine:
 
     @property
     def cpu(self) -> EngineCpu:
-        """What is spent outside the operators."""
+        """CPU seconds since the start outside the operators' workers."""
         now, start = self._cpu_now(), self._cpu_start
         java_s = None if now.java_s is None or start.java_s is None else now.java_s - start.java_s
         return EngineCpu(java_s, now.driver_s - start.driver_s)
 
     def used(self, operator: str) -> CpuUsage:
-        """By its workers since the start; all 0 where nothing is measured."""
+        """What its workers have used since the start; all 0 where nothing is measured."""
         return self._usage(operator).since(self._started[operator])
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening to the queries."""
         self.progress.close()
 
     def _read(self, time_s: float) -> str:
-        """Take in what the queries said. What cannot be true of it is returned, and not used."""
+        """Read the reports of the queries. Returns what is implausible about them; that is not used."""
         fault = ""
         for progress in self.progress.fetch():
             if progress.query not in self.states:
@@ -158,9 +158,9 @@ class SparkEngine:
         return fault
 
     def _take(self, progress: Progress, state: OperatorState, time_s: float) -> str:
-        """One micro-batch."""
+        """Take in the report of one micro-batch; returns what is implausible about it."""
         if state.last is not None and progress.batch <= state.last.batch:
-            return ""  # it is known: it ended while this began to listen
+            return ""  # known already: it ended while we began to listen
         try:
             state.completed = self.running.inputs[progress.query].completed(progress.done)
         except (KeyError, TypeError, ValueError):
@@ -196,7 +196,7 @@ class SparkEngine:
         return Counters(self.running.inputs[name].arrived(state.last), shares.usage(name), outside)
 
     def _reading(self, name: str, state: OperatorState, now: Counters) -> OperatorReading:
-        """Counts of tuples only grow, whatever a source says of itself."""
+        """The reading of one operator. Counts of tuples never shrink, whatever a source reports."""
         arrived = max(state.completed if now.arrived is None else now.arrived, state.completed, state.arrived)
         completed = sum(rows for _, rows in state.new)
         batches = [progress.took_s for progress, rows in state.new if rows]
@@ -220,7 +220,7 @@ class SparkEngine:
         return self.running.shares.usage(operator) or NO_USAGE
 
     def _unlimited(self, readings: Mapping[str, OperatorReading], counters: Mapping[str, Counters]) -> str:
-        """An operator that works, and that no share holds. On a cluster nothing else can be expected."""
+        """Report an operator that works with no worker in its control group. On a cluster that is to be expected."""
         for name, reading in readings.items():
             if reading.completed and self.executors.local and counters[name].outside:
                 return f"no worker of {name} is in its control group, so that its share holds nobody"

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LEAST = 1
-"""Without an executor nothing would run, and nothing would tell that it does not."""
+"""Without an executor nothing would run, and nothing would report that."""
 
 
 HOLD_S = 60.0
-"""So long an executor is kept that is wanted no more. A new one takes seconds to start and to load what workers need,
-and one that ends has its tasks run again: that must not happen with every change of a plan. Spark's own dynamic
-allocation waits as long (``spark.dynamicAllocation.executorIdleTimeout``)."""
+"""How long an executor is kept that is no longer wanted. A new one takes seconds to start and to load what workers
+need, and when one ends, its tasks have to run again: that must not happen with every change of a plan. Spark's own
+dynamic allocation waits as long (``spark.dynamicAllocation.executorIdleTimeout``)."""
 
 
 @dataclass
 class Highest:
-    """The highest of the values that were put in during the last so many seconds.
+    """The highest of the values that were put in during the last ``length_s`` seconds.
 
     >>> times_s = iter([0.0, 1.0, 60.5, 61.5])
     >>> highest = Highest(60.0, lambda: next(times_s))
@@ -39,10 +39,10 @@ class Highest:
     length_s: float
     now_s: Callable[[], float] = monotonic
     _falling: deque[tuple[float, int]] = field(default_factory=deque)
-    """Those that may still become the highest, with their times; each is higher than those after it."""
+    """Values that may still become the highest, with their times; each is higher than those after it."""
 
     def of(self, value: int) -> int:
-        """This one included."""
+        """Put in a value, and return the highest, this one included."""
         now_s = self.now_s()
         while self._falling and self._falling[-1][1] <= value:
             self._falling.pop()
@@ -53,45 +53,45 @@ class Highest:
 
 
 class Executors:
-    """Of one application."""
+    """The executors of one application."""
 
     def __init__(self, spark: SparkSession) -> None:
         context = spark.sparkContext
         self._context: Any = context._jsc.sc()  # noqa: SLF001 - Python has no interface for this
         self._jvm: Any = context._jvm  # noqa: SLF001 - as above
         self._cores = int(context.getConf().get("spark.executor.cores") or 0)
-        """Of one executor; 0 as long as nobody knows."""
+        """Cores of one executor; 0 while they are unknown."""
         self.local = bool(self._context.isLocal())
         """Local masters have no executors: tasks run in the driver."""
         self._highest = Highest(HOLD_S)
         self._asked = 0 if self.local else self._highest.of(len(self.running))
-        """The number of the last order that the cluster has taken."""
+        """The number of executors in the last order that the cluster accepted."""
         self._least = 0
 
     @property
     def running(self) -> tuple[str, ...]:
-        """Their ids."""
+        """Ids of the executors that run."""
         return _each(self._context.getExecutorIds())
 
     @property
     def cores(self) -> int:
-        """Of one executor: as ``spark.executor.cores`` says, or else as the largest that runs has.
+        """Cores of one executor: ``spark.executor.cores`` if it is set, or else those of the largest that runs.
 
-        Where nobody says, a standalone cluster gives an executor all cores of its worker.
+        Where the setting is missing, a standalone cluster gives an executor all cores of its worker.
         """
         if not self._cores:
             self._cores = max((one.totalCores() for one in self._known()), default=0)
         return self._cores or 1
 
     def for_tasks(self, tasks: int) -> None:
-        """As many as it takes to run so many tasks at the same time, until somebody names another number here."""
+        """Order enough executors to run this many tasks at the same time; this holds until the next call."""
         self._least = ceil(tasks / self.cores)
         self.wanted(self._least)
 
     def follow(self, tasks: int) -> None:
-        """The same for a plan that changes often: more at once, fewer when they have not been wanted for a while.
+        """Order executors for a plan that changes often: more at once, fewer only after they were unwanted for a while.
 
-        Never fewer than ``for_tasks`` has named: those may be on their way, and the plan waits for them.
+        Never fewer than ``for_tasks`` has ordered: those may be on their way, and the plan waits for them.
         """
         if self.local:
             return
@@ -100,10 +100,10 @@ class Executors:
             self.wanted(number)
 
     def wanted(self, number: int) -> None:
-        """So many from now on, as far as the cluster has them; never fewer than one.
+        """Order this many executors, as far as the cluster has them, and never fewer than one.
 
-        Those that end are the ones with the fewest tasks. Spark runs these again on the others: nothing is lost. An
-        order that fails, or that the cluster refuses, has not been given: whoever follows a plan gives it again.
+        Those with the fewest tasks are ended. Spark runs these tasks again on the others, so nothing is lost. An order
+        that fails, or that the cluster refuses, does not count as given: whoever follows a plan gives it again.
         """
         if self.local:
             return
@@ -113,26 +113,27 @@ class Executors:
         running, tasks = self.running, self._tasks()
         if surplus := sorted(running, key=lambda one: tasks.get(one, 0))[: max(len(running) - number, 0)]:
             self._context.killExecutors(self._jvm.PythonUtils.toSeq(surplus))
-            # With each that it is told to kill Spark wants one fewer: one that dies later would not be replaced.
+            # With every executor that it is told to kill, Spark wants one fewer: one that dies later would not be
+            # replaced.
             if not self._request(number):
                 return
         self._asked, self._highest = number, Highest(HOLD_S)
         self._highest.of(number)
 
     def _request(self, number: int) -> bool:
-        """Whether the cluster takes the order."""
+        """Send the order; returns whether the cluster accepts it."""
         nowhere = self._jvm.PythonUtils.toScalaMap({})
         return bool(self._context.requestTotalExecutors(number, 0, nowhere))
 
     def _tasks(self) -> dict[str, int]:
-        """Running ones by executor; one that has just come or gone may be missing."""
+        """Running tasks by executor; an executor that has just come or gone may be missing."""
         return {one.id(): one.activeTasks() for one in self._known()}
 
     def _known(self) -> tuple[Any, ...]:
-        """Spark's summaries of them, and of the driver, which has no cores and no tasks."""
+        """Spark's summaries of the executors, and of the driver, which has no cores and no tasks."""
         return _each(self._context.statusStore().executorList(True))  # noqa: FBT003 - a call of Java's: active ones
 
 
 def _each(sequence: Any) -> tuple[Any, ...]:
-    """Of a sequence in Scala."""
+    """The elements of a sequence in Scala."""
     return tuple(sequence.apply(place) for place in range(sequence.size()))

@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 MOST_ROWS = 10_000
-"""In one Arrow batch, whatever the size of the micro-batch."""
+"""Most rows in one Arrow batch, whatever the size of the micro-batch."""
 
 
 @dataclass(frozen=True)
 class InPlace:
-    """What such an operator does."""
+    """What such an operator reads, does and writes."""
 
     reader: DataSourceStreamReader
-    """Of its input."""
+    """Reads the input."""
     function: Callable[[pa.RecordBatch], pa.RecordBatch]
     output: StreamLog
-    """What it writes."""
+    """The log that it writes to."""
     schema: pa.Schema
-    """Of what it writes."""
+    """The columns that it writes."""
     stamps: Path | None
-    """A folder for the stamps of all its rows, if somebody wants them."""
+    """A folder for the stamps of all its rows; None if nobody wants them."""
 
 
 def source(name: str, operator: InPlace) -> type[DataSource]:
     """A source of that name, for Spark to read."""
 
     class OperatorDataSource(DataSource):
-        """The operator travels with the class: options are only text."""
+        """The operator travels inside the class, because options can only be text."""
 
         @classmethod
         def name(cls) -> str:
@@ -71,27 +71,27 @@ class InPlaceReader(DataSourceStreamReader):
         self.operator = operator
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Of the input."""
+        """The initial offset of the input."""
         return self.operator.reader.initialOffset()
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802
-        """Of the input."""
+        """The latest offset of the input."""
         return self.operator.reader.latestOffset(start, limit)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Of the input."""
+        """The partitions of the input."""
         return self.operator.reader.partitions(start, end)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """To the input."""
+        """Pass the commit on to the input."""
         self.operator.reader.commit(end)
 
     def stop(self) -> None:
-        """Likewise."""
+        """Stop the input."""
         self.operator.reader.stop()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """In a task: all of the work."""
+        """Do all of the work, in a task: read, work and write. Returns the name of the file that was written."""
         operator, arrivals_us, unstamped = self.operator, [NONE_US], 0
 
         def worked() -> Iterator[pa.RecordBatch]:
@@ -114,7 +114,7 @@ class InPlaceReader(DataSourceStreamReader):
 
 
 def _kept(stamps: Stamps, folder: Path | None) -> str | None:
-    """The name of a file with all stamps."""
+    """Write all stamps to a file in the folder; returns its name."""
     if folder is None or stamps.all_us is None:
         return None
     name = uuid4().hex

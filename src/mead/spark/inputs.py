@@ -50,11 +50,11 @@ class Input(Protocol):
         """Rows that have come since the beginning of the stream; None if that cannot be known."""
 
     def insist(self) -> None:
-        """Ask next time in any case. Most inputs always do."""
+        """Have the next call of ``arrived`` ask in any case. Most inputs always do."""
         return
 
     def close(self) -> None:
-        """Nobody asks any more. Most inputs hold nothing that would have to be let go."""
+        """Let go of what the input holds: nobody asks any more. Most inputs hold nothing."""
         return
 
 
@@ -94,15 +94,15 @@ class TraceInput(Input):
         return {option: str(value) for option, value in given.items() if value is not None}
 
     def warmed_up(self, last: Done) -> bool:
-        """The rest of the trace is for the run."""
+        """Whether all arrivals are used up that the trace can spare: the run needs the rest."""
         return used_up(self.path, self.speed, self.completed(last))
 
     def completed(self, done: Done) -> int:
-        """By offset."""
+        """Rows that are done: the offset."""
         return int(done.end_offset["count"])
 
     def arrived(self, last: Done | None) -> int | None:
-        """All whose time has come, since the query has begun."""
+        """All arrivals whose time has come since the query began."""
         if last is None:
             return 0
         passed_us = (self.now_us() - last.end_offset["started_us"]) * self.speed
@@ -122,7 +122,8 @@ def check_stamped(types: Mapping[str, str], operator: str) -> None:
 def check_one_source(stream: DataFrame, operator: str) -> None:
     """Refuse a union or a join of streams that Spark reads itself.
 
-    A checkpoint has an offset for each, which count what they like: nobody could say how much has come and is done.
+    A checkpoint has an offset for each stream, and these may count anything: nobody could tell how much has come and is
+    done.
     """
     plan: Any = stream._jdf.queryExecution().analyzed()  # noqa: SLF001 - Python does not tell what a stream is made of
     leaves = plan.collectLeaves().distinct()
@@ -135,7 +136,7 @@ def check_one_source(stream: DataFrame, operator: str) -> None:
 
 
 def opened(spark: SparkSession, operator: str, source: type[DataSource], options: Mapping[str, str]) -> DataFrame:
-    """The stream of a Python data source, in the operator's own workers."""
+    """Open a Python data source as a stream, in the operator's own workers."""
     return spark.readStream.format(registered(spark, operator, source)).options(**dict(options)).load()
 
 

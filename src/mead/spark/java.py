@@ -16,7 +16,7 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 @dataclass(frozen=True)
 class Java:
-    """A program, and what it says it is."""
+    """A Java program, and the version that it reports."""
 
     path: Path
     version: int | None
@@ -29,7 +29,7 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str]) -> Java | None:
-    """Where Spark looks: in JAVA_HOME if that is set, and else on the path."""
+    """Find Java where Spark looks for it: in JAVA_HOME if that is set, or else on the path."""
     home = environment.get("JAVA_HOME")
     found = str(Path(home, "bin/java")) if home else shutil.which("java", path=environment.get("PATH", ""))
     if found is None:

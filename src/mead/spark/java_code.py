@@ -6,11 +6,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 _LOADERS: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
-"""By Java machine and name. Python's bridge to Java takes classes of the same name for the same class."""
+"""Class loaders by gateway to Java, and by class name. Python's bridge takes classes of one name for the same class."""
 
 
 def class_loader(jvm: Any, source: str, parent: Any) -> Any:
-    """Knows the classes of this source text, and all that ``parent`` knows."""
+    """A class loader for the classes of this source text, and for all that ``parent`` knows."""
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(parent)
     compiler.cook(source)
@@ -18,7 +18,7 @@ def class_loader(jvm: Any, source: str, parent: Any) -> Any:
 
 
 def loader(context: Any, source: str, name: str) -> Any:
-    """Knows the class of that name, compiled once for a Spark context, and all that Spark knows."""
+    """A class loader that knows the class of that name, compiled once per Java machine, and all that Spark knows."""
     jvm, loaders = context._jvm, _LOADERS.setdefault(context._gateway, {})  # noqa: SLF001 - the only way to Java
     if name not in loaders:
         loaders[name] = class_loader(jvm, source, jvm.org.apache.spark.util.Utils.getSparkClassLoader())

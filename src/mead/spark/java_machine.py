@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 NO_ANSWER = (Py4JError, ConnectionError)
-"""What becomes of a question to a Java machine that has ended: the first sees its answer cut off, the next find nobody
-to ask. The first is also what becomes of a question that Java answers with an error."""
+"""What a call to Java raises when its process has ended: the first call has its answer cut off, later ones find
+nobody to ask. The first error is also what a call raises that Java answers with an exception."""
 
 
 def java_pid(context: SparkContext) -> int:
@@ -29,10 +29,10 @@ def java_cpu_s(pid: int) -> float | None:
 
 
 def spark_loss(context: SparkContext) -> str:
-    """Why Spark will do nothing any more; empty as long as it can.
+    """Why Spark cannot do anything any more; empty as long as it can.
 
-    Everything that is asked of it then fails, in ways that say nothing of the cause. So this is for those who have seen
-    something fail.
+    Every call to a Spark that is lost fails, with errors that say nothing of the cause. So call this when something has
+    failed.
     """
     try:
         java: Any = context._jsc  # noqa: SLF001 - None once it was stopped from Python

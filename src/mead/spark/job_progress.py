@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Onlooker: TypeAlias = Callable[[str, float], None]
-"""Is told what is being done, and how much of it is done, from 0 to 1."""
+"""A function that is told what is being done, and how much of it is done, from 0 to 1."""
 
 POLL_S = 0.3
 
 
 def silent(doing: str, done: float) -> None:
-    """Nobody looks."""
+    """Tell nobody."""
     del doing, done
 
 
 @contextmanager
 def shown(spark: SparkSession, doing: str, progress: Onlooker) -> Iterator[None]:
-    """Tell how many of the tasks are done, of the jobs that this thread starts in the meantime."""
+    """While the block lasts, tell how many tasks are done of the jobs that this thread starts in it."""
     context = spark.sparkContext
     group = uuid4().hex
     context.setJobGroup(group, doing)

@@ -10,7 +10,7 @@ PACKAGE = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
 """For ``spark.jars.packages``. Spark downloads it when the session starts."""
 
 OFFSET_BITS = 48
-"""Of a row's number. Those above them are its partition, so that no two rows of a topic have the same number."""
+"""The lowest bits of a row's number hold its offset; those above hold its partition, so that numbers are unique."""
 
 
 def as_tuples(rows: DataFrame) -> DataFrame:

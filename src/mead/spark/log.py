@@ -45,10 +45,10 @@ class Written:
     file: str
     rows: int
     addressed: Counts | None = None
-    """Rows by reader, where they name their readers."""
+    """Rows by reader; None if rows do not name their readers."""
 
     def row(self, note: str = "null") -> pa.RecordBatch:
-        """As `log_sink` takes it, with what its task has noted (JSON)."""
+        """One row that tells `log_sink` of the file, with what its task has noted (JSON)."""
         addressed = json.dumps(self.addressed)
         return pa.record_batch({"file": [self.file], "rows": [self.rows], "note": [note], "addressed": [addressed]})
 
@@ -61,9 +61,9 @@ class Entry:
     first: int
     rows: int
     before: Counts
-    """Rows of the log before it, by reader."""
+    """How many rows of the log come before it, by reader."""
     batch: int
-    """The one that it came with."""
+    """The number of the batch that it came with."""
 
     @property
     def end(self) -> int:
@@ -73,7 +73,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Noted:
-    """Of a batch: how many rows it has, and what its tasks have noted beside their files."""
+    """How many rows a batch has, and what its tasks have noted beside their files."""
 
     rows: int = 0
     notes: tuple[Any, ...] = ()
@@ -81,7 +81,7 @@ class Noted:
 
 @dataclass(frozen=True)
 class Extent:
-    """Rows of one file, or of what stands for a file in a store: ``count`` from ``skip`` on."""
+    """``count`` rows, from row ``skip`` on, of one file, or of what stands for a file in another store."""
 
     file: str
     skip: int
@@ -90,18 +90,18 @@ class Extent:
 
 @dataclass
 class StreamLog:
-    """The log in a folder. It is made by the first who writes."""
+    """The log in a folder. The first writer makes the folder."""
 
     folder: Path
     keep_notes: bool = False
-    """Whether somebody wants to know what tasks have noted beside their files."""
+    """Whether what tasks note beside their files is kept for a reader."""
     store: Store | None = None
-    """Who keeps the rows; None for files in the folder."""
+    """Where the rows are kept; None for files in the folder."""
     _entries: list[Entry] = field(default_factory=list, repr=False)
     _last: int = field(default=-1, repr=False)
-    """The last batch; batches come in the order of their numbers."""
+    """The number of the last batch; batches come in the order of their numbers."""
     _read: int = field(default=0, repr=False)
-    """Bytes of the index that are known."""
+    """How many bytes of the index have been read."""
     _noted: dict[int, Noted] = field(default_factory=dict, repr=False)
     _addressed: Counter[str] = field(default_factory=Counter, repr=False)
     """All rows so far, by reader."""
@@ -126,7 +126,7 @@ class StreamLog:
     def own(self, reader: str, offset: int) -> int:
         """How many of the rows before that offset are for this reader.
 
-        Where rows name their readers, the offset is one between batches; readers stop nowhere else.
+        Where rows name their readers, the offset must lie between batches; readers stop nowhere else.
         """
         self._catch_up()
         if self._addressed.keys() <= {EVERYBODY}:
@@ -135,17 +135,17 @@ class StreamLog:
         return own_count(self._entries[at].before if at < len(self._entries) else self._addressed, reader)
 
     def noted(self, batch: int) -> Noted:
-        """What is known of a batch, once; earlier ones are forgotten with it."""
+        """What is known of a batch. It can be asked for once: the batch and all before it are then forgotten."""
         self._catch_up()
         self._noted = {number: noted for number, noted in self._noted.items() if number >= batch}
         return self._noted.pop(batch, Noted())
 
     def notes(self, batch: int) -> list[Any]:
-        """What the tasks of a batch have noted, likewise once."""
+        """What the tasks of a batch have noted; can be asked for once, as `noted`."""
         return list(self.noted(batch).notes)
 
     def new_notes(self) -> list[Any]:
-        """What the tasks of all batches have noted since the last time, in the order of the batches: one pass."""
+        """What tasks have noted since the last call, in the order of the batches."""
         self._catch_up()
         found, self._noted = self._noted, {}
         return [note for noted in found.values() for note in noted.notes]
@@ -175,7 +175,7 @@ class StreamLog:
             raise LogError(f"{self.folder}: rows are for {', '.join(sorted(unknown))}, which does not read this stream")
 
     def repair(self) -> int:
-        """Before the only writer starts: remove what a crash has left. The number of the last batch, or -1."""
+        """Remove what a crash has left, before the only writer starts. Returns the number of the last batch, or -1."""
         with self._locked() as index:
             os.ftruncate(index, self._read)
             orphans, last = self.uncommitted()
@@ -184,16 +184,16 @@ class StreamLog:
             return last
 
     def uncommitted(self) -> tuple[set[Path], int]:
-        """Files that are not part of the log, and the last batch that was, as of after they were looked for."""
+        """Files that are not part of the log, and the number of the last batch, read after the files were listed."""
         there = set((self.folder / DATA).glob("*.arrow"))
         self._catch_up()
         return there - {self.folder / DATA / entry.file for entry in self._entries}, self._last
 
     def commit(self, batch: int, files: Sequence[tuple[Written, Any]]) -> None:
-        """Make files part of the log, with what is noted of each: one line, which is there or not.
+        """Make files part of the log, with a note on each: a single line of the index, so that all count or none.
 
-        For a writer that is no query of Spark; those have `log_sink`, which writes the same. It is not read
-        back: who only writes remembers nothing of what it has written.
+        For writers that are not Spark queries; those use `log_sink`, which writes the same. The line is not read back,
+        so that a process that only writes need not remember what it has written.
         """
         entries = [(written.file, written.rows, note, written.addressed) for written, note in files]
         content = json.dumps([batch, entries], separators=(",", ":")).encode()
@@ -202,13 +202,13 @@ class StreamLog:
             index.write(b"%08x %s\n" % (crc32(content), content))
 
     def batch_ends(self, start: int, most_rows: int) -> list[int]:
-        """Where batches end that come after an offset: as many as have so many rows together, and at least one."""
+        """Where the batches after an offset end: as many as have at most ``most_rows`` together, and at least one."""
         self._catch_up()
         ends = list({entry.batch: entry.end for entry in self._entries[self._before(start) :]}.values())
         return [end for end in ends if end - start <= most_rows] or ends[:1]
 
     def pieces(self, start: int, end: int, tasks: int) -> list[list[Extent]]:
-        """The rows from one offset to another, for as many tasks: the same number for each, as far as that goes."""
+        """The rows from one offset to another, divided among the tasks as evenly as possible."""
         self._catch_up()
         if start < self.start or end > self.end:
             raise LogError(
@@ -228,10 +228,10 @@ class StreamLog:
                 put_number(self.folder / CONSUMERS / consumer, self.start)
 
     def consumed(self, consumer: str, end: int) -> None:
-        """A consumer will not ask for rows below ``end`` again. Files that nobody needs are removed.
+        """Note that a consumer will not ask for rows below ``end`` again, and remove the files that nobody needs.
 
-        Consumers are processes of their own. Without the lock, one that looked before another would put the start
-        back to where files are already gone.
+        Consumers are processes of their own. Without the lock, one that looked earlier could set the start back to
+        where files are already gone.
         """
         with self._locked():
             put_number(self.folder / CONSUMERS / consumer, end)
@@ -243,7 +243,7 @@ class StreamLog:
             self._rows.remove(entry.file for entry in gone)
 
     def _before(self, offset: int) -> int:
-        """How many of the entries end there, or earlier."""
+        """How many entries end at this offset, or before it."""
         return bisect_right(self._entries, offset, key=lambda entry: entry.end)
 
     def _between(self, start: int, end: int) -> list[Extent]:
@@ -267,7 +267,7 @@ class StreamLog:
         for line in added.splitlines(keepends=True):
             content = _content(line)
             if content is None:
-                break  # it is being written, or was cut off by a crash
+                break  # the line is still being written, or was cut off by a crash
             self._read += len(line)
             batch, files = content
             self._last = batch
@@ -279,12 +279,12 @@ class StreamLog:
                     first = self._entries[-1].end if self._entries else 0
                     self._entries.append(Entry(file, first, rows, dict(self._addressed), batch))
                     self._addressed.update({EVERYBODY: rows} if addressed is None else addressed)
-        # What is gone is forgotten, whoever has removed it. The last entry stays: it tells where the next begins.
+        # Forget what is gone, whoever removed it. The last entry stays: it tells where the next one begins.
         del self._entries[: min(self._before(self.start), len(self._entries) - 1)]
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        """The index, for this process alone, and known to its end."""
+        """Lock the index for this process alone, with everything in it read."""
         self.folder.mkdir(parents=True, exist_ok=True)
         index = os.open(self.folder / INDEX, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
@@ -297,7 +297,7 @@ class StreamLog:
 
 
 def _content(line: bytes) -> tuple[int, list[tuple[str, int, Any, Counts | None]]] | None:
-    """What a line says, or None if it is not whole."""
+    """What a line of the index says; None if it is incomplete."""
     checksum, _, content = line.rstrip(b"\n").partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % crc32(content):
         return None

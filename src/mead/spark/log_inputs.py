@@ -30,7 +30,7 @@ class LogInput(Input):
     consumer: str
     schema: str
     store: RabbitStore | None = None
-    """Who has its rows; None for files in the folder."""
+    """The stream that holds the rows; None for files in the folder."""
     _log: StreamLog = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -41,7 +41,7 @@ class LogInput(Input):
         return opened(spark, operator, LogDataSource, self._options(tasks))
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """Reads it inside a worker. Rows are kept as above."""
+        """A reader for use inside a worker. Rows are kept as in `load`."""
         return reader_of(LogDataSource, self._options(tasks))
 
     def _options(self, tasks: Path) -> dict[str, str]:
@@ -58,38 +58,39 @@ class LogInput(Input):
     def register(self) -> None:
         """Keep rows for this consumer from now on.
 
-        What has been read of the index is left alone: a query is started again while the controller counts elsewhere.
+        What is known of the index stays as it is: a query may be restarted while the controller counts in another
+        thread.
         """
         StreamLog(self.folder).register(self.consumer)
 
     @property
     def columns(self) -> dict[str, str]:
-        """And their types, without the column by which rows are addressed."""
+        """Types of the columns by name, without the column that addresses rows."""
         return {name: kind for name, kind in columns_of(self.schema).items() if name != TO}
 
     def completed(self, done: Done) -> int:
-        """By offset, without rows that are for others."""
+        """Rows for this consumer that are done: counted up to the offset."""
         return self._log.own(self.consumer, int(done.end_offset["rows"]))
 
     def arrived(self, last: Done | None) -> int:
-        """All that has been committed, without rows that are for others."""
+        """All rows for this consumer that have been committed."""
         del last
         return self._log.own(self.consumer, self._log.end)
 
 
 @dataclass(frozen=True)
 class JoinedInput(Input):
-    """The embedded logs of several operators, that of the reader itself perhaps among them."""
+    """The embedded logs of several operators; the reader's own may be among them."""
 
     logs: Mapping[str, LogInput]
-    """By the name of the operator that writes it."""
+    """Each log by the name of the operator that writes it."""
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
-        """Open it. Rows are kept as of one log."""
+        """Open all of them as one stream. Rows are kept as with a single log."""
         return opened(spark, operator, JoinedDataSource, self._options(operator, tasks))
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """Reads them inside a worker. Rows are kept as above."""
+        """A reader of all logs for use inside a worker. Rows are kept as in `load`."""
         return reader_of(JoinedDataSource, self._options(next(iter(self.logs.values())).consumer, tasks))
 
     def _options(self, consumer: str, tasks: Path) -> dict[str, str]:
@@ -106,9 +107,9 @@ class JoinedInput(Input):
         return {"logs": places, "schema": ddl(columns), "consumer": consumer, "tasks": str(tasks)}
 
     def completed(self, done: Done) -> int:
-        """Of all logs."""
+        """Rows that are done, of all logs together."""
         return sum(log.completed(replace(done, end_offset=done.end_offset[name])) for name, log in self.logs.items())
 
     def arrived(self, last: Done | None) -> int | None:
-        """In all logs."""
+        """Rows that have been committed, in all logs together."""
         return sum(log.arrived(last) for log in self.logs.values())

@@ -33,22 +33,22 @@ class LogDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """For ``format(...)``."""
+        """The name for ``format(...)``."""
         return FORMAT
 
     def schema(self) -> str:
-        """As told: a log may still be empty when a query starts."""
+        """The columns, as the options name them: a log may still be empty when a query starts."""
         return self.options["schema"]
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
-        """Rows from the log."""
+        """Reads rows from the log."""
         del schema
         log = log_at(self.options["path"], json.loads(self.options.get("rabbitmq", "null")))
         return LogReader(log, self.options["consumer"], Path(self.options["tasks"]))
 
 
 def log_at(folder: str, rabbitmq: Mapping[str, str] | None) -> StreamLog:
-    """To be read. Its rows are in its folder, or in a RabbitMQ stream."""
+    """Open a log to be read. Its rows are in its folder, or in a RabbitMQ stream."""
     return StreamLog(Path(folder), store=None if rabbitmq is None else RabbitStore(Place.of(rabbitmq)))
 
 
@@ -70,55 +70,55 @@ class LogReader(DataSourceStreamReader):
         self.log, self.consumer, self.tasks = log, consumer, tasks
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """The first row that is kept."""
+        """The first row that is still kept."""
         self.log.register(self.consumer)
         return {"rows": self.log.start}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """All there is: a batch takes what has come since the one before."""
+        """The end of the log: a micro-batch takes everything that has come since the one before."""
         del start, limit
         return {"rows": self.log.end}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """One for each task."""
+        """One partition for each task."""
         tasks = number_in(self.tasks)
         return [Slice(pieces) for pieces in self.log.pieces(start["rows"], end["rows"], tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """In a task."""
+        """The rows of a partition; runs in a task."""
         if isinstance(partition, Slice):
             yield from self.rows(partition.pieces)
 
     def rows(self, pieces: list[Extent]) -> Iterator[pa.RecordBatch]:
-        """Of some pieces those that are for this consumer."""
+        """The rows of some pieces that are for this consumer."""
         for batch in self.log.read(pieces):
             yield own_rows(batch, self.consumer)
 
     def commit(self, end: dict[str, int]) -> None:
-        """What lies below has been dealt with."""
+        """Tell the log that rows below ``end`` are done with."""
         self.log.consumed(self.consumer, end["rows"])
 
 
 class JoinedDataSource(DataSource):
     """Several logs as one stream, for an operator that has several predecessors, or reads what it has written itself.
 
-    One source and not one for each, because in place there is one reader, and because the tasks of a micro-batch share
-    all rows alike, whichever log they come from. Options: ``logs``, folder and RabbitMQ stream of each by name (JSON);
-    ``schema`` (DDL), whose columns are those of all logs, and null in the rows of a log that does not have them;
-    ``consumer`` and ``tasks``.
+    There is one source for all logs, because an operator that works in place has one reader, and because the tasks of a
+    micro-batch then share all rows evenly, whichever log they come from. Options: ``logs``, folder and RabbitMQ stream
+    of each by name (JSON); ``schema`` (DDL), the columns of all logs together, null in the rows of a log that lacks
+    them; ``consumer`` and ``tasks``.
     """
 
     @classmethod
     def name(cls) -> str:
-        """For ``format(...)``."""
+        """The name for ``format(...)``."""
         return JOINED_FORMAT
 
     def schema(self) -> str:
-        """As told."""
+        """The columns, as the options name them."""
         return self.options["schema"]
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
-        """Rows from the logs."""
+        """Reads rows from all logs."""
         tasks = Path(self.options["tasks"])
         readers = {
             name: LogReader(log_at(*place), self.options["consumer"], tasks)
@@ -137,22 +137,22 @@ class JoinedSlice(InputPartition):
 
 @dataclass
 class JoinedReader(DataSourceStreamReader):
-    """The offset is that of every log, by name."""
+    """An offset holds that of every log, by name."""
 
     readers: Mapping[str, LogReader]
     columns: pa.Schema
     tasks: Path
 
     def initialOffset(self) -> dict[str, dict[str, int]]:  # noqa: N802
-        """Of all."""
+        """The initial offsets of all logs."""
         return {name: reader.initialOffset() for name, reader in self.readers.items()}
 
     def latestOffset(self, start: dict[str, dict[str, int]], limit: Any) -> dict[str, dict[str, int]]:  # noqa: N802
-        """Of all. What the operator itself has written is there when its micro-batch is over."""
+        """The latest offsets of all logs. The operator's own output is among it once its micro-batch is over."""
         return {name: reader.latestOffset(start[name], limit) for name, reader in self.readers.items()}
 
     def partitions(self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> Sequence[InputPartition]:
-        """As many as there are to be tasks: the rows of one log behind those of another, in equal parts."""
+        """One partition for each task: the rows of all logs, one log after the other, in equal parts."""
         ranges, total = [], 0
         for name in self.readers:
             first, last = start[name]["rows"], end[name]["rows"]
@@ -168,20 +168,20 @@ class JoinedReader(DataSourceStreamReader):
         return parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """In a task."""
+        """The rows of a partition; runs in a task."""
         if isinstance(partition, JoinedSlice):
             for name, pieces in partition.pieces.items():
                 for batch in self.readers[name].rows(pieces):
                     yield _with_columns(batch, self.columns)
 
     def commit(self, end: dict[str, dict[str, int]]) -> None:
-        """To every log."""
+        """Pass the commit on to every log."""
         for name, reader in self.readers.items():
             reader.commit(end[name])
 
 
 def _with_columns(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
-    """The same rows; what they do not have is null."""
+    """The same rows with all columns; those that they lack are null."""
     there = set(batch.schema.names)
     arrays = [batch.column(c.name) if c.name in there else pa.nulls(batch.num_rows, c.type) for c in columns]
     return pa.RecordBatch.from_arrays(arrays, schema=columns)

@@ -1,4 +1,4 @@
-"""Where the rows of a log are kept. Which of them count, and in which order, is said by its index alone.
+"""Where the rows of a log are kept. Its index alone says which of them count, and in which order.
 
 Here they are kept in Arrow files in the folder of the log; in `rabbitmq.blocks` a broker keeps them.
 """
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class Store(Protocol):
-    """Tasks write and read it. Whatever is written and never named in the index was written in vain."""
+    """Tasks write to it and read from it. What is written but never named in the index does not count."""
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
-        """Put rows away; the name under which they are found again."""
+        """Store rows; returns the name under which they are found again."""
 
     def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
         """The rows of some pieces, in their order."""
 
     def remove(self, files: Iterable[str]) -> None:
-        """Nobody will ask for these again."""
+        """Remove files that nobody will ask for again."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Files(Store):
     folder: Path
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
-        """Without rows there is no file."""
+        """Write rows to a new file. Without rows there is no file."""
         self.folder.mkdir(parents=True, exist_ok=True)
         name, rows = f"{uuid4().hex}.arrow", 0
         path = self.folder / name
@@ -54,13 +54,13 @@ class Files(Store):
         return name
 
     def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
-        """One file after the other."""
+        """Read one file after the other."""
         for piece in pieces:
             with pa.memory_map(str(self.folder / piece.file)) as source:
                 table = pa.ipc.open_file(source).read_all().slice(piece.skip, piece.count)
                 yield from table.to_batches()
 
     def remove(self, files: Iterable[str]) -> None:
-        """From the disk."""
+        """Delete the files."""
         for file in files:
             (self.folder / file).unlink(missing_ok=True)

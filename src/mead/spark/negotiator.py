@@ -11,20 +11,21 @@ class ClusterExecutors(Protocol):
 
     @property
     def cores(self) -> int:
-        """Of one executor."""
+        """Cores of one executor."""
 
     @property
     def running(self) -> Sequence[str]:
-        """Their ids."""
+        """Ids of the executors that run."""
 
     def for_tasks(self, tasks: int) -> None:
-        """As many as run so many tasks at the same time, from now on."""
+        """Order enough executors to run this many tasks at the same time."""
 
 
 class ExecutorNegotiator:
-    """Asks for executors, and waits for none: they take seconds to start, and the control loop has other things to do.
+    """Asks for executors without waiting for them: they take seconds to start, and the control loop must go on.
 
-    What has come by the next round counts there. Whole executors come and go, so that more may come than was asked.
+    Those that have come by the next round count there. Only whole executors come and go, so more cores may come than
+    were asked for.
     """
 
     def __init__(self, executors: ClusterExecutors) -> None:
@@ -42,7 +43,7 @@ class ExecutorNegotiator:
         return max(0, min(self.held - before, processors))
 
     def release(self, processors: int) -> int:
-        """End executors that the rest of the cores does not need, and ask for no others."""
+        """End the executors that the remaining cores do not need, and cancel those that have not come yet."""
         before = self.held
         self._executors.for_tasks(max(before - processors, 1))
         return max(0, before - self.held)

@@ -22,14 +22,14 @@ class OperatorError(Exception):
 
 
 class Work(Protocol):
-    """From the operator's input to its output."""
+    """Turns the operator's input into its output."""
 
     @property
     def schema(self) -> str | None:
-        """Of its output (DDL), where that is known beforehand."""
+        """The columns of its output (DDL); None where they are not known beforehand."""
 
     def output(self, stream: DataFrame, operator: str) -> DataFrame:
-        """The stream that leaves it. Raises OperatorError if the schemas do not fit."""
+        """The operator's output stream. Raises OperatorError if the schemas do not fit."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class OnBatches:
 
     function: BatchFunction
     schema: str
-    """Of what it returns (DDL)."""
+    """The columns that it returns (DDL)."""
 
     def output(self, stream: DataFrame, operator: str) -> DataFrame:
-        """For an input that only Spark can read."""
+        """Apply the function to an input that only Spark can read."""
         function = self.function
 
         def over_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -51,9 +51,9 @@ class OnBatches:
         return stream.mapInArrow(over_batches, self.schema)
 
     def check(self, columns: pa.Schema, operator: str) -> pa.Schema:
-        """What comes of a batch of no rows with these columns, which must be what was declared.
+        """Apply the function to a batch of no rows, and check that the result has the declared columns.
 
-        Otherwise a mistake would be noticed only when the first tuple has come.
+        Otherwise a mistake would be noticed only when the first tuple comes.
         """
         expected = arrow_schema(self.schema)
         try:
@@ -76,10 +76,10 @@ class OnStream:
 
     transform: Callable[[DataFrame], DataFrame]
     schema: str | None = None
-    """Of what it returns (DDL). Spark finds out, unless it has to be known before: in a loop."""
+    """The columns that it returns (DDL). Spark finds them out itself, except in a loop: there they must be declared."""
 
     def output(self, stream: DataFrame, operator: str) -> DataFrame:
-        """Its Python functions run in the operator's workers, if it is called where these belong to the operator."""
+        """Apply the transformation. Inside `own_workers`, its Python functions run in the operator's own workers."""
         try:
             result = self.transform(stream)
         except AnalysisException as error:
@@ -95,12 +95,12 @@ class OnStream:
 
 
 def arrow_schema(columns: str) -> pa.Schema:
-    """Of columns and their types, as Spark writes them (DDL)."""
+    """The Arrow schema of columns that are written as in Spark (DDL)."""
     return to_arrow_schema(struct(columns))
 
 
 def struct(columns: str) -> StructType:
-    """The same as a type of Spark's."""
+    """The same as a Spark type."""
     parsed = StructType.fromDDL(columns)
     if not isinstance(parsed, StructType):
         raise OperatorError(f"columns must be named and have types, such as `id bigint, line string`; got {columns!r}")
@@ -108,12 +108,12 @@ def struct(columns: str) -> StructType:
 
 
 def columns_of(columns: str) -> dict[str, str]:
-    """Their types by name, as Spark writes them."""
+    """The types of columns by name, as Spark writes them."""
     return {column.name: column.dataType.simpleString() for column in struct(columns)}
 
 
 def ddl(columns: Mapping[str, str]) -> str:
-    """The same back.
+    """Columns as Spark writes them: the inverse of `columns_of`.
 
     >>> ddl({"id": "bigint", "to": "array<string>"})
     '`id` bigint, `to` array<string>'
@@ -122,7 +122,7 @@ def ddl(columns: Mapping[str, str]) -> str:
 
 
 def _types(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
-    """Whether a column may hold nulls is left out: functions hand on what they were given."""
+    """Names and types alone: whether a column may be null is left out, since functions hand on what they are given."""
     return [(field.name, field.type) for field in schema]
 
 

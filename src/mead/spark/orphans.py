@@ -1,8 +1,9 @@
-"""Files in logs that nobody will ever commit, of attempts that failed: killed tasks, and batches that were tried again.
+"""Files in logs that will never be committed, left by failed attempts: killed tasks, and batches tried again.
 
-They are cleared away while queries write. Tasks of a micro-batch begin when the one before has been committed. So a
-file that was there while batch n was the last is of batch n + 1 at most; and if that one, or a later one, has been
-committed and no line names the file, none will. No clock is asked, for tasks may run on machines that have others.
+They are removed while queries write. The tasks of a micro-batch begin when the one before has been committed. So a file
+that was there while batch n was the last belongs to batch n + 1 at most; and once that one, or a later one, has been
+committed without naming the file, no batch ever will. No clock is used, because tasks may run on machines with other
+clocks.
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ from mead.spark.log import StreamLog
 
 EVERY_S = 60.0
 STALE_S = 3600.0
-"""Stamps that nobody has read by then are of an attempt that failed. Where rounds are further apart than this, arrivals
-are known by ranks."""
+"""Stamps that nobody has read after this time belong to an attempt that failed. If rounds are further apart than this,
+arrivals are known by their ranks only."""
 
 
 class Orphans:
-    """Of the log in one folder, into which a query writes."""
+    """Finds orphans in one log, into which a query writes."""
 
     def __init__(self, folder: Path) -> None:
         self._log = StreamLog(folder)
         self._seen: set[Path] = set()
         """Files that were not part of the log at the last look."""
         self._last = -1
-        """The last batch then."""
+        """The number of the last batch at that time."""
 
     def sweep(self) -> None:
-        """Remove those that were orphans already at the last look, whatever has been committed since."""
+        """Remove files that were orphans at the last look too, if a batch has been committed since."""
         uncommitted, last = self._log.uncommitted()
         if last > self._last:
             for file in self._seen & uncommitted:
@@ -42,7 +43,7 @@ class Orphans:
 
 @dataclass
 class OrphanSweep:
-    """Of all logs of a pipeline, and of the stamps that tasks have noted. For one thread: it reads logs for itself."""
+    """Removes orphans of all logs of a pipeline, and stale stamps. For one thread: it has its own view of the logs."""
 
     logs: Iterable[Path]
     stamps: Path
@@ -55,7 +56,7 @@ class OrphanSweep:
         self._due_s = self.now_s() + EVERY_S
 
     def now_and_then(self) -> None:
-        """Call it as often as you like."""
+        """Sweep if it is time to; call this as often as you like."""
         if self.now_s() >= self._due_s:
             self._due_s = self.now_s() + EVERY_S
             for one in self._orphans:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OBSERVATION = "mead"
 STAMP = "arrival_us"
 RANKS = np.linspace(0.0, 1.0, 17)
-"""At so many ranks the stamps of a micro-batch are asked for; in between they are taken to be spread evenly."""
+"""The ranks at which we ask for the stamps of a micro-batch; in between they are taken to be spread evenly."""
 
 MOST_STAMPS = 20_000
 """A micro-batch with more rows does not report every single arrival."""
@@ -39,18 +39,18 @@ class Stamps:
     mean_us: float
     at_ranks_us: FloatArray
     all_us: IntArray | None
-    """Every one, in order; None where that was not asked for, or they were too many."""
+    """Every stamp in order; None if nobody asked for them, or there were too many."""
     unstamped: int = 0
-    """Rows in which the stamp is null: they are counted, and of their times nothing is known."""
+    """Rows whose stamp is null: they are counted, but nothing is known of their times."""
 
     @property
     def rows(self) -> int:
-        """All of them."""
+        """All rows, with or without a stamp."""
         return self.stamped + self.unstamped
 
     @classmethod
     def of(cls, stamps_us: IntArray, unstamped: int = 0) -> Stamps:
-        """Of some rows, and of so many without a stamp."""
+        """Stamps of some rows, and the number of rows without one."""
         if stamps_us.size == 0:
             return cls(0, 0.0, np.zeros(RANKS.size), stamps_us, unstamped)
         stamps_us = np.sort(stamps_us)
@@ -61,7 +61,7 @@ class Stamps:
 
     @classmethod
     def spread(cls, rows: int, first_us: float, last_us: float) -> Stamps:
-        """Of rows of which no more is known than that they came in this time: taken to be spread evenly.
+        """Stamps for rows that are only known to have come in this interval: spread evenly over it.
 
         >>> Stamps.spread(4, 0.0, 100.0).all_us
         array([12, 37, 62, 87])
@@ -87,7 +87,7 @@ class Stamps:
         )
 
     def note(self, file: str | None) -> dict[str, Any]:
-        """As a task writes it beside its result; ``file`` holds all stamps."""
+        """A note of these stamps, which a task writes beside its result; ``file`` names a file with all of them."""
         first_us = int(self.at_ranks_us[0])
         return {
             "stamped": self.stamped,
@@ -100,7 +100,7 @@ class Stamps:
 
     @classmethod
     def noted(cls, note: Mapping[str, Any], folder: Path) -> Stamps:
-        """From such a note. The file with all stamps is read, and removed."""
+        """The stamps in such a note. The file with all stamps is read and removed."""
         all_us = None
         with suppress(FileNotFoundError):  # it has been cleared away
             if note["file"] is not None:
@@ -112,7 +112,7 @@ class Stamps:
 
     @classmethod
     def merged(cls, parts: Sequence[Stamps]) -> Stamps:
-        """Of all tasks of a micro-batch together."""
+        """The stamps of all tasks of a micro-batch together."""
         unstamped = sum(part.unstamped for part in parts)
         parts = [part for part in parts if part.stamped]
         if len(parts) <= 1:
@@ -137,7 +137,7 @@ class Stamps:
 
 
 def probed(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STAMP) -> DataFrame:
-    """The same rows, with their stamps aggregated on the way. ``every_stamp`` is for where they enter the pipeline."""
+    """The same rows, with their stamps aggregated on the way. ``every_stamp`` is for rows that enter the pipeline."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 - pandas and all; workers and commands load this module too
 
     aggregates = [
@@ -148,7 +148,8 @@ def probed(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STAMP)
     ]
     if every_stamp:
         few = sql.count(stamp) <= MOST_STAMPS
-        # A list of all would be made before it is known to be too long: of a month that waits in a topic, for example.
+        # Without the limit, a list would be made before it is known to be too long, as of a month that waits in a
+        # topic.
         aggregates.append(sql.when(few, sql.max_by(stamp, stamp, MOST_STAMPS)).alias("all_us"))
     return stream.observe(OBSERVATION, *aggregates)
 

@@ -56,46 +56,46 @@ public class ProgressQueue extends StreamingQueryListener {
 """If nobody fetches, the oldest messages are dropped. They become text only when they are fetched."""
 
 ENGINE_STEPS = ("latestOffset", "getBatch", "queryPlanning", "walCommit")
-"""What comes before the rows of a micro-batch are worked on."""
+"""What Spark does before the rows of a micro-batch are worked on; names as in its reports."""
 
 
 @dataclass(frozen=True, eq=False)
 class Done:
-    """A micro-batch that is over: how far it has read its only source."""
+    """A finished micro-batch, and how far it has read its only source."""
 
     batch: int
     end_offset: Mapping[str, Any]
     latest_offset: Mapping[str, Any] | None = None
-    """Where the source ended then, if it has said so."""
+    """Where the source ended at that time, if it says so."""
     rows: int = 0
     """As Spark counts them; 0 where only the checkpoint tells of the micro-batch."""
 
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """One micro-batch, when it was over."""
+    """The report of one finished micro-batch."""
 
     query: str
-    """Its name."""
+    """The name of the query."""
     run: str
-    """Of the query: a new one whenever it is started."""
+    """The id of the query's run: a new one whenever the query is started."""
     batch: int
     rows: int
     started_us: int
-    """Since 1970, to the millisecond."""
+    """When it started, in microseconds since 1970, to the millisecond."""
     done_us: int
-    """When its output was there for others to read. Spark then still writes down that it has been done."""
+    """When others could read its output. After that, Spark still has to write down that it is done."""
     took_s: float
     """From its start to the moment at which the next one may start."""
     end_offset: Mapping[str, Any]
-    """Of its only source."""
+    """How far it has read its only source."""
     latest_offset: Mapping[str, Any] | None
     observed: Mapping[str, Any]
-    """What was aggregated on the way, by the name of the observation and of the aggregate."""
+    """Aggregates that were taken on the way, by the names of the observation and of the aggregate."""
 
     @property
     def done(self) -> Done:
-        """What inputs need to know of it."""
+        """The part of the report that inputs need."""
         return Done(self.batch, self.end_offset, self.latest_offset, self.rows)
 
     @classmethod
@@ -132,7 +132,7 @@ class Progress:
 
 
 class ProgressQueue:
-    """Messages of all queries of a session since the last time that they were fetched."""
+    """The reports of all queries of a session since they were last fetched."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._listen(spark.sparkContext, spark._jsparkSession)  # noqa: SLF001 - see _listen
@@ -145,13 +145,13 @@ class ProgressQueue:
         return queue
 
     def _listen(self, context: SparkContext, session: Any) -> None:
-        """In Java, where listeners need no second process."""
+        """Add the listener in Java, where no second process is needed."""
         self._streams = session.streams()
         self._queue = instance(context, LISTENER_SOURCE, LISTENER)
         self._streams.addListener(self._queue)
 
     def fetch(self) -> list[Progress]:
-        """In the order in which they came. A message that makes no sense is left out."""
+        """All reports since the last call, in the order in which they came, without those that make no sense."""
         sensible = []
         for message in self._queue.drain().splitlines():
             with suppress(ValueError):
@@ -159,10 +159,10 @@ class ProgressQueue:
         return sensible
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._streams.removeListener(self._queue)
 
 
 def offset(value: Any) -> Mapping[str, Any]:
-    """Sources write their offsets as they like; those of ours, and Kafka's, are objects."""
+    """Sources choose the form of their offsets. Those of ours and Kafka's are objects; any other becomes empty."""
     return value if isinstance(value, dict) else {}

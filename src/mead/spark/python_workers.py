@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class PythonWorkers:
-    """Of the application whose driver, or whose only process, is this Java machine."""
+    """The Python workers of the application whose driver, or only process, is this Java machine."""
 
     java: int
     modules: frozenset[str]
-    """What PySpark's daemons, or workers without one, were started as."""
+    """The modules by which daemons, and workers without a daemon, are recognized in their command lines."""
     _ticks: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
-    """By daemon, with its workers: those that are gone have used what they have used."""
+    """CPU ticks of each daemon with its workers; of those that are gone, what they had used."""
 
     @classmethod
     def of(cls, context: SparkContext, java: int) -> PythonWorkers:
-        """As that application starts them. Some, those of Python sources, are always PySpark's own.
+        """Workers as that application starts them. Those of Python sources are always PySpark's own.
 
         With executors elsewhere, what runs here is no measure of what the query takes.
         """
@@ -40,7 +40,7 @@ class PythonWorkers:
         return cls(java, frozenset({"pyspark.daemon", "pyspark.worker", *filter(None, settings)}))
 
     def find(self) -> tuple[int, ...]:
-        """Those that run now, each before those that it has forked."""
+        """Process ids of the workers that run now, each before those that it has forked."""
         children: defaultdict[int, list[Process]] = defaultdict(list)
         for process in all_processes():
             children[process.parent].append(process)
@@ -55,11 +55,11 @@ class PythonWorkers:
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds of all that were found, as of the last look, since they began."""
+        """CPU seconds of all workers found so far, since they started and as of the last look."""
         return sum(self._ticks.values()) / TICKS_PER_S
 
     def _daemons(self, pid: int, children: Mapping[int, Sequence[Process]]) -> Iterator[Process]:
-        """The uppermost: what they fork has the same command line."""
+        """The topmost daemons: what they fork has the same command line."""
         for child in children.get(pid, ()):
             if self._is_worker(child.pid):
                 yield child

@@ -17,30 +17,30 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
-"""Before a query that has failed is started again: the first time, and at most if it fails again and again."""
+"""How long a query that has failed waits before it is started again: the first time, and at most."""
 
 UP_S = 30.0
-"""A query that has not opened its source by then is left to itself."""
+"""How long we wait for a query to open its source."""
 
 STATES = "org.apache.spark.sql.execution.streaming.runtime"
-"""Where Spark keeps the states of queries."""
+"""The Java package with the states of queries."""
 
 ERROR_LINE = re.compile(r"(\w+\.)*\w*(Error|Exception)\b(?!.*\.java)")
-"""How the last line of a traceback begins."""
+"""The beginning of the last line of a traceback."""
 
 
 @dataclass
 class Query:
-    """One query, and how often it had to be started."""
+    """One query, and how often it has failed of late."""
 
     running: StreamingQuery
     checkpoint: Path
     started_s: float = field(default_factory=time.monotonic)
     failures: int = 0
     waits_until_s: float | None = None
-    """While it is down: when it is started again."""
+    """When a query that is down is started again; None while it is up."""
     ended: bool = False
-    """On purpose: it is not started again."""
+    """Whether it was ended on purpose, and must not be started again."""
 
     @property
     def last(self) -> Done | None:
@@ -54,34 +54,34 @@ class Query:
 
     @property
     def rests(self) -> bool:
-        """It is up, and whatever it has begun is done."""
+        """Whether it is up, and every micro-batch that it has begun is done."""
         return self.running.isActive and not self.at_work and begun(self.checkpoint) == (self.last or NOTHING).batch
 
     @property
     def _execution(self) -> Any:
-        """In Java: Python has no interface for the state of a query."""
+        """The query in Java: Python has no interface for its state."""
         return self.running._jsq.streamingQuery()  # noqa: SLF001 - the only way there
 
     def await_source(self) -> None:
-        """Until its source is open, or it has failed.
+        """Wait until its source is open, or it has failed.
 
-        Spark opens a Python source in a process of its own, and gives it ten seconds to answer. One after the other
-        they make it on a busy machine, too.
+        Spark opens a Python source in a process of its own, which has ten seconds to answer. If queries start one after
+        the other, their sources make it even on a busy machine.
         """
         until_s, state = time.monotonic() + UP_S, self._execution.state()
         while state.get().toString() == "INITIALIZING" and time.monotonic() < until_s:
             time.sleep(0.02)
 
     def failed(self, now_s: float) -> None:
-        """It waits before it is started again, twice as long every time."""
+        """Note a failure: the query waits before it is started again, twice as long every time."""
         self.failures += 1
         self.waits_until_s = now_s + min(FIRST_PAUSE_S * 2 ** min(self.failures - 1, 10), LONGEST_PAUSE_S)
 
     def end_after_this_batch(self) -> bool:
-        """It begins no other micro-batch. False if it cannot be told so now: it is just starting, or it has failed.
+        """Have it begin no other micro-batch. Returns False if that cannot be set now: it is starting, or has failed.
 
-        Not every source can be made to let nothing in, and Spark's own way to stop a query cuts its micro-batch off.
-        So the query is told that it has ended, which it notices when it is about to begin the next.
+        Not every source can be told to let nothing in, and Spark's own way to stop a query cuts its micro-batch off. So
+        we set the query's state to ended, which it notices before it begins the next one.
         """
         if not self.ended:
             execution = self._execution
@@ -94,7 +94,7 @@ class Query:
         return self.ended
 
     def stop(self, until_s: float) -> None:
-        """For good: between micro-batches if it gets there in time, or else where it is."""
+        """Stop it for good: between micro-batches if it gets there in time, or else in the middle of one."""
         with suppress(*NO_ANSWER):  # Java has ended, and the query with it
             self.end_after_this_batch()
             while self.at_work and time.monotonic() < until_s:
@@ -114,7 +114,7 @@ NOTHING = Done(-1, {})
 
 
 def cause(error: Exception) -> str:
-    """What is wrong, in one line: the last of a Python traceback that names an error, or else the first of all."""
+    """The cause in one line: the last line of a Python traceback that names an error, or else the first line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = [line for line in lines if ERROR_LINE.match(line)]
     return (named[-1] if named else lines[0])[:300]

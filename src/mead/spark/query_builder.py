@@ -46,13 +46,13 @@ class QueryBuilder:
     landing_s: float
     """Results become Parquet files at this interval."""
     inputs: dict[str, Input] = field(default_factory=dict)
-    """By query, as soon as it has been built."""
+    """The input of each query, once it has been built."""
     _schemas: dict[str, str] = field(default_factory=dict)
-    """By operator, of what it writes."""
+    """What each operator writes (DDL)."""
 
     @property
     def landings(self) -> dict[str, str]:
-        """Queries that move results into Parquet files, with the operators whose results these are."""
+        """Queries that move results into Parquet files, each with the operator whose results these are."""
         return {f"{operator}.{RESULTS}": operator for operator in self.wiring.sinks}
 
     def checkpoint(self, name: str) -> Path:
@@ -60,12 +60,12 @@ class QueryBuilder:
         return self.folder / CHECKPOINTS / name
 
     def writer(self, name: str) -> DataStreamWriter:
-        """A query that has only to be started."""
+        """A query that only has to be started."""
         writer = self._landing(name) if name in self.landings else self._operator(name)
         return writer.queryName(name).option("checkpointLocation", str(self.checkpoint(name)))
 
     def _operator(self, operator: str) -> DataStreamWriter:
-        """A function works in place, if its input can be read there."""
+        """Build the query of an operator. A function works in place if its input can be read there."""
         work, source, first = self.work[operator], self._input(operator), self.wiring.is_first(operator)
         tasks = self.folder / TASKS / operator
         log = StreamLog(self.folder / STREAMS / operator, store=self.wiring.store(operator))
@@ -96,12 +96,12 @@ class QueryBuilder:
         return writer
 
     def _declare(self, operator: str, schema: str) -> None:
-        """What its output has for columns."""
+        """Check and remember the columns of an operator's output."""
         self.wiring.check(operator, schema)
         self._schemas[operator] = schema
 
     def _landing(self, name: str) -> DataStreamWriter:
-        """Moves results from the log of an operator into Parquet files."""
+        """Build a query that moves results from the log of an operator into Parquet files."""
         operator = self.landings[name]
         folder, schema = self.folder / STREAMS / operator, self._schemas[operator]
         self.inputs[name] = LogInput(folder, RESULTS, schema, self.wiring.store(operator))

@@ -1,4 +1,4 @@
-"""A start of Spark, and an end of Java, without what both print on standard error."""
+"""Starts Spark, and lets Java end, without what both print on standard error."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEPT_BYTES = 64 * 1024
-"""Of what is printed, from its beginning: what goes wrong first is told first."""
+"""How much of the output is kept, from its beginning: what goes wrong first is printed first."""
 
 LAST_WORDS_S = 1.0
-"""So long the words of a Java machine that has ended are waited for."""
+"""How long we wait for the last output of a Java machine that has ended."""
 
 
 class SparkStartError(RuntimeError):
@@ -25,7 +25,7 @@ class SparkStartError(RuntimeError):
 
 
 class Unseen:
-    """Takes in what others print, for as long as they live, and keeps only its beginning.
+    """Reads what other processes print, for as long as they live, and keeps only its beginning.
 
     A file would grow without end in a run that has none.
     """
@@ -49,9 +49,9 @@ class Unseen:
 
 @contextmanager
 def quiet_start() -> Iterator[None]:
-    """What is started inside inherits a standard error that nobody sees; it is shown only if the start fails.
+    """What is started in the block inherits a standard error that nobody sees; it is shown only if the start fails.
 
-    Java keeps it as long as it lives. Errors of jobs come back as exceptions, and are not lost.
+    Java keeps that one as long as it lives. Errors of jobs are not lost: they come back as exceptions.
     """
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 - takes a second
 
@@ -67,7 +67,7 @@ def quiet_start() -> Iterator[None]:
 
 @contextmanager
 def _standard_error(into: int) -> Iterator[None]:
-    """Goes there meanwhile; that file is closed here, and open only in what was started inside."""
+    """Redirect standard error to this file in the block; afterwards only processes started in it have the file open."""
     sys.stderr.flush()
     ours = os.dup(2)
     os.dup2(into, 2)
@@ -81,10 +81,10 @@ def _standard_error(into: int) -> Iterator[None]:
 
 
 def quiet_loss(spark: SparkSession) -> None:
-    """If Java ends before Spark was stopped, let nobody print tracebacks: whoever notices says it in one line.
+    """If Java ends before Spark is stopped, prevent tracebacks: whoever notices reports it in one line.
 
-    PySpark's own server of accumulators would, since its connection is cut off, and so would the bridge to Java, for
-    whatever was just being asked.
+    PySpark's server of accumulators would print one, since its connection is cut off, and so would the bridge to Java,
+    for whatever call was under way.
     """
     server: Any = spark.sparkContext._accumulatorServer  # noqa: SLF001 - its way to complain is this method
     server.handle_error = lambda *_: None

@@ -39,23 +39,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WARM_UP = "warm-up"
-"""The file in the folder of a run for a source that can warm up."""
+"""The file that tells a source to warm up, in the folder of the run."""
 
 WARM_BATCHES, WARM_S = 40, 10.0
-"""After so many micro-batches of an operator its speed is more or less that of every day; or, where they are far
-between, after so many seconds."""
+"""After this many micro-batches an operator runs at about its normal speed; where they are far apart, after this many
+seconds."""
 
 WARM_PATIENCE = 2
-"""Times as many micro-batches of the first operator as make it warm: one behind a filter may not get as many at all."""
+"""Give up warming an operator once the first has done this many times enough: behind a filter, too few may come."""
 
 LANDING_S = 10
-"""Results become Parquet files at this interval; at that of micro-batches there would be thousands of them."""
+"""How often results become Parquet files; at every micro-batch there would be thousands of files."""
 
 CALM_S = 60.0
-"""A query that has run so long has recovered."""
+"""A query that has run this long counts as recovered, and its failures are forgotten."""
 
 MOST_RESTARTS = 1000
-"""The last so many are remembered: a query may fail for ever in a run that has no end."""
+"""How many restarts are remembered: in a run without end, a query may fail forever."""
 
 
 @dataclass
@@ -69,13 +69,13 @@ class RunningPipeline:
     folder: Path
     shares: ShareManager
     streams: RabbitStreams | None = None
-    """What joins operators; None for files in the folder."""
+    """RabbitMQ streams that join the operators; None for files in the folder."""
     inputs: dict[str, Input] = field(default_factory=dict)
     queries: dict[str, Query] = field(default_factory=dict)
     restarts: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_RESTARTS))
     """What failed and was started again, with the reason, oldest first."""
     on_restart: Callable[[str], None] = lambda _: None
-    """Hears of each at once, but not again and again of the same; and of what workers complain of."""
+    """Called at once for each of these, unless it repeats the one before, and for complaints of workers."""
     wiring: Wiring = field(init=False)
     complaints: Complaints = field(init=False)
     _builder: QueryBuilder = field(init=False)
@@ -101,9 +101,9 @@ class RunningPipeline:
         self._orphans = OrphanSweep(logs, self.folder / STAMPS)
 
     def start(self, waiting: Callable[[str], None] = lambda _: None) -> None:
-        """All queries. Every schema and every function is checked before the first of them starts.
+        """Start all queries. Every schema and every function is checked before the first of them starts.
 
-        A source that can warm up does so until ``begin``, unless the run goes on where one before it has been.
+        A source that can warm up does so until ``begin``, unless this run continues an earlier one.
         """
         for kind in (STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS):
             (self.folder / kind).mkdir(parents=True, exist_ok=True)
@@ -133,9 +133,9 @@ class RunningPipeline:
             raise OperatorError(f"operator {operator}: its output has nowhere to go: {error}") from None
 
     def rows(self, progress: Progress) -> tuple[Stamps, int]:
-        """Of a micro-batch: when the rows arrived that it has read, and how many it has written.
+        """The arrival stamps of the rows that a micro-batch has read, and how many rows it has written.
 
-        Stamps were noted by its tasks beside their files, or aggregated by Spark on the way.
+        Its tasks noted the stamps beside their files, or Spark aggregated them on the way.
         """
         noted = self._logs[progress.query].noted(progress.batch)
         if progress.observed:
@@ -143,9 +143,9 @@ class RunningPipeline:
         return Stamps.merged([Stamps.noted(note, self.folder / STAMPS) for note in noted.notes]), noted.rows
 
     def begin(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
-        """Wait until every operator is warm, but no longer than the limit; then let the stream take its course.
+        """Wait until every operator is warm, but no longer than the limit; then let the arrivals begin.
 
-        Only where the source warms up: others take their course from the start.
+        There is nothing to wait for if the source does not warm up: its arrivals have begun already.
         """
         until_s, warm_up = time.monotonic() + limit_s, self.source.warm_up
         for operator in self.pipeline.order if warm_up is not None and warm_up.exists() else ():
@@ -158,7 +158,7 @@ class RunningPipeline:
                 waiting(f"{operator} warms up, {done} of {enough:.0f} micro-batches")
                 self.revive()
                 time.sleep(0.1)
-        for unread in (self.folder / STAMPS).iterdir():  # of the warm-up, or of a run that was killed
+        for unread in (self.folder / STAMPS).iterdir():  # left by the warm-up, or by a run that was killed
             unread.unlink(missing_ok=True)
         if warm_up is not None:
             warm_up.unlink(missing_ok=True)
@@ -172,9 +172,9 @@ class RunningPipeline:
         return last.batch + 1 if last else 0
 
     def _starves(self, operator: str) -> bool:
-        """Whether it has nothing to do and will get nothing more to warm up with.
+        """Whether an operator is idle and will get nothing more to warm up with.
 
-        The source may have let in all that it has to, or more than enough, of which nothing came here: as behind a
+        The source may have let in all that it can, or more than enough, and nothing came here, as may happen behind a
         filter.
         """
         first = self.pipeline.order[0]
@@ -186,13 +186,13 @@ class RunningPipeline:
         return (over or many) and self._caught_up(operator)
 
     def order_tasks(self, query: str, tasks: int) -> None:
-        """So many from its next micro-batch on."""
+        """Set how many tasks read the query's input, from its next micro-batch on."""
         put_number(self.folder / TASKS / query, tasks)
 
     def revive(self) -> str:
-        """Start what has failed, after a pause. What is down is said in one line; empty if nothing is.
+        """Restart queries that have failed, after a pause. Returns a line that says which are down; empty if none is.
 
-        Now and then, what attempts that failed have left is cleared away.
+        From time to time this also removes what failed attempts have left.
         """
         self._hear()
         self._orphans.now_and_then()
@@ -216,7 +216,7 @@ class RunningPipeline:
             except Exception as error:
                 if spark_loss(self.spark.sparkContext):
                     raise
-                query.failed(now_s)  # the others go on, and this one is tried again
+                query.failed(now_s)  # the other queries go on, and this one is tried again later
                 self.restarted(f"{name} could not be started: {' '.join(str(error).split())[:300]}")
                 down.append(name)
             else:
@@ -225,20 +225,20 @@ class RunningPipeline:
         return f"{' and '.join(down)} is down and will be started again" if down else ""
 
     def restarted(self, what: str) -> None:
-        """Remember it, and tell whoever watches."""
+        """Remember a failure, and tell whoever watches."""
         if not self.restarts or self.restarts[-1] != what:
             self.on_restart(what)
         self.restarts.append(what)
 
     def _hear(self) -> None:
-        """What workers complain of, once."""
+        """Report each complaint of the workers once."""
         for complaint in self.complaints.new():
             self.on_restart(complaint)
 
     def drain(self, limit_s: float, given_up: Callable[[], bool] = lambda: False) -> bool:
-        """Let no more in at the source, and wait until what it has let in has gone through.
+        """Let no more in at the source, and wait until everything that it has let in has gone through.
 
-        False if it takes longer, or somebody gives up.
+        Returns False if that takes longer than the limit, or somebody gives up.
         """
         until_s, source = time.monotonic() + limit_s, self.queries[self.pipeline.order[0]]
 
@@ -251,10 +251,11 @@ class RunningPipeline:
         return self._wait(self._quiet, late)
 
     def _quiet(self) -> bool:
-        """Whether nothing is under way.
+        """Whether nothing is under way behind the source.
 
-        In a loop, what has caught up may get more to do from what is looked at after it. So all are looked at twice:
-        what rested at the first look and has begun nothing since has sent nothing to anybody when the second is taken.
+        In a loop, an operator that has caught up may get more to do from one that is checked after it. So all are
+        checked twice: one that rested at the first check, and has begun no micro-batch since, has sent nothing to
+        anybody by the second.
         """
         others = [name for name in self.queries if name != self.pipeline.order[0]]
         before = [begun(self._builder.checkpoint(name)) for name in others]
@@ -270,9 +271,10 @@ class RunningPipeline:
         return True
 
     def stop(self, limit_s: float = 10.0) -> None:
-        """Between micro-batches where that is possible within the limit: one that is stopped at work leaves noise.
+        """Stop all queries: between micro-batches if the limit allows, because one that is cut off leaves noise.
 
-        Then the Python processes of this run end. Another run in the same session has others, and these would idle.
+        Then end the Python processes of this run. Another run in the same session starts its own, and these would only
+        idle.
         """
         for query in self.queries.values():
             with suppress(*NO_ANSWER):  # Java has ended, and its queries with it
@@ -289,7 +291,7 @@ class RunningPipeline:
                     os.kill(pid, signal.SIGTERM)
 
     def _caught_up(self, name: str) -> bool:
-        """Nothing runs and nothing waits."""
+        """Whether a query is at rest and has no rows waiting."""
         query, source = self.queries[name], self.inputs[name]
         if not query.rests:
             return False

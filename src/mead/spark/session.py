@@ -22,7 +22,7 @@ LOCAL = "local[*]"
 """All cores of this machine."""
 
 TRIES = 4
-"""Of a task, as on a cluster. Local mode has one, and gives a query up when a worker is killed."""
+"""How often a task is tried, as on a cluster. Local mode tries once, and gives a query up when a worker is killed."""
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -39,7 +39,7 @@ SETTINGS = {
 def started(
     name: str, *, master: str | None = None, modules: Path | None = None, profile: FastProfile | None = None
 ) -> SparkSession:
-    """A session of that name. ``modules`` is a folder from which workers may import.
+    """Start a session of that name. ``modules`` is a folder from which workers may import.
 
     Without a master, the one that ``spark-submit`` has set is used, or else this machine.
     """
@@ -54,21 +54,21 @@ def started(
     on_interrupt = signal.getsignal(signal.SIGINT)
     with _deaf_to_hang_ups():
         spark = (profile or FastProfile()).start(builder)
-    if modules is not None:  # a Java machine that was there before does not know what has come into the environment
+    if modules is not None:  # a Java machine that ran before does not know later changes of the environment
         environment = spark.sparkContext.environment
         known = environment.get("PYTHONPATH", "")
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(modules.resolve()), known]))
     if threading.current_thread() is threading.main_thread():
-        # PySpark's own answer to Ctrl-C cancels what is running. Who runs something knows better how to end it.
+        # PySpark's own answer to Ctrl-C cancels what is running. Our callers know better how to end it.
         signal.signal(signal.SIGINT, on_interrupt)
     return spark
 
 
 @contextmanager
 def _deaf_to_hang_ups() -> Iterator[None]:
-    """Processes that are started meanwhile outlive their terminal, and so does Java: it is the run that ends them.
+    """In the block, ignore hang-ups, so that Java, which is started in it, outlives the terminal: the run ends it.
 
-    A hang-up that comes just now is not lost: it waits until the block is over.
+    A hang-up that comes just then is not lost: it is delivered after the block.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -83,7 +83,7 @@ def _deaf_to_hang_ups() -> Iterator[None]:
 
 
 def stopped(spark: SparkSession) -> None:
-    """End it, also where Java has ended before."""
+    """Stop the session, even if Java has ended before."""
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning), suppress(*NO_ANSWER):
         spark.stop()
 
@@ -99,7 +99,7 @@ def with_tries(master: str) -> str:
 
 
 def _submitted() -> dict[str, str]:
-    """What ``spark-submit`` has set."""
+    """The settings that ``spark-submit`` has passed on."""
     from pyspark import SparkConf  # noqa: PLC0415 - as above
 
     # Loading defaults needs a running Java machine, which there is only under spark-submit.

@@ -3,8 +3,8 @@
 Offsets are numbers of arrivals, and carry the time at which the stream began. So a query that is restarted from its
 checkpoint goes on in the same course of time, and reads the same rows for the same offsets.
 
-A query that has just started is slow: Java compiles, workers are born. So there can be a warm-up, in which the first
-arrivals come one at a time, as they are wanted and not as the trace has it. The course of the trace begins after it.
+A query that has just started is slow: Java compiles, and workers start. So there can be a warm-up, in which arrivals
+come one at a time, as they are wanted, and not when the trace says. The time of the trace begins after it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FORMAT = "mead-trace"
 WARM_UP_PAUSE_US = 20_000
 
 SPARE_S = 10.0
-"""So much of a trace may be used to warm up. Who makes arrivals for a run makes them for so much longer than it."""
+"""How much of a trace may be used to warm up. Whoever generates arrivals for a run makes them that much longer."""
 
 STAMPED = "id bigint, arrival_us bigint"
 """Every row has a number and the time of its arrival, in microseconds since 1970."""
@@ -49,11 +49,11 @@ class TraceDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """For ``format(...)``."""
+        """The name for ``format(...)``."""
         return FORMAT
 
     def schema(self) -> str:
-        """Number, time of arrival, and the payload."""
+        """Number, time of arrival, and the columns of the payload."""
         payload = self.options.get("payload_schema")
         return f"{STAMPED}, {payload}" if payload else STAMPED
 
@@ -80,7 +80,7 @@ class Span(InputPartition):
 
 @dataclass
 class TraceReader(DataSourceStreamReader):
-    """Small, because it is sent to every task; the trace is opened by path where it is needed."""
+    """Kept small, because it is sent to every task; the trace is opened by path where it is needed."""
 
     path: Path
     speed: float
@@ -91,11 +91,11 @@ class TraceReader(DataSourceStreamReader):
     payload_options: str | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """The stream begins when it is asked for the first time, or when it is warm."""
+        """The stream begins when Spark first asks for its offset, or after the warm-up, if there is one."""
         return {"started_us": self.now_us(), "count": 0, "warm": int(self.warm_up is None)}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """All whose time has come. A clock that was set back takes none away."""
+        """All arrivals whose time has come. None is taken back if the clock is set back."""
         del limit
         if not start["warm"]:
             if self.warm_up and self.warm_up.exists():
@@ -106,7 +106,7 @@ class TraceReader(DataSourceStreamReader):
         return {**start, "count": max(due, start["count"])}
 
     def _one_more(self, start: dict[str, int]) -> dict[str, int]:
-        """The next arrival, as if it came now, if the last one has been a while ago."""
+        """The next arrival, as if it came now, unless the last one came too recently."""
         count, times = start["count"], times_us(self.path)
         last_us = start["started_us"] + (times[count - 1] / self.speed if count else -WARM_UP_PAUSE_US)
         if used_up(self.path, self.speed, count) or self.now_us() < last_us + WARM_UP_PAUSE_US:
@@ -114,17 +114,17 @@ class TraceReader(DataSourceStreamReader):
         return {"started_us": self._start_us(count), "count": count + 1, "warm": 0}
 
     def _start_us(self, count: int) -> int:
-        """When a stream must have begun whose arrival of that number is now."""
+        """When a stream must have begun for this arrival to be due now."""
         times = times_us(self.path)
         return self.now_us() - int(times[min(count, times.size - 1)] / self.speed)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """As many as there are to be tasks, each with as many arrivals."""
+        """One partition for each task, with an equal number of arrivals."""
         parts = spans(start["count"], end["count"], number_in(self.tasks)) or [(end["count"], end["count"])]
         return [Span(end["started_us"], first, last) for first, last in parts]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """In a task."""
+        """The arrivals of a partition; runs in a task."""
         if not isinstance(partition, Span):
             raise TypeError(f"this source has made no {type(partition).__name__}")
         numbers = np.arange(partition.first, partition.end, dtype=np.int64)
@@ -137,21 +137,21 @@ class TraceReader(DataSourceStreamReader):
 
 
 def used_up(path: Path, speed: float, count: int) -> bool:
-    """Whether so many arrivals are all that there are to warm up with: the run itself needs those that come after."""
+    """Whether the warm-up has used all arrivals that it may: the run itself needs the rest."""
     times = times_us(path)
     return count == times.size or bool(times[count] >= SPARE_S * speed * 1e6)
 
 
 @lru_cache(maxsize=4)
 def times_us(path: Path) -> IntArray:
-    """Time stamps since the first, not read before they are needed."""
+    """Time stamps since the first one, mapped from the file and read when they are needed."""
     stamps_us: IntArray = np.load(path, mmap_mode="r", allow_pickle=False)
     return stamps_us
 
 
 @lru_cache(maxsize=16)
 def named(function: str, options: str | None = None) -> Callable[[IntArray], pa.RecordBatch]:
-    """What ``module:function`` stands for, or what it makes of these arguments (JSON)."""
+    """The object ``module:function``, or what it returns for these arguments (JSON)."""
     module, _, name = function.partition(":")
     found: Any = getattr(import_module(module), name)
     made: Callable[[IntArray], pa.RecordBatch] = found if options is None else found(**json.loads(options))

@@ -25,7 +25,7 @@ class TrialError(Exception):
 
 @dataclass(frozen=True)
 class Trial:
-    """Of a session with the fast profile on two cores."""
+    """How long a session with the fast profile on two cores took."""
 
     version: str
     start_s: float

@@ -14,7 +14,7 @@ from mead.spark.operators import OperatorError, Work, columns_of
 from mead.spark.rabbitmq.blocks import RabbitStore, RabbitStreams
 
 RESULTS = "results"
-"""Who reads what leaves the pipeline, for rows that name their readers."""
+"""The reader of what leaves the pipeline, as rows name it."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Wiring:
 
     pipeline: Pipeline
     streams: RabbitStreams | None = None
-    """What joins operators; None for embedded logs."""
+    """RabbitMQ streams that join the operators; None for embedded logs."""
 
     def __post_init__(self) -> None:
         pipeline = self.pipeline
@@ -44,12 +44,12 @@ class Wiring:
 
     @property
     def sinks(self) -> tuple[str, ...]:
-        """Operators whose output leaves the pipeline: all that they have before them are loops."""
+        """Operators whose output leaves the pipeline: if other operators read it, then only by way of a loop."""
         inner = {edge.source for edge in self.pipeline.edges if edge not in self.pipeline.returns}
         return tuple(o.name for o in self.pipeline.operators if o.name not in inner)
 
     def predecessors(self, operator: str) -> list[str]:
-        """Whose output it reads, loops included."""
+        """The operators whose output it reads, loops included."""
         return [edge.source for edge in self.pipeline.edges if edge.target == operator]
 
     def is_first(self, operator: str) -> bool:
@@ -61,7 +61,7 @@ class Wiring:
         return any(edge.source == operator for edge in self.pipeline.edges)
 
     def store(self, operator: str) -> RabbitStore | None:
-        """Who has the rows that it writes; None for its log. What only leaves the pipeline needs no broker."""
+        """Where the rows that it writes are kept; None for its log. Output that only leaves needs no broker."""
         return self.streams.store(operator) if self.streams and self.is_read(operator) else None
 
     def check(self, operator: str, schema: str) -> None:
@@ -75,7 +75,7 @@ class Wiring:
             )
 
     def declared(self, operator: str, work: Mapping[str, Work]) -> str:
-        """What an operator that leads back to another writes: that has to be known before it is built."""
+        """The declared columns of an operator in a loop: they have to be known before it is built."""
         schema = work[operator].schema
         if schema is None:
             raise OperatorError(

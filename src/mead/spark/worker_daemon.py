@@ -30,7 +30,7 @@ PRELOADED = ("numpy", "pandas", "pyarrow", "pyspark.worker")
 def join_cgroup(directories: str) -> None:
     """Move this process, and with it every process that it will fork.
 
-    A cgroup that cannot be joined stops no stream: the workers run without their limit, and whoever looks is told.
+    A failure to join stops no stream: the workers then run without their limit, and complain about it.
     """
     for directory in filter(None, directories.split(os.pathsep)):
         try:
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _without_noise(worker: Callable[..., int]) -> Callable[..., int]:
-    """PySpark's worker, that ends silently if Spark has hung up on it: every query that is stopped does so."""
+    """PySpark's worker, ending silently if Spark has hung up on it, as happens whenever a query is stopped."""
 
     def silent(*arguments: object) -> int:
         try:

@@ -26,13 +26,13 @@ from mead.spark.rabbitmq.sink import Task
 from mead.spark.rabbitmq.stream import EMPTY_S, DataLossError, Message, Retention
 
 BLOCK_BYTES = 256 * 1024
-"""Of the rows in one message, more or less: large enough that a row costs little, and far below what brokers refuse."""
+"""About how many bytes of rows go into one message: enough for rows to be cheap, far below what brokers refuse."""
 
 AT_ONCE = 32
-"""Blocks between here and the broker."""
+"""How many blocks may be on their way to the broker at once."""
 
 FRESH_S = 5.0
-"""For so long a worker remembers where the stream ended: what others have written since must not be much to skip."""
+"""How long a worker remembers where the stream ended, so that there is little to skip of what others wrote since."""
 
 _ENDS: dict[Place, tuple[float, int]] = {}
 """Where streams ended when this process last asked, and when that was."""
@@ -44,11 +44,11 @@ class RabbitStreams:
 
     url: str
     prefix: str
-    """Of the names of streams, which end with that of the operator."""
+    """The beginning of the names of streams; the operator's name is the end."""
     retention: Retention
 
     def store(self, operator: str) -> RabbitStore:
-        """Of what it writes."""
+        """The store for what an operator writes."""
         return RabbitStore(Place(self.url, f"{self.prefix}.{operator}", create=True, retention=self.retention))
 
 
@@ -63,12 +63,12 @@ class Block:
 
     @property
     def name(self) -> str:
-        """As it stands in the index."""
+        """The name of this block in the index of the log."""
         return f"{self.attempt}-{self.first}-{self.end}-{self.messages}"
 
     @classmethod
     def named(cls, name: str) -> Block:
-        """The same back.
+        """The block of that name, the inverse of `name`.
 
         >>> Block.named("a1b2-7-12-3")
         Block(attempt='a1b2', first=7, end=12, messages=3)
@@ -90,11 +90,11 @@ class RabbitStore(Store):
     place: Place
 
     def check(self) -> None:
-        """Before anything starts: the broker answers, and has the stream or makes it."""
+        """Make sure, before anything starts, that the broker answers and that the stream exists, or make it."""
         self.place.open().connection.close()
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
-        """All is with the broker when this ends. A task without rows asks for nothing."""
+        """Publish rows; all are with the broker when this returns. A task without rows asks the broker for nothing."""
         attempt, task = uuid4().hex, Task.current()
         messages = (
             Outgoing(body, f"{task.query}:{task.batch}:{task.number}:{number}", attempt=attempt)
@@ -115,7 +115,7 @@ class RabbitStore(Store):
         return Block(attempt, first, end, count).name
 
     def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
-        """In one go over the range in which they all are, for each would need a consumer of its own."""
+        """Read pieces in one pass over the range that holds them all: each on its own would need a consumer."""
         wanted = [(piece, Block.named(piece.file)) for piece in pieces]
         found = self._found({block.attempt: block for _, block in wanted})
         bodies: dict[str, list[bytes]] = {}
@@ -126,20 +126,20 @@ class RabbitStore(Store):
             yield from _rows(bodies.pop(block.attempt), piece)
 
     def remove(self, files: Iterable[str]) -> None:
-        """A stream forgets by its retention alone."""
+        """Do nothing: a stream forgets by its retention alone."""
 
     def _end_before(self) -> int:
-        """No later than what comes next. An empty stream is known by its silence."""
+        """An end of the stream that is no later than the next message. An empty stream is known by its silence."""
         asked_s, end = _ENDS.get(self.place, (0.0, 0))
         if end and monotonic() < asked_s + FRESH_S:
             return end
         return patiently(self.place, lambda stream: stream.end(ANSWER_S if end else EMPTY_S))
 
     def _found(self, wanted: Mapping[str, Block]) -> Iterator[tuple[str, list[bytes]]]:
-        """Attempts and all their messages, as soon as the last of them has come."""
+        """Attempts with all their messages, each as soon as its last message has come."""
         if not wanted:
             return
-        # Whoever reads makes no stream, and has a connection of its own: an operator may read what it writes.
+        # A reader never makes the stream, and has a connection of its own: an operator may read what it writes.
         place = replace(self.place, create=False)
         first, end = min(block.first for block in wanted.values()), max(block.end for block in wanted.values())
         parts: dict[str, dict[int, bytes]] = {attempt: {} for attempt in wanted}
@@ -163,9 +163,9 @@ class RabbitStore(Store):
 
 
 def _messages(place: Place, first: int, end: int) -> Iterator[Message]:
-    """Those between two offsets; and all that come after, for somebody who has not found everything by then.
+    """The messages between two offsets, and then all later ones, for a caller that is still missing some.
 
-    In a cluster the broker that was asked for the end may have known of less than the one that has confirmed.
+    In a cluster, the broker that was asked for the end may have known of less than the one that confirmed the messages.
     """
     yield from chain.from_iterable(fetched(place, first, end, credit=AT_ONCE))
     now = patiently(place, lambda stream: stream.end(ANSWER_S))
@@ -178,7 +178,7 @@ def _position(message: Message) -> int:
 
 
 def _bodies(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[bytes]:
-    """Rows as Arrow streams, which name their columns, in pieces of no more than some size."""
+    """Rows as Arrow streams, which carry their column names, in pieces of about `BLOCK_BYTES`."""
     for batch in batches:
         most = max(batch.num_rows * BLOCK_BYTES // max(batch.nbytes, 1), 1)
         for first in range(0, batch.num_rows, most):

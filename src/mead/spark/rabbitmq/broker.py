@@ -35,7 +35,7 @@ def server() -> Path:
 
 @dataclass
 class PrivateBroker:
-    """A broker with ports, data and logs of its own. As a context manager it runs, and removes all of it after."""
+    """A broker with its own ports, data and logs. A ``with`` block starts it, and removes everything afterwards."""
 
     _folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="mead-rabbitmq-")))
     _ports: list[int] = field(default_factory=lambda: free_ports(3))
@@ -43,11 +43,11 @@ class PrivateBroker:
 
     @property
     def url(self) -> str:
-        """For the option of that name."""
+        """The value for option ``url``."""
         return f"amqp://guest:guest@{LOOPBACK}:{self._ports[0]}/"
 
     def start(self) -> None:
-        """Run it on what it has kept; it answers when this ends."""
+        """Start it on the data that it has kept. It answers when this returns."""
         (self._folder / "plugins").write_text("[].")
         with (self._folder / "output").open("ab") as output:
             self._process = subprocess.Popen(  # noqa: S603 - a program of this machine, found by its fixed path
@@ -72,11 +72,11 @@ class PrivateBroker:
                 return
 
     def stop(self) -> None:
-        """End it in good order."""
+        """Shut it down properly."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it as a crash would."""
+        """Kill it, as a crash would."""
         self._end(signal.SIGKILL)
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""A connection to RabbitMQ that is used step by step: ask, then wait for what comes.
+"""A connection to RabbitMQ that is used step by step: ask, then wait for the answer.
 
 pika has a blocking connection of its own. It rejects messages that it has received and not yet handed out when a
 consumer ends, and a broker that is asked to reject a message of a stream closes the connection. So this is built on
@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 ANSWER_S = 30.0
-"""A broker that has not answered by then does not count as working, unless somebody is in a hurry."""
+"""How long a broker may take to answer before it counts as not working, unless the caller sets another limit."""
 
 
 class RabbitError(Exception):
@@ -21,11 +21,11 @@ class RabbitError(Exception):
 
 
 class UnreachableError(RabbitError):
-    """No connection, or no longer. Another try may succeed."""
+    """There is no connection, or it was lost. Another try may succeed."""
 
 
 class Connection:
-    """One connection, open from the start. Whoever waits on it does its work."""
+    """One connection, open from the start. Its events are handled only while somebody waits on it."""
 
     def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
         pika = _pika()
@@ -50,11 +50,11 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """As far as is known."""
+        """Whether it is open, as far as we know."""
         return self._lost is None
 
     def wait(self, done: Callable[[], bool], timeout_s: float) -> bool:
-        """Work until something is the case; False if it is not by then. With 0 seconds, look what has come."""
+        """Handle events until a condition holds; False if it does not in time. With 0 seconds, handle what has come."""
         late: list[bool] = []
         timer = self._loop.call_later(timeout_s, lambda: late.append(True))
         try:
@@ -111,7 +111,7 @@ class Channel:
         return self._answer(method)
 
     def wait(self, done: Callable[[], bool], timeout_s: float | None = None) -> bool:
-        """Work until something is the case; False if it is not by then, or when an answer is overdue."""
+        """Handle events until a condition holds; False if it does not in time, by default the time for an answer."""
         limit_s = self.connection.answer_s if timeout_s is None else timeout_s
         reached = self.connection.wait(lambda: done() or self._closed is not None, limit_s)
         if self._closed is not None:
@@ -119,7 +119,7 @@ class Channel:
         return reached
 
     def close(self) -> None:
-        """The broker takes back what was not acknowledged, which costs a stream nothing."""
+        """Close it. The broker takes back what was not acknowledged, which costs a stream nothing."""
         if self.raw.is_open:
             self.raw.close()
 
@@ -135,7 +135,7 @@ class Channel:
 
 
 def refusal(reason: BaseException, place: str) -> RabbitError:
-    """What a broker means that has closed a channel."""
+    """The error for the reason for which a broker has closed a channel."""
     code, text = getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason))
     # Without a code the connection was lost; 541 and "down" are answers of a broker that is starting or stopping.
     if code in {0, 541} or "is down or inaccessible" in text:
@@ -150,7 +150,7 @@ class MissingError(RabbitError):
 
 
 def _explained(reason: BaseException, place: str) -> RabbitError:
-    """Why there is no connection."""
+    """The error that explains why there is no connection."""
     from pika import exceptions  # noqa: PLC0415 - an extra, known to be there
 
     if isinstance(reason, exceptions.AuthenticationError | exceptions.ProbableAuthenticationError):
@@ -164,7 +164,7 @@ def _explained(reason: BaseException, place: str) -> RabbitError:
 
 
 def _parameters(pika: Any, url: str, answer_s: float) -> Any:
-    """With these, pika gives up by itself when it is not connected by then, and lets go of what it has opened."""
+    """Parameters with which pika gives up by itself in time, and lets go of what it has opened."""
     form = "write it as amqp://user:password@host:5672/"
     if urlsplit(url).scheme not in {"amqp", "amqps"}:
         raise RabbitError(f"{_without_password(url)} is no url of RabbitMQ: {form}")
@@ -178,7 +178,7 @@ def _parameters(pika: Any, url: str, answer_s: float) -> Any:
 
 
 def _without_password(url: str) -> str:
-    """For messages.
+    """The address without user and password, for messages.
 
     >>> _without_password("amqp://me:secret@host:5672/")
     'amqp://host:5672/'

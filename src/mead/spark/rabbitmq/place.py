@@ -1,4 +1,4 @@
-"""Where a RabbitMQ stream is, as the options of a query tell it."""
+"""Where a RabbitMQ stream is, according to the options of a query."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ARRIVAL_HEADER = "arrival_us"
 """The header in which the time of arrival travels, in microseconds since 1970."""
 
 ATTEMPT_HEADER = "attempt"
-"""The header that tells apart what one task has published from what it publishes when it is tried again."""
+"""The header that tells what one attempt of a task has published from what the next attempt publishes."""
 
 RETRY_S = 0.2
-"""Between two tries to reach a broker that has gone."""
+"""The pause between two tries to reach a broker that has gone."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Place:
     exchange: str | None = None
     retention: Retention = field(default_factory=Retention)
     reconnect_s: float = 60.0
-    """How long a broker is waited for that has been there before."""
+    """How long to wait for a broker that was there before."""
     answer_s: float = ANSWER_S
-    """How long an answer to one question is waited for."""
+    """How long to wait for one answer."""
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Place:
-        """As told by the options of a query."""
+        """The place that the options of a query name."""
         for name in ("url", "stream"):
             if name not in options:
                 raise RabbitError(f"format {FORMAT} needs the option {name}")
@@ -57,7 +57,7 @@ class Place:
 
     @property
     def options(self) -> dict[str, str]:
-        """The same back; how long an answer is waited for is nobody's option."""
+        """The inverse of `of`; ``answer_s`` is not an option."""
         told: dict[str, object] = {
             "url": self.url,
             "stream": self.stream,
@@ -71,7 +71,7 @@ class Place:
         return {name: str(value) for name, value in told.items() if value is not None}
 
     def open(self) -> Stream:
-        """Through a new connection. The stream is there, or is made."""
+        """Open the stream through a new connection. It must exist, or is made if ``create`` is set."""
         connection = Connection(self.url, self.answer_s)
         stream = Stream(connection, self.stream)
         try:
@@ -86,13 +86,13 @@ class Place:
 
 
 class Kept(local):
-    """Streams that are open in a worker, so that its next task finds the connection there. Each thread has its own."""
+    """Streams that a worker keeps open, so that its next task finds the connection. Each thread has its own."""
 
     def __init__(self) -> None:
         self._streams: dict[Place, Stream] = {}
 
     def open(self, place: Place) -> Stream:
-        """The same as the last time, unless it was dropped."""
+        """The stream that is open, or a new one if it was dropped."""
         if place not in self._streams:
             self._streams[place] = place.open()
         return self._streams[place]
@@ -108,7 +108,7 @@ KEPT = Kept()
 
 
 def patiently(place: Place, ask: Callable[[Stream], Answer]) -> Answer:
-    """What a stream answers. A broker that goes away and comes back is waited for."""
+    """Ask a stream, waiting for a broker that goes away and comes back."""
     patient_until_s = monotonic() + place.reconnect_s
     while True:
         try:
@@ -121,7 +121,7 @@ def patiently(place: Place, ask: Callable[[Stream], Answer]) -> Answer:
 
 
 def fetched(place: Place, first: int, end: int, *, whole: bool = True, credit: int = CREDIT) -> Iterator[list[Message]]:
-    """Messages, as `Stream.read` has them. A broker that goes away and comes back is waited for."""
+    """Messages as from `Stream.read`, waiting for a broker that goes away and comes back."""
     due, patient_until_s = first, monotonic() + place.reconnect_s
     while due < end:
         try:

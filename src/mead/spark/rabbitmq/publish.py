@@ -12,7 +12,7 @@ from mead.spark.rabbitmq.connection import ANSWER_S, Channel, RabbitError, Unrea
 from mead.spark.rabbitmq.place import ARRIVAL_HEADER, ATTEMPT_HEADER, KEPT, RETRY_S, Place
 
 UNCONFIRMED = 2000
-"""Messages at once between here and the broker's disk."""
+"""How many messages may be on their way to the broker's disk at once."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,15 @@ class Outgoing:
     """Its message id: whoever reads the same one twice knows that it was sent twice."""
     arrival_us: int | None = None
     attempt: str | None = None
-    """Who has sent it, where a task may be tried again."""
+    """Which attempt of a task has sent it; a task may be tried again."""
 
 
 def publish(place: Place, messages: Iterable[Outgoing], *, reached: bool = False, at_once: int = UNCONFIRMED) -> int:
-    """Put messages into a stream, in their order; how many. All are confirmed when this ends.
+    """Put messages into a stream, in their order, and return how many. All are confirmed when this returns.
 
-    A broker that goes away is waited for, and what it had not confirmed is sent again: some may then be there
-    twice. One that is not there to begin with is waited for only if it was ``reached`` before. ``at_once`` is how many
-    may be under way.
+    If the broker goes away we wait for it, and send again what it had not confirmed: some messages may then be there
+    twice. If it is missing from the start, we wait only if it was ``reached`` before. ``at_once`` is how many messages
+    may be on their way.
     """
     outbox, count = Outbox(place, reached, at_once), 0
     for message in messages:
@@ -44,7 +44,7 @@ def publish(place: Place, messages: Iterable[Outgoing], *, reached: bool = False
 
 @dataclass
 class Outbox:
-    """What has not been confirmed yet."""
+    """The messages that have not been confirmed yet."""
 
     place: Place
     reached: bool
@@ -123,7 +123,7 @@ class Outbox:
             return
         last = confirmed.delivery_tag
         tags = list(takewhile(lambda tag: tag <= last, self._sent)) if confirmed.multiple else [last]
-        for tag in tags:  # they grow, so that the first ones of many are told apart without looking at the rest
+        for tag in tags:  # tags grow, so that the confirmed ones come first and the rest need not be looked at
             self._sent.pop(tag, None)
 
     def _on_return(self, *_: object) -> None:

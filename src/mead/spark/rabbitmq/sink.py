@@ -1,4 +1,4 @@
-"""A RabbitMQ stream as a sink of streaming queries: at least once, under a key that tells what came twice."""
+"""A RabbitMQ stream as a sink of streaming queries: at least once, with a key by which readers recognize duplicates."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from mead.spark.rabbitmq.publish import Outgoing, publish
 
 @dataclass(frozen=True)
 class Task:
-    """Of a micro-batch."""
+    """One task of a micro-batch."""
 
     query: str
-    """Its id, which stays the same when it is started again."""
+    """The id of the query, which stays the same when the query is restarted."""
     batch: str
     number: int
 
     @classmethod
     def current(cls) -> Task:
-        """The one that this is called in."""
+        """The task in which this is called."""
         task = TaskContext.get()
         if task is None:
             raise RuntimeError("rows are written in tasks")
@@ -52,24 +52,24 @@ class RabbitWriter(DataSourceStreamArrowWriter):
             raise RabbitError(f"format {FORMAT}: no column {key} can be the key: {there}")
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """In a task. All is with the broker when this ends."""
+        """Publish rows, in a task; all are with the broker when this returns."""
         task = Task.current()
         messages = self._messages(iterator, task.query, f"{task.batch}:{task.number}")
         publish(self.place, messages, reached=task.batch != "0")
         return WriterCommitMessage()
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - PySpark's name
-        """Nothing is left to do."""
+        """Do nothing: the tasks have published everything."""
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """A stream takes nothing back."""
+        """Do nothing: a stream takes nothing back."""
 
     def _messages(self, batches: Iterable[pa.RecordBatch], query: str, task: str) -> Iterator[Outgoing]:
         number = 0
         for batch in batches:
             rows = range(number, number := number + batch.num_rows)
             named = batch[self.key].to_pylist() if self.key else [None] * len(rows)
-            # A row without a key of its own must not pass for another one.
+            # A row without a key must not be taken for another one.
             keys = [f"{task}:{row}" if key is None else key for key, row in zip(named, rows, strict=True)]
             stamps = batch["arrival_us"].to_pylist() if "arrival_us" in batch.schema.names else [None] * len(rows)
             for value, key, stamp in zip(batch["value"].to_pylist(), keys, stamps, strict=True):

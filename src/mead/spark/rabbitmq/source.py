@@ -22,12 +22,12 @@ from mead.spark.tasks import spans
 from mead.spark.trace_source import STAMPED
 
 RECOVERY_S = 10.0
-"""A stream that is known to have messages and has sent none by then has lost them."""
+"""A stream that is known to have messages has lost them if it sends none for this long."""
 
 TYPES = {"binary": pa.binary(), "string": pa.string()}
 
 LAST_US = 2**63 - 1
-"""No column can hold a later time."""
+"""The latest time that a column can hold."""
 
 
 class RabbitDataSource(DataSource):
@@ -46,7 +46,7 @@ class RabbitDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """For ``format(...)``."""
+        """The name for ``format(...)``."""
         return FORMAT
 
     def schema(self) -> str:
@@ -83,7 +83,7 @@ class Offsets(InputPartition):
 
 @dataclass
 class RabbitReader(DataSourceStreamReader):
-    """Small, because it is sent to every task. Only in the driver it holds a connection."""
+    """Kept small, because it is sent to every task. It holds a connection only in the driver."""
 
     place: Place
     tasks: Path
@@ -98,24 +98,24 @@ class RabbitReader(DataSourceStreamReader):
         return {"offset": stream.end() if self.from_end else stream.first() or 0}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """All there is."""
+        """The end of the stream."""
         del limit
         return {"offset": self._followed().end(start["offset"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """As many as there are to be tasks, each with as many offsets."""
+        """One partition for each task, with an equal number of offsets."""
         first, last = start["offset"], end["offset"]
         return [Offsets(*part) for part in spans(first, last, number_in(self.tasks)) or [(last, last)]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """In a task. A broker that goes away and comes back is waited for."""
+        """The rows of a partition; runs in a task. Waits for a broker that goes away and comes back."""
         if not isinstance(partition, Offsets):
             raise TypeError(f"this source has made no {type(partition).__name__}")
         for messages in fetched(self.place, partition.first, partition.end, whole=self.fail_on_loss):
             yield self._rows(messages)
 
     def _rows(self, messages: Sequence[Message]) -> pa.RecordBatch:
-        """A message that says nonsense of its arrival stops no stream: it has arrived when it was read."""
+        """Messages as rows. One whose arrival time makes no sense stops no stream: it arrives when it is read."""
         read_us = time_ns() // 1000
         stamps_us = [arrival_us(message.properties, read_us) for message in messages]
         if nonsense := stamps_us.count(None):
@@ -126,7 +126,7 @@ class RabbitReader(DataSourceStreamReader):
         return rows(messages, [read_us if stamp is None else stamp for stamp in stamps_us], self.value)
 
     def stop(self) -> None:
-        """The query has ended."""
+        """Close the connection: the query has ended."""
         if self._tail is not None:
             self._tail.close()
 
@@ -140,27 +140,27 @@ class RabbitReader(DataSourceStreamReader):
 class Tail:
     """Follows the end of a stream at little cost.
 
-    A consumer with credit for one message waits at the known end, as a bell. While it has not rung, nothing needs to
-    be asked. When it has, the last chunk tells the new end.
+    A consumer with credit for one message waits at the known end, like a bell. While it has not rung, there is nothing
+    to ask. When it has, the last chunk tells the new end.
     """
 
     place: Place
     _stream: Stream | None = None
     _bell: Consumer | None = None
     _end: int = 0
-    """Where the bell is."""
+    """The offset at which the bell waits."""
     _lost_s: float | None = None
     """Since when the broker has not been reached."""
     _tried_s: float = 0.0
 
     def stream(self) -> Stream:
-        """Through the connection that is kept, or a new one."""
+        """The stream, through the connection that is kept or a new one."""
         if self._stream is None:
             self._stream = self.place.open()
         return self._stream
 
     def end(self, known: int) -> int:
-        """One more than the last offset, ``known`` at least. A broker that has gone for a while has nothing new."""
+        """One more than the last offset, and at least ``known``. A broker that has gone for a while has nothing new."""
         if self._lost_s is None or monotonic() > self._tried_s + RETRY_S:
             try:
                 self._listen(known)
@@ -195,7 +195,7 @@ class Tail:
         self._bell, self._end = stream.attach(end, 1), end
 
     def _patient(self) -> bool:
-        """Whether to wait for a broker that cannot be reached: for a while, if it has been there."""
+        """Whether to wait for a broker that cannot be reached: for a while, if it was reached before."""
         reached = self._stream is not None or self._lost_s is not None
         self.close()
         self._tried_s = monotonic()
@@ -219,9 +219,9 @@ def rows(messages: Sequence[Message], stamps_us: Sequence[int], value: str) -> p
 
 
 def arrival_us(properties: Any, read_us: int) -> int | None:
-    """As its publisher has noted it in a header; or in the time stamp, in seconds; or else when it was read.
+    """The arrival time that the publisher noted in a header, or else in the time stamp (seconds), or else ``read_us``.
 
-    None if what was noted is no time: strangers publish, too.
+    None if what was noted is not a time: strangers publish, too.
     """
     noted, factor = properties.headers.get(ARRIVAL_HEADER), 1
     if noted is None:

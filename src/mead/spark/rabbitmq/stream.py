@@ -1,7 +1,7 @@
 """Reading a RabbitMQ stream by ranges of offsets.
 
-The broker numbers what is in a stream. Most numbers are messages; a few are notes of its own, so gaps are no sign of
-loss. What is lost is lost at the beginning, where retention cuts whole segments off.
+The broker numbers everything in a stream. Most numbers belong to messages, a few to its own notes, so gaps are no sign
+of loss. Messages are only ever lost at the beginning, where retention cuts off whole segments.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from mead.spark.rabbitmq.connection import ANSWER_S, Channel, Connection, MissingError, RabbitError, UnreachableError
 
 CREDIT = 2000
-"""Messages that the broker may send before it hears that the first have been taken."""
+"""How many messages the broker may send before the first ones are acknowledged."""
 
 CHUNK = 65535
 """Messages are stored in chunks of no more than this: their number has 16 bits."""
@@ -36,7 +36,7 @@ class Retention:
     """The unit in which the beginning is cut off; the broker's default is 500 MB."""
 
     def arguments(self) -> dict[str, Any]:
-        """Of the declaration."""
+        """The arguments for the declaration of a stream."""
         named = {
             "x-max-age": self.max_age,
             "x-max-length-bytes": self.max_length_bytes,
@@ -61,11 +61,11 @@ class Consumer:
     channel: Channel
     messages: list[Message] = field(default_factory=list)
     cancelled: bool = False
-    """By the broker, because the stream was deleted or is moving."""
+    """Whether the broker cancelled it, because the stream was deleted or is moving."""
     _tag: int = 0
 
     def take(self, stream: str, at: int | str, credit: int) -> None:
-        """Messages from an offset on, or from the ``first`` or the ``last`` chunk."""
+        """Start to receive messages from an offset on, or from the ``first`` or the ``last`` chunk."""
         self.channel.raw.add_on_cancel_callback(self._on_cancel)
         self.channel.ask("basic_qos", prefetch_count=credit)
         self.channel.ask(
@@ -73,7 +73,7 @@ class Consumer:
         )
 
     def acknowledge(self) -> None:
-        """Ask for more."""
+        """Acknowledge what has come, so that more is sent."""
         self.channel.raw.basic_ack(self._tag, multiple=True)
 
     def _on_cancel(self, _: object) -> None:
@@ -92,7 +92,7 @@ class Stream:
     name: str
 
     def check(self) -> None:
-        """That it is there."""
+        """Raise an error if the stream does not exist."""
         channel = self.connection.channel()
         try:
             channel.ask("queue_declare", queue=self.name, passive=True)
@@ -104,7 +104,7 @@ class Stream:
             channel.close()
 
     def create(self, retention: Retention, exchange: str | None) -> None:
-        """Declare it, unless it is there, and have an exchange that exists feed it."""
+        """Declare it, unless it exists, and bind it to an exchange, if one is given, which has to exist."""
         try:
             self.check()
         except MissingError:
@@ -122,7 +122,7 @@ class Stream:
             channel.close()
 
     def attach(self, at: int | str, credit: int) -> Consumer:
-        """A consumer."""
+        """Start a consumer."""
         attached = Consumer(self.connection.channel())
         try:
             attached.take(self.name, at, credit)
@@ -144,8 +144,8 @@ class Stream:
     def end(self, wait_s: float = EMPTY_S) -> int:
         """One more than the offset of the last message; 0 in an empty stream.
 
-        The broker's count of messages is some seconds old. So this takes the last chunk. Its first message is followed
-        by the others of that chunk at once, before the answer to any question that is asked then.
+        The broker's count of messages is some seconds old, so this reads the last chunk. The rest of that chunk follows
+        its first message at once, before the answer to any later question.
         """
         attached = self.attach("last", CHUNK)
         if attached.channel.wait(lambda: bool(attached.messages), wait_s):
@@ -156,8 +156,9 @@ class Stream:
     def read(self, first: int, end: int, *, whole: bool = True, credit: int = CREDIT) -> Iterator[list[Message]]:
         """The messages with offsets from ``first`` to before ``end``.
 
-        There must be a message at ``end - 1`` or behind it. If some have been cut off, that is an error, or, where the
-        range need not be ``whole``, passed over. ``credit`` is how many may be on their way, where they are large.
+        There must be a message at ``end - 1`` or after it. If some have been cut off, that is an error, or, if the
+        range need not be ``whole``, they are skipped. ``credit`` is how many may be on their way, where messages are
+        large.
         """
         attached = self.attach(first, min(end - first, credit))
         due = first
