@@ -14,7 +14,7 @@ from mead.serve.board import LEAST_SILENT_S, SILENT_ROUNDS
 from mead.serve.metrics import Metric
 
 REMEMBERED = "1h"
-"""What has no metrics any more is known by its last ones. After so long somebody has seen it."""
+"""How long an alert remembers a run that no longer has metrics. By then somebody has seen it."""
 
 
 def alert_rules() -> str:

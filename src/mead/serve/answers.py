@@ -26,17 +26,17 @@ from mead.serve.question import Question
 
 PERCENTS = (50.0, 95.0, 99.0)
 RATIO = 4.0
-"""Of a bursty state's rate to the mean, where the index of dispersion allows it."""
+"""The rate of a bursty state over the mean rate, where the index of dispersion allows it."""
 
 MOST_EXACT, MOST_EXACT_BATCHES = 125, 400
-"""With more allocations than this the frontier is found by the paper's heuristic: somebody waits for it. Micro-batch
-operators are solved one by one, and candidates have most of them in common."""
+"""With more allocations than this, the frontier is found by the paper's heuristic, because somebody is waiting. More
+are tried for micro-batches: operators are solved one by one, and candidates have most of them in common."""
 
 FITTED_IATS, LEAST_FITTED = 20_000, 500
-"""A fit of the page looks at so many IATs; with fewer than the least there is nothing to see."""
+"""How many IATs the page fits at most; with fewer than the second number there is nothing to see."""
 
 DRIFTED = 3.0
-"""Standard deviations."""
+"""How many standard deviations count as a drift."""
 
 POLICY = "map"
 
@@ -144,7 +144,7 @@ class Drift:
         return cls(older / half_s, younger / half_s, (younger - older) / sqrt(max(idc, 1e-9) * times_s.size))
 
     def as_json(self) -> dict[str, Any]:
-        """With the verdict."""
+        """As a document, with the verdict."""
         return {
             "older_per_s": self.older_per_s,
             "younger_per_s": self.younger_per_s,

@@ -61,7 +61,7 @@ class Pages:
         )
 
     def rounds(self, request: Request) -> Response:
-        """The rounds after one, oldest first."""
+        """The rounds after a number, oldest first."""
         after, limit = _whole(request, "after", 0, 0, 2**53), _whole(request, "limit", MOST_ROUNDS, 1, MOST_ROUNDS)
         return JSONResponse({"rounds": [frame.as_json() for frame in self.board.since(after, limit)]})
 
@@ -85,7 +85,7 @@ class Pages:
         return await self._asked(request, answers.frontier)
 
     def now(self, request: Request) -> Response:
-        """Where the sliders begin."""
+        """The values at which the sliders begin."""
         del request
         question = present(self.board)
         return JSONResponse(
@@ -97,15 +97,15 @@ class Pages:
         )
 
     def metrics(self, request: Request) -> Response:
-        """For Prometheus."""
+        """The metrics, for Prometheus."""
         del request
-        finished = self.board.finished  # asked for before the metrics, which have it too
+        finished = self.board.finished  # read before the metrics, which contain it too
         answer = Response(exposition(self.board), media_type=CONTENT_TYPE_LATEST)
         self.scrapes.add(finished=finished)
         return answer
 
     async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Server-sent events. Whoever comes again says what came last, in a header as browsers do, or in the query."""
+        """Send server-sent events. A client that reconnects names the last one it got, in a header or in the query."""
         request = Request(scope, receive)
         last = request.headers.get("last-event-id") or request.query_params.get("last", "")
         await self.events.serve(scope, receive, send, Last.parsed(last))
@@ -119,7 +119,7 @@ class Pages:
         return await self._answered(request, function, pipeline, question)
 
     async def _answered(self, request: Request, function: Callable[..., dict[str, Any]], *values: object) -> Response:
-        """An answer of the models, which are asked in another thread: the loop here has events to send."""
+        """An answer of the models. They are asked in another thread, because this event loop has events to send."""
         loop = asyncio.get_running_loop()
 
         def wanted() -> bool:
@@ -158,7 +158,7 @@ def application(board: Board, models: ModelProcess, hosts: Hosts) -> tuple[ASGIA
 
 
 class _Asgi:
-    """A route that sends by itself."""
+    """A route that sends its answer itself."""
 
     def __init__(self, serve: Callable[[Scope, Receive, Send], Any]) -> None:
         self.serve = serve
@@ -168,14 +168,14 @@ class _Asgi:
 
 
 def _told(request: Request, error: Exception) -> Response:
-    """Every refusal in one line of JSON."""
+    """Turn a refusal into one line of JSON."""
     del request
     assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls it for these
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
 def _whole(request: Request, key: str, default: int, least: int, most: int) -> int:
-    """A whole number of the query, or a refusal."""
+    """A whole number from the query; refused if it is out of range."""
     text = request.query_params.get(key)
     if text is None:
         return default

@@ -1,4 +1,4 @@
-"""What the page and the metrics know of a run: the last rounds, totals of all, and the arrivals of now. It is bounded.
+"""What the page and the metrics know of a run, in bounded memory: the latest rounds, totals, and latest arrivals.
 
 The thread that watches the run adds rounds; the thread of the server reads. Adding a round takes a lock, copies some
 numbers and wakes whoever listens. Nobody who listens can slow it down.
@@ -35,32 +35,32 @@ log = logging.getLogger(__name__)
 Sums: TypeAlias = defaultdict[str, float]
 
 SILENT_ROUNDS, LEAST_SILENT_S = 10, 60.0
-"""A controller that has not turned for so many intervals is silent, if that is so long. One slow round is not."""
+"""A controller is silent if it made no round for this many intervals, and at least this many seconds."""
 
 RECENT_PARTS = 2
-"""Half-minutes of a run whose response times are shown as those of now."""
+"""How many half-minutes of a run count as now when response times are shown."""
 
 
 @dataclass
 class Totals:
-    """Since the run began."""
+    """Sums since the run began."""
 
     rounds: int = 0
     changes: int = 0
-    """Rounds that planned something else than before."""
+    """How many rounds planned something else than before."""
     decisions: Counter[tuple[Kind, Because]] = field(default_factory=Counter)
-    """Rounds by what they came to, and why."""
+    """How many rounds came to what, and why."""
     phase_s: Sums = field(default_factory=lambda: defaultdict(float))
     arrived: Counter[str] = field(default_factory=Counter)
     busy_s: Sums = field(default_factory=lambda: defaultdict(float))
     throttled_s: Sums = field(default_factory=lambda: defaultdict(float))
     completed: Counter[str] = field(default_factory=Counter)
-    """By path, as the rest."""
+    """By path, as are the two below; the three above are by operator."""
     response_sum_s: Sums = field(default_factory=lambda: defaultdict(float))
     beyond: dict[str, Counter[float]] = field(default_factory=dict)
 
     def add(self, frame: Frame) -> None:
-        """One round more."""
+        """Add one round."""
         self.rounds += 1
         self.changes += frame.changed
         self.decisions[frame.kind, frame.because] += 1
@@ -77,7 +77,7 @@ class Totals:
 
 
 def silent_after_s(interval_s: float | None) -> float:
-    """How long a run whose rounds are so far apart may make none before that is worth a word.
+    """How many seconds a run with this interval may make no round before that is worth a word.
 
     >>> silent_after_s(1.0), silent_after_s(60.0), silent_after_s(None)
     (60.0, 600.0, 60.0)
@@ -86,14 +86,14 @@ def silent_after_s(interval_s: float | None) -> float:
 
 
 class Board:
-    """One run. Rounds are numbered from 1; the last ``KEPT_ROUNDS`` are kept."""
+    """What is known of one run. Rounds are numbered from 1; the last ``KEPT_ROUNDS`` are kept."""
 
     def __init__(
         self, facts: RunFacts, *, wall_s: Callable[[], float], kept: int = KEPT_ROUNDS, stays: bool = False
     ) -> None:
         self.facts, self._wall_s = facts, wall_s
         self.stays = stays
-        """Whether it can be looked at when the run is over, as that of a history can."""
+        """Whether it can still be looked at when the run is over, as the board of a history can."""
         self.finished = False
         self.last_round_at_s = facts.started_s
         """Wall time of the last round; before there is one, of the start."""
@@ -101,7 +101,7 @@ class Board:
         """Rounds that could not be shown."""
         self.totals = Totals()
         self.arrivals: FloatArray = frozen([])
-        """The last IATs, oldest first; none where only a history is known."""
+        """The latest IATs, oldest first; none if the board is made from a history."""
         self._monitors: Mapping[str, PathMonitor] = {}
         self._frames: deque[Frame] = deque(maxlen=kept)
         self._in_force: Allocation | None = facts.pipeline.most if facts.mode == "act" else None
@@ -114,7 +114,7 @@ class Board:
         self._wake: list[Callable[[], None]] = []
 
     def add(self, this: Round, monitors: Mapping[str, PathMonitor] | None = None) -> None:
-        """A live round, and who knows single response times by path. What cannot be shown is left out, and reported."""
+        """Add a live round; ``monitors`` know single response times by path. What cannot be shown counts as lost."""
         try:
             self._add(this, monitors or {})
         except Exception as error:  # noqa: BLE001 - nothing that happens here may stop the run
@@ -137,7 +137,7 @@ class Board:
         self.put(frame, self._wall_s())
 
     def learn(self, time_s: float, readings: Mapping[str, OperatorReading], held: Allocation) -> None:
-        """Demands and overheads, as the control loop does it, with the same estimators."""
+        """Learn demands and overheads with the same estimators as the control loop."""
         with self._lock:
             for name, reading in readings.items():
                 demand = self._demands[name]
@@ -147,7 +147,7 @@ class Board:
                     self._overheads[name].add(reading.batches, reading.serving_s, work_s)
 
     def put(self, frame: Frame, at_s: float) -> None:
-        """A round that is known as a frame already, made at that wall time."""
+        """Add a round that is already a frame, made at that wall time."""
         with self._lock:
             self.totals.add(frame)
             self.last_round_at_s = at_s
@@ -155,12 +155,12 @@ class Board:
         self._notify()
 
     def finish(self) -> None:
-        """There will be no more rounds."""
+        """Note that no more rounds will come."""
         self.finished = True
         self._notify()
 
     def since(self, number: int, most: int | None = None) -> list[Frame]:
-        """The rounds after that number, oldest first, as far as they are kept; the first ``most`` of them."""
+        """The rounds after that number, oldest first, as far as they are kept; at most the first ``most`` of them."""
         with self._lock:
             if not self._frames:
                 return []
@@ -176,7 +176,7 @@ class Board:
 
     @property
     def interval_s(self) -> float | None:
-        """Between two rounds: as the policy asks for, or else as it has been lately; None where neither is known."""
+        """Seconds between two rounds: as the policy says, or else as they were lately; None if neither is known."""
         if self.facts.interval_s is not None:
             return self.facts.interval_s
         gaps_s = sorted(after.time_s - before.time_s for before, after in pairwise(self.recent(WINDOW_S)))
@@ -190,7 +190,7 @@ class Board:
         return self.last_round_at_s
 
     def recent(self, seconds: float) -> list[Frame]:
-        """The rounds of the last so many seconds of the run."""
+        """The rounds of the last ``seconds`` of the run."""
         with self._lock:
             found: list[Frame] = []
             for frame in reversed(self._frames):
@@ -201,7 +201,7 @@ class Board:
 
     @property
     def pipeline(self) -> Pipeline:
-        """With demands and overheads as they have been learned."""
+        """The pipeline, with the demands and overheads that have been learned."""
         with self._lock:
             return self.facts.pipeline.with_demands(
                 {name: one.demand_s for name, one in self._demands.items()},
@@ -214,7 +214,7 @@ class Board:
         return None if monitor is None else monitor.whole
 
     def on_change(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Have this called after every round, in the thread that adds it. What is returned ends that."""
+        """Have ``wake`` called after every round, in the thread that adds it. Call what is returned to end that."""
         with self._lock:
             self._wake.append(wake)
 
@@ -232,7 +232,7 @@ class Board:
 
 
 def _recent(monitor: PathMonitor) -> ResponseSketch:
-    """What arrived in the last half-minutes. The controller may add to it meanwhile; that does no harm."""
+    """Response times of what arrived in the last half-minutes. The controller may add to them meanwhile."""
     parts = list(monitor.parts.items())
     newest = max((part for part, _ in parts), default=0)
     return ResponseSketch.merged(sketch for part, sketch in parts if part > newest - RECENT_PARTS)

@@ -10,7 +10,7 @@ from typing import Any
 from mead.serve.frame import Frame, OperatorFrame, PathFrame
 
 SHORT = 6
-"""Digits of a number in a page."""
+"""How many digits a number has in a page."""
 
 
 def coarser(frames: Sequence[Frame], most: int) -> list[Frame]:
@@ -78,7 +78,7 @@ def _path(group: Sequence[PathFrame]) -> PathFrame:
 
 
 def _sum(values: Iterable[Any]) -> Any:
-    """Of those that are known; None if none is."""
+    """The sum of the values that are known; None if none is."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 

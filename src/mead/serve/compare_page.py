@@ -19,7 +19,7 @@ from mead.serve.report_page import KEPT_COLUMNS, facts, kept_cells, verdict
 
 MOST_BINS = 600
 LEAST_BIN_S = 5.0
-"""Of the time axis: a round alone says little, and rounds of different runs do not fall together."""
+"""The shortest bin of the time axis: one round says little, and rounds of different runs are not at the same times."""
 
 
 def compare_page(runs: Sequence[RunFigures], names: Sequence[str]) -> str:
@@ -86,7 +86,7 @@ def numbers(runs: Sequence[RunFigures], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _course(figures: RunFigures, bin_s: float, bins: int) -> dict[str, Any]:
-    """Means by bin of the time axis; None where there is nothing to tell."""
+    """Means by bin of the time axis; None for a bin without values."""
     frames = figures.frames
     places = np.array([min(int(frame.time_s / bin_s - 1e-9), bins - 1) for frame in frames], dtype=np.int64)
 
@@ -108,6 +108,6 @@ def _course(figures: RunFigures, bin_s: float, bins: int) -> dict[str, Any]:
 
 
 def _responses(frames: Sequence[Frame], path: str) -> tuple[FloatArray, FloatArray]:
-    """How many left in every round, and their mean."""
+    """How many tuples left the path in every round, and their mean response time."""
     completed = np.array([frame.paths[path].completed for frame in frames], dtype=np.float64)
     return completed, np.array([frame.paths[path].mean_s or 0.0 for frame in frames])

@@ -9,15 +9,15 @@ from mead.serve.metrics import Metric
 COLUMNS, HEIGHT = 2, 8
 WIDTH = 24 // COLUMNS
 OVER = "$__rate_interval"
-"""Grafana puts in four times the interval of the scrapes: a rate needs two of them, and some may be missing."""
+"""Grafana replaces this by four times the scrape interval: a rate needs two scrapes, and some may be missing."""
 
 UNITS = {"s": "s", "ratio": "percentunit", "tuples": "short", "cores": "short", "rounds": "short", "": "short"}
 
 SPLIT = {Metric.DECISIONS}
-"""Its labels answer different questions: a panel for each."""
+"""Metrics whose labels answer different questions, and get a panel for each label."""
 
 OMITTED = {Metric.RUN, Metric.FINISHED, Metric.INTERVAL, Metric.LAST_ROUND, Metric.REQUIRED}
-"""Facts, and what other panels have in them."""
+"""Metrics without a panel: they are facts, or appear in other panels."""
 
 
 def dashboard() -> dict[str, Any]:

@@ -14,22 +14,22 @@ from mead.serve.frame import Frame
 
 @dataclass(frozen=True)
 class PathEffect:
-    """One path after a decision, until the next one."""
+    """What happened on one path after a decision, until the next one."""
 
     predicted_mean_s: float | None
     predicted_p95_s: float | None
     predicted_stable: bool | None
     completed: int
     observed_mean_s: float | None
-    """None if nothing left, or the plan was not applied."""
+    """The mean response time; None if nothing left the path, or the plan was not applied."""
     lasted_s: float
-    """For how long it was seen."""
+    """For how long the effect was observed."""
     in_force: InForce
-    """The same of what was in force, be it the plan or not."""
+    """Predicted and observed mean of the allocation in force, whether that is the plan or not."""
 
     @property
     def times(self) -> float | None:
-        """Observed over predicted mean, where there are both."""
+        """Observed over predicted mean; None if one of them is missing."""
         return times_predicted(self.predicted_mean_s, self.observed_mean_s)
 
     @property
@@ -44,11 +44,11 @@ class Decided:
 
     frame: Frame
     until_s: float | None
-    """When the next one was made; None if it is the last."""
+    """When the next decision was made; None for the last one."""
     effects: dict[str, PathEffect]
 
     def as_json(self) -> dict[str, Any]:
-        """As `/api/decisions` has it."""
+        """The document of `/api/decisions`."""
         frame = self.frame
         return {
             "round": frame.number,
@@ -94,7 +94,7 @@ class Decided:
 
 
 def decided(frames: Sequence[Frame], *, changes_only: bool, limit: int | None = None) -> Iterator[Decided]:
-    """Oldest first, the last ``limit``. What follows one is read until the next, whose readings are of before it."""
+    """The last ``limit`` decisions, oldest first. Effects are read up to the next: its readings are from before it."""
     places = [i for i, frame in enumerate(frames) if frame.changed or not changes_only]
     places = places if limit is None else places[-limit:]
     for place, following in pairwise([*places, len(frames) - 1]):

@@ -24,30 +24,30 @@ from mead.serve.judged import JUDGED_S, judged
 
 MOST_CLIENTS = 16
 AT_ONCE = 200
-"""Rounds in one event."""
+"""How many rounds one event may hold."""
 
 SLOWEST_S = 10.0
-"""A client that does not take an event for so long is dropped."""
+"""A client that does not accept an event for this long is dropped."""
 
 HEARTBEAT_S = 15.0
-"""Without a round for so long, a comment shows that the connection is alive."""
+"""After this long without a round, a comment shows that the connection is alive."""
 
 FAREWELL_S = 2.0
-"""So long a client may ask for what it lacks after it has heard of the end; one that does not go is let go."""
+"""How long a client may still ask for what it lacks after it was told of the end; then the connection is closed."""
 
 NAME = re.compile(r"(?P<run>-?\d{1,20})/(?P<round>\d{1,15})", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Last:
-    """The last event that a client has had; of no run if there was none."""
+    """The last event that a client got; ``run`` is empty if it got none."""
 
     run: str = ""
     round: int = 0
 
     @classmethod
     def parsed(cls, name: str) -> Last:
-        """By the name of the event.
+        """Parse the id of an event.
 
         >>> Last.parsed("1767268800/17"), Last.parsed("seventeen")
         (Last(run='1767268800', round=17), Last(run='', round=0))
@@ -69,7 +69,7 @@ class Events:
     closing: bool = field(default=False, init=False)
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, last: Last) -> None:
-        """Send what comes after that event until the client goes, is dropped, or there will be no more."""
+        """Send what comes after that event, until the client leaves, is dropped, or no more will come."""
         if scope["method"] == "HEAD":
             await PlainTextResponse("", media_type="text/event-stream")(scope, receive, send)
             return
@@ -114,7 +114,7 @@ class Events:
         loop, changed, run = asyncio.get_running_loop(), asyncio.Event(), self.board.facts.id
 
         def wake() -> None:
-            with suppress(RuntimeError):  # the server is closing
+            with suppress(RuntimeError):  # the server is shutting down
                 loop.call_soon_threadsafe(changed.set)
 
         forget = self.board.on_change(wake)
@@ -125,7 +125,7 @@ class Events:
             after = last.round if last.run == run else 0
             while not self.closing:
                 changed.clear()
-                finished = self.board.finished  # asked for before the rounds: none comes after it
+                finished = self.board.finished  # read before the rounds, because no round comes after it
                 frames = self.board.since(after, AT_ONCE)
                 if frames:
                     after = frames[-1].number
@@ -133,7 +133,7 @@ class Events:
                     yield f"id: {Last(run, after)}\nevent: rounds\ndata: {news}\n\n"
                 elif finished:
                     yield f"event: finished\ndata: {json.dumps({'stays': self.board.stays})}\n\n"
-                    if not self.board.stays:  # the server goes when nobody is here any more: let the client go first
+                    if not self.board.stays:  # the server stops when nobody is left: let the client leave first
                         await asyncio.sleep(FAREWELL_S)
                     return
                 else:
@@ -145,7 +145,7 @@ class Events:
 
 
 async def _quiet(changed: asyncio.Event) -> str:
-    """Wait for a round, and return a comment, which no client minds and every dead connection does."""
+    """Wait for a round, but not for long. Returns a comment, which clients ignore and dead connections fail on."""
     try:
         async with asyncio.timeout(HEARTBEAT_S):
             await changed.wait()

@@ -19,30 +19,30 @@ from mead.serve.judged import JUDGED_S, judged, model_error
 from mead.serve.metrics import Metric
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
-"""From a tuple that hardly waits to one that is lost in a backlog."""
+"""Bounds of the histogram, from a tuple that hardly waits to one that is lost in a backlog."""
 
 ALONE = {Kind.FAILED: Because.FAILED, Kind.BLIND: Because.UNUSABLE, Kind.OBSERVE: Because.OBSERVED}
-"""What a round comes to for one reason only."""
+"""Outcomes of a round that have only one possible reason."""
 
 POSSIBLE = (
     *ALONE.items(),
     *((kind, why) for kind in Kind if kind not in ALONE for why in Because if why not in ALONE.values()),
     (Kind.KEEP, Because.UNUSABLE),
 )
-"""Counted from 0 on, so that the first of its kind shows as an increase: there are few, however long a run is."""
+"""Combinations that are counted from 0 on, so that the first of a kind shows as an increase. They are always few."""
 
 Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 Sample = tuple[Sequence[str], float | None]
 
 
 class BoardCollector(Collector):
-    """Reads the board whenever somebody asks; nothing is counted twice, and nothing is kept here."""
+    """Reads the board at every scrape; nothing is counted twice, and nothing is stored here."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
 
     def collect(self) -> Iterator[Family]:
-        """Every metric of the list, in its order."""
+        """Yield every metric of the list, in its order."""
         board, last, recent = self.board, self.board.last, self.board.recent(JUDGED_S)
         for metric in Metric:
             if metric is Metric.RESPONSE:

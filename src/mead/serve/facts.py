@@ -10,19 +10,19 @@ from mead.knowledge.history.values import PastRun
 from mead.knowledge.pipeline import Pipeline
 
 ROUND_INTERVAL = "round_interval_s"
-"""Among the options of a run in a history: how often its loop turns, which the policy's own need not tell. One of
-somebody else keeps it to itself, and one with two levels turns more often than it plans."""
+"""The key, among the options of a run in a history, of the time between two rounds. The options of the policy need not
+tell it: a user's own policy may have none, and a policy with two levels makes rounds more often than plans."""
 
 
 def interval_s_of(run: PastRun) -> float | None:
-    """Between two rounds; None where that was not written down."""
+    """Seconds between two rounds; None if that was not recorded."""
     found = run.options.get(ROUND_INTERVAL, run.options.get("interval_s"))
     return float(found) if isinstance(found, int | float) and found > 0 else None
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What does not change while it runs."""
+    """What does not change during a run."""
 
     pipeline: Pipeline
     policy: str
@@ -30,27 +30,27 @@ class RunFacts:
     engine: str
     workload: str
     started: str
-    """ISO 8601."""
+    """When the run started (ISO 8601)."""
     interval_s: float | None
-    """Between two rounds, as the policy asks for; None where that is not known."""
+    """Seconds between two rounds, as the policy says; None if unknown."""
 
     @classmethod
     def of(cls, run: PastRun) -> RunFacts:
-        """As a history tells them."""
+        """The facts of a run in a history."""
         return cls(run.pipeline, run.policy, run.mode, run.engine, run.workload, run.started, interval_s_of(run))
 
     @property
     def started_s(self) -> float:
-        """Unix time."""
+        """When the run started, in Unix time."""
         return datetime.fromisoformat(self.started).timestamp()
 
     @property
     def id(self) -> str:
-        """What tells this run from the next one that is served at the same address."""
+        """An id that tells this run from the next one served at the same address."""
         return f"{self.started_s:.0f}"
 
     def as_json(self) -> dict[str, Any]:
-        """As the page and a report begin with."""
+        """The beginning of the documents for the page and for a report."""
         pipeline = self.pipeline
         return {
             "pipeline": asdict(pipeline) | {"paths": pipeline.paths, "order": pipeline.order},

@@ -28,26 +28,26 @@ class PathFigures:
     completed: int
     mean_s: float | None
     percentiles_s: Mapping[str, float | None]
-    """By name, such as ``p95``; None where single response times are not known."""
+    """Percentiles by name, such as ``p95``; None if single response times are not known."""
     model_error: float | None
-    """Observed over predicted mean less 1, of what was in force; None without predictions."""
+    """Observed over predicted mean of what was in force, less 1; None without predictions."""
     surprises: int
     """Changes whose effect was far from the prediction."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """One requirement over the whole run."""
+    """How one requirement was kept over the whole run."""
 
     requirement: Requirement
     measured_s: float | None
-    """Its mean or percentile; None where it is not known."""
+    """The mean or percentile that it is about; None if unknown."""
     late: float | None
-    """The part of the tuples that took longer than the bound, where they were counted."""
+    """The part of the tuples that took longer than the bound; None if they were not counted."""
     met: bool | None
-    """None where nothing left the path, and where nobody has counted what was late."""
+    """Whether it was met; None if nothing left the path, or late tuples were not counted."""
     broken_windows: float | None
-    """The part of the sliding windows that break it; None as above."""
+    """The part of the sliding windows that break it; None in the same cases."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class RunFigures:
     careful: float
     """The part of the rounds in which predictions were not trusted."""
     savings: Savings | None
-    """None in mode act: there it is what was given."""
+    """What following the policy would have saved; None in mode act, in which it was followed."""
 
     @classmethod
     def of(cls, history: History, number: int) -> RunFigures:
-        """Read a run."""
+        """Read a run from its history."""
         run = history.run(number)
         pipeline = run.pipeline
         frames = [frame for _, frame in framed(history, number, pipeline, after=0)]
@@ -107,28 +107,28 @@ class RunFigures:
 
     @property
     def cores(self) -> float:
-        """Of all operators together, time average: what was paid for."""
+        """Time average of the cores of all operators together: what was paid for."""
         return sum(one.given for one in self.operators.values())
 
     @property
     def most_cores(self) -> float:
-        """All that the operators may have."""
+        """The cores of all operators at their highest levels."""
         return self.run.pipeline.most.cores
 
     @property
     def met(self) -> bool | None:
-        """Whether all requirements were kept; None where that is not known of one, and none is known to be broken."""
+        """Whether all requirements were met; None if none is known to be broken, but one is unknown."""
         kept = [one.met for one in self.requirements]
         return False if False in kept else None if None in kept else True
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The paths that something is required of; all of them where nothing is."""
+        """The paths that have a requirement; all paths if none has."""
         required = {one.requirement.path for one in self.requirements} or set(self.paths)
         return tuple(path for path in self.paths if path in required)
 
     def as_json(self) -> dict[str, Any]:
-        """As in the reference of JSON documents."""
+        """The document that is described in the reference of JSON documents."""
         return {
             **run_json(self.run),
             "paths": {
@@ -182,9 +182,10 @@ def _path(
 def _kept(
     asked: Requirement, frames: Sequence[Frame], duration_s: float, known: Mapping[str, float], *, drained: bool
 ) -> Kept:
-    """By every single tuple, where that was concluded; otherwise by what the rounds have counted.
+    """Judge a requirement by every single tuple if that was recorded, and otherwise by what the rounds have counted.
 
-    What did not go through is in no figure: then nobody knows whether a requirement was met that the others keep.
+    Tuples that did not go through are in no figure: if there are any, a requirement that the others keep may still be
+    broken, and nobody knows.
     """
     found = judged(frames, asked)
     measured_s = known.get(f"{asked.statistic}_s", found.response_s)
@@ -198,7 +199,7 @@ def _kept(
 
 
 def _broken(asked: Requirement, frames: Sequence[Frame], duration_s: float) -> float:
-    """The part of the sliding windows that break a requirement; a tuple counts where it left."""
+    """The part of the sliding windows that break a requirement; a tuple counts in the window in which it left."""
     length_s = min(WINDOW_S, max(duration_s, STEP_S))
     starts_s = window_starts_s(duration_s, length_s, STEP_S).tolist()
     times_s = [frame.time_s for frame in frames]
@@ -213,7 +214,8 @@ def _operators(run: PastRun, frames: Sequence[Frame]) -> dict[str, OperatorFigur
     duration_s = max(run.duration_s, 1e-9)
     for operator in run.pipeline.operators:
         seen = [frame.operators[operator.name] for frame in frames]
-        # What a round leaves in force holds until the next. Before the first, a run that acts has all there is.
+        # What a round leaves in force holds until the next one. Before the first, a run that acts has the highest
+        # levels.
         first = operator.most.cores if run.mode == "act" else _cores(seen[0]) if seen else 0.0
         held = [first, *map(_cores, seen)]
         times_s = [0.0, *(frame.time_s for frame in frames), run.duration_s]

@@ -56,10 +56,10 @@ class OperatorFrame:
     busy_s: float | None
     """CPU seconds of its workers since the round before."""
     utilization: float | None
-    """The part of the cores that it had which was used."""
+    """The part of its cores that was used."""
     throttled_s: float | None
     throttled: float | None
-    """Cores on which workers were ready to run and were held back."""
+    """Cores on which its workers were ready to run but were held back."""
 
     @classmethod
     def of(
@@ -71,7 +71,7 @@ class OperatorFrame:
         in_force: Allocation | None,
         planned: Allocation | None,
     ) -> OperatorFrame:
-        """From what was read, what it had in that time, has since, and shall have."""
+        """Build it from a reading, and from what the operator had then, has since, and is planned to have."""
         held = in_force.get(name) if in_force else None
         had = before.get(name) if before else held
         wanted = planned.get(name) if planned else None
@@ -100,14 +100,14 @@ class PathFrame:
     response_sum_s: float
     mean_s: float | None
     p95_s: float | None
-    """Of tuples that arrived in the last half minute to a minute; None where single response times are not known."""
+    """For tuples that arrived in the last half minute to a minute; None if single response times are not known."""
     beyond: Mapping[float, int]
-    """By bound in s, how many took longer."""
+    """How many tuples took longer, by bound in seconds."""
     predicted_mean_s: float | None
     predicted_p95_s: float | None
     predicted_stable: bool | None
     expected_mean_s: float | None = None
-    """Predicted for what is in force, be it the plan or not: what comes is held against this."""
+    """Predicted for the allocation in force, whether that is the plan or not; what follows is compared with this."""
 
     @classmethod
     def of(
@@ -140,18 +140,18 @@ class Frame:
     """One round."""
 
     number: int
-    """From 1."""
+    """Counted from 1."""
     time_s: float
     interval_s: float | None
     rate_per_s: float | None
-    """Arrivals at the source."""
+    """The rate of arrivals at the source."""
     cores: float | None
-    """Of all operators, in force since."""
+    """Cores of all operators that are in force after this round."""
     kind: Kind
     because: Because
     """The reason in one word."""
     changed: bool
-    """Whether something else was planned than before."""
+    """Whether the plan differs from the one before."""
     applied: bool
     reason: str
     error: str
@@ -160,10 +160,10 @@ class Frame:
     paths: Mapping[str, PathFrame]
     phase_s: Mapping[str, float]
     caution: float = 1.0
-    """How many times tighter bounds were taken, because predictions were exceeded lately."""
+    """How many times tighter the bounds were taken, because predictions were exceeded lately."""
 
     def as_json(self) -> dict[str, Any]:
-        """As `/api/rounds` and `/events` have it."""
+        """The document of `/api/rounds` and `/events`."""
         return _plain(self) | {
             "kind": self.kind.value,
             "because": self.because.value,
@@ -176,7 +176,7 @@ class Frame:
 
 
 def _bound(bound_s: float) -> str:
-    """All its digits: two bounds may differ in the last.
+    """A bound with all its digits: two bounds may differ in the last.
 
     >>> _bound(0.3000001), _bound(2.0)
     ('0.3000001', '2')
@@ -185,5 +185,5 @@ def _bound(bound_s: float) -> str:
 
 
 def _plain(value: Frame | OperatorFrame | PathFrame) -> dict[str, Any]:
-    """Its fields. ``asdict`` copies all the way down, which takes ten times as long, for every round and browser."""
+    """The fields as a dict. ``asdict`` copies deeply, which takes ten times as long, for every round and browser."""
     return {name: getattr(value, name) for name in value.__slots__}

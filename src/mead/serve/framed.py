@@ -14,7 +14,7 @@ from mead.serve.frame import Frame, Kind, OperatorFrame, PathFrame
 
 
 def late_bounds_s(pipeline: Pipeline) -> dict[str, float | None]:
-    """By path, the bound that ``PathReading.late`` counts by."""
+    """The bound that ``PathReading.late`` counts by, for each path."""
     return {path: late_bound_s(r for r in pipeline.requirements if r.path == path) for path in pipeline.paths}
 
 
@@ -28,7 +28,7 @@ def of_round(
     *,
     acts: bool,
 ) -> Frame:
-    """From a live round. ``before`` was in force, ``advised`` the plan before, where nobody ``acts`` on plans."""
+    """From a live round. ``before`` was in force; ``advised`` is the last plan, where nobody ``acts`` on plans."""
     seen, plan = this.observation, this.plan
     interval_s = None if seen is None else seen.interval_s
     planned = this.in_force if plan is None else plan.allocation
@@ -71,7 +71,7 @@ def of_round(
 
 
 def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame:
-    """From a round that was written down, and what it decided."""
+    """From a recorded round and its decision."""
     bounds_s = late_bounds_s(pipeline)
     effects = {effect.path: effect for effect in decision.effects}
     decided = bool(decision.reason)

@@ -1,4 +1,4 @@
-"""Who may ask, and how: the page is read-only, and meant for the machine that it runs on."""
+"""Which requests are allowed: the page is read-only, and meant for the machine that it runs on."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Hosts:
 
     bound: str
     also: tuple[str, ...] = ()
-    """Other names of this machine, as whoever runs it says."""
+    """Other names of this machine, as given by the user."""
 
     def allow(self, header: str) -> bool:
         """Whether this ``Host`` is one of ours.
@@ -81,13 +81,13 @@ def _is_address(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Guard:
-    """Refuses what is not a plain look, before anything else sees it, and marks every answer."""
+    """Refuses requests that do more than read, before anything else sees them, and adds headers to every answer."""
 
     app: ASGIApp
     hosts: Hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})

@@ -1,4 +1,4 @@
-"""Requirements, and models, held against what was seen in the last minutes."""
+"""Requirements, and models, checked against what was observed in the last minutes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mead.knowledge.requirement import WINDOW_S, Requirement
 from mead.serve.frame import Frame
 
 JUDGED_S = WINDOW_S
-"""A requirement is to hold in every window of this length, so this is the one that counts now."""
+"""A requirement has to hold in every window of this length, so the latest such window counts now."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class Judged:
     requirement: Requirement
     completed: int
     response_s: float | None
-    """The mean of what left the path; None for a percentile, of which only the late tuples are counted."""
+    """The mean of what left the path; None for a percentile, where only late tuples are counted."""
     late: float | None
-    """The part that took longer than the bound; None if nothing left, or it was not counted."""
+    """The part of the tuples that took longer than the bound; None if nothing left, or they were not counted."""
 
     @property
     def broken(self) -> bool:
-        """Whether it is. Nothing that left breaks nothing.
+        """Whether it is broken. If nothing left the path, it is not.
 
         >>> p95 = Requirement("a>b", bound_s=0.5, percent=95)
         >>> Judged(p95, completed=100, response_s=None, late=0.04).broken
@@ -47,7 +47,7 @@ class Judged:
         return None if self.late is None else self.late / (1 - percent / 100)
 
     def as_json(self) -> dict[str, Any]:
-        """As `/api/run` and `/events` have it."""
+        """The document of `/api/run` and `/events`."""
         return {
             "path": self.requirement.path,
             "statistic": self.requirement.statistic,

@@ -1,4 +1,4 @@
-"""The table of a run that is under way: what `mead run` shows beside its work, and `mead top` from anywhere."""
+"""The table of a run that is under way, as `mead run` and `mead top` show it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _operators(look: Look, last: Frame) -> Table:
 
 
 def _share(operator: OperatorFrame) -> str:
-    """What it has, and what it shall have where that differs: an order under way, or advice."""
+    """What it has, and what it is to have if that differs: an order under way, or advice."""
     if operator.share is None or operator.replicas is None:
         return NOTHING
     held = Resources(operator.share, operator.replicas)

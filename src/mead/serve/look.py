@@ -14,7 +14,7 @@ from mead.serve.frame import Frame
 from mead.serve.judged import JUDGED_S, Judged, judged
 
 RECENT = 30
-"""Rounds over which a response time is shown: those of one second alone jump about."""
+"""How many rounds a shown response time covers: those of single seconds jump about."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Standing:
 
     @classmethod
     def of(cls, found: Judged) -> Standing:
-        """As the page judges it."""
+        """The standing that the page shows."""
         asked = found.requirement
         return cls(asked.path, asked.statistic, asked.bound_s, found.used, found.broken)
 
@@ -51,7 +51,7 @@ class Look:
     policy: str
     mode: str
     operators: tuple[str, ...]
-    """In the order of the pipeline file."""
+    """Names, in the order of the pipeline file."""
     finished: bool
     frames: tuple[Frame, ...]
     """The last rounds, oldest first; none before the first."""
@@ -60,7 +60,7 @@ class Look:
 
     @classmethod
     def of(cls, board: Board) -> Look:
-        """At a run of this process."""
+        """Look at a run of this process."""
         facts = board.facts
         recent = board.recent(JUDGED_S)
         return cls(
@@ -84,7 +84,7 @@ class Look:
         return mean_s([frame for frame in self.frames if path in frame.paths], path)
 
     def as_json(self) -> dict[str, Any]:
-        """As `mead top --json` prints it."""
+        """The document that `mead top --json` prints."""
         return {
             "pipeline": self.pipeline,
             "policy": self.policy,
@@ -97,7 +97,7 @@ class Look:
 
 
 def so_far(board: Board) -> dict[str, SoFar]:
-    """By path, everything since the run began; percentiles where single response times are known."""
+    """By path, the response times since the run began; with percentiles if single response times are known."""
     found = {}
     for path in board.facts.pipeline.paths:
         completed, whole = board.totals.completed[path], board.responses(path)
@@ -107,6 +107,6 @@ def so_far(board: Board) -> dict[str, SoFar]:
 
 
 def mean_s(frames: Sequence[Frame], path: str) -> float | None:
-    """Of everything that left a path in these rounds."""
+    """The mean response time of everything that left a path in these rounds."""
     completed = sum(frame.paths[path].completed for frame in frames)
     return sum(frame.paths[path].response_sum_s for frame in frames) / completed if completed else None

@@ -20,7 +20,7 @@ MOST_WAIT_S = 60.0
 
 
 class BusyError(Exception):
-    """Somebody else's question is being answered."""
+    """Another question is being answered."""
 
 
 class TooSlowError(Exception):
@@ -32,7 +32,7 @@ class TakenBackError(Exception):
 
 
 class ModelProcess:
-    """Started with the first question, ended with ``close``, or when the process that started it is no more."""
+    """A process that computes answers. It starts with the first question and ends with ``close``, or its parent."""
 
     def __init__(self, most_wait_s: float = MOST_WAIT_S) -> None:
         self.most_wait_s = most_wait_s
@@ -99,7 +99,7 @@ class ModelProcess:
 
 
 def _serve(pipe: Connection) -> None:
-    """Answer until nobody asks any more."""
+    """Answer questions until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, which ends this in good order
     with suppress(OSError, AttributeError):
         os.nice(19)

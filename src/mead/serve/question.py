@@ -14,7 +14,7 @@ RATES_PER_S = (0.01, 1e6)
 DISPERSIONS = (1.0, 1e5)
 BOUND_FACTORS = (0.05, 20.0)
 MOST_VALUES = 3 + 2 * MOST_OPERATORS
-"""Keys in one question: share and replicas of every operator, and three that are of all."""
+"""The most keys in one question: share and replicas of every operator, and three that concern all."""
 
 SHARE, REPLICAS = "share.", "replicas."
 
@@ -25,7 +25,7 @@ class QuestionError(ValueError):
 
 @dataclass(frozen=True)
 class Question:
-    """Arrivals of that rate and index of dispersion, bounds so many times as long as required, and an allocation."""
+    """Rate and index of dispersion of the arrivals, a factor on all bounds, and an allocation."""
 
     rate_per_s: float
     idc: float
@@ -34,7 +34,7 @@ class Question:
 
     @classmethod
     def parsed(cls, values: Iterable[tuple[str, str]], pipeline: Pipeline, default: Question) -> Question:
-        """From the pairs of a query string; what is not there is as in ``default``."""
+        """Parse the pairs of a query string; what is missing is taken from ``default``."""
         known: dict[str, str] = {}
         for key, value in values:
             if key in known:
@@ -73,7 +73,7 @@ class Question:
         return found
 
     def required(self, pipeline: Pipeline) -> Pipeline:
-        """The pipeline with the bounds that are asked for."""
+        """The pipeline with the bounds of this question."""
         asked = tuple(replace(r, bound_s=r.bound_s * self.bound_factor) for r in pipeline.requirements)
         return pipeline.with_requirements(asked)
 
@@ -89,5 +89,5 @@ def _number(key: str, text: str, least: float, most: float) -> float:
 
 
 def _shown(text: str) -> str:
-    """What somebody sent, fit to be sent back."""
+    """Text from a request, made safe to be sent back."""
     return ascii(text if len(text) <= 40 else text[:40] + "...")

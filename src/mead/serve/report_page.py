@@ -16,10 +16,10 @@ from mead.serve.judged import judged
 from mead.serve.one_file import html_table, one_file
 
 MOST_ROUNDS = 1800
-"""In the charts of a page: more than a screen has points."""
+"""The most rounds in the charts of a page: more than a screen has points."""
 
 MOST_DECISIONS = 300
-"""The last so many changes are listed, and as many decisions; all of them are in the history."""
+"""How many changes, and how many decisions, are listed; the history has all of them."""
 
 VIEWS = {"now": "Over time", "pipeline": "By operator", "why": "What was decided, and why"}
 
@@ -42,7 +42,7 @@ def report_page(figures: RunFigures, notes: Sequence[str] = ()) -> str:
 
 
 def facts(figures: RunFigures) -> str:
-    """Who, where, when, how long."""
+    """What ran, where, when and for how long."""
     run = figures.run
     of = f", {run.workload}" if run.workload else ""
     started = run.started.replace("T", " ")[:16]

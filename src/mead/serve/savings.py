@@ -1,4 +1,4 @@
-"""What a policy would have saved that was only asked for advice, or not even for that.
+"""What a policy that only advised, or only observed, would have saved.
 
 Advice is taken at its word: the cores that were planned, and the response times that were predicted for them. Where
 nothing was planned, the policy is put in charge of the arrivals that were seen, in virtual time, with the demands that
@@ -23,7 +23,7 @@ from mead.workload.trace import Trace
 
 SEED = 0
 WOULD = "would be "
-"""Begins the names of figures of what did not happen."""
+"""How the names of figures begin that tell what would have been."""
 
 NOT_PLANNED = {Kind.OBSERVE, Kind.BLIND, Kind.FAILED}
 
@@ -35,18 +35,18 @@ class Savings:
     in_force: float
     instead: float
     predicted_s: Mapping[str, float | None]
-    """By requirement in words, what its mean or percentile would have been; None where that was not predicted."""
+    """By requirement in words, the mean or percentile that there would have been; None if it was not predicted."""
     foreseen: str
-    """Where that comes from."""
+    """Where these figures come from."""
     model_error: Mapping[str, float] = field(default_factory=dict)
-    """By path, observed over predicted mean response time of what was in force, less 1: how far to believe it. Empty
-    where nothing was predicted for that."""
+    """By path, observed over predicted mean response time of what was in force, less 1: how far to trust it. Empty if
+    nothing was predicted for that."""
     caution: float = 1.0
-    """The highest that there was: how many times tighter bounds were taken."""
+    """The highest caution of the run: how many times tighter the bounds were taken."""
 
     @property
     def part(self) -> float:
-        """What would have been saved, as a part of what was in force; negative where more was asked for."""
+        """The part of the cores in force that would have been saved; negative if the policy wanted more."""
         return 1 - self.instead / self.in_force if self.in_force > 0 else 0.0
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class Savings:
         return f". Model error, of what was in force: {off}{careful}."
 
     def as_json(self) -> dict[str, Any]:
-        """For scripts."""
+        """As a document for scripts."""
         return {
             "cores_in_force": self.in_force,
             "cores_instead": self.instead,
@@ -84,7 +84,7 @@ class Savings:
 
 
 def advised(frames: Sequence[Frame], pipeline: Pipeline, model_error: Mapping[str, float]) -> Savings | None:
-    """By the plans of a run whose advice was not followed; None if it gave none, or what was in force is not known.
+    """From the plans of a run that nobody followed; None if there are none, or what was in force is unknown.
 
     ``model_error`` is that of the whole run, by path.
     """
@@ -119,7 +119,7 @@ def advised(frames: Sequence[Frame], pipeline: Pipeline, model_error: Mapping[st
 
 
 def in_charge(pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in_force: float) -> Savings | None:
-    """By the arrivals that were seen, in virtual time; None if there were none."""
+    """From a run on the recorded arrivals in virtual time; None if there were no arrivals."""
     if iats_s.size == 0 or not iats_s.any():
         return None
     result = run(
@@ -140,7 +140,7 @@ def in_charge(pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in
 
 
 def figures_of(savings: Savings | None) -> Figures:
-    """As a history keeps them, for a run that was only observed."""
+    """The figures that a history keeps for a run that was only observed."""
     if savings is None:
         return {}
     times_s = {f"{WOULD}{asked}": value_s for asked, value_s in savings.predicted_s.items()}
@@ -148,7 +148,7 @@ def figures_of(savings: Savings | None) -> Figures:
 
 
 def observed(figures: Mapping[str, Mapping[str, float]], in_force: float, pipeline: Pipeline) -> Savings | None:
-    """As a history has kept them."""
+    """From the figures in a history."""
     of_run = figures.get("", {})
     if f"{WOULD}cores" not in of_run:
         return None
@@ -157,14 +157,14 @@ def observed(figures: Mapping[str, Mapping[str, float]], in_force: float, pipeli
 
 
 def _lasting(frames: Sequence[Frame]) -> Iterator[tuple[Frame, float]]:
-    """Every round with how long what it decided was up to date; the last one as long as the one before."""
+    """Every round with the time for which its decision was the latest; the last one gets that of the one before."""
     if frames:
         ends_s = [frame.time_s for frame in frames[1:]] + [frames[-1].time_s + (frames[-1].interval_s or 0.0)]
         yield from ((frame, end_s - frame.time_s) for frame, end_s in zip(frames, ends_s, strict=True))
 
 
 def _planned(frame: Frame) -> float | None:
-    """Cores of the plan."""
+    """The cores of the plan."""
     operators = frame.operators.values()
     if any(o.planned_share is None or o.planned_replicas is None for o in operators):
         return None

@@ -1,4 +1,4 @@
-"""How often somebody reads the metrics, so that the end of a run is not kept from them.
+"""How often Prometheus reads the metrics, so that it can be told of the end of a run.
 
 Prometheus asks for the metrics; nobody can tell it anything. A page that goes with its run would look to it like a
 process that was killed. So the page waits for one reading more.
@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 LONGEST_S = 15.0
-"""Nobody waits for a reading that comes less often: this is what Prometheus itself ships as its configuration."""
+"""We do not wait for readings that come less often than this: the interval in Prometheus's own configuration."""
 
 LATE = 1.5
-"""A reading that does not come for so many intervals does not come."""
+"""After this many intervals we no longer expect a reading."""
 
 
 @dataclass
@@ -33,19 +33,19 @@ class Scrapes:
 
     clock_s: Callable[[], float] = time.monotonic
     told: bool = field(default=False, init=False)
-    """Whether somebody has read that the run is over."""
+    """Whether a reading has said that the run is over."""
     _last_s: float | None = field(default=None, init=False)
     _interval_s: float | None = field(default=None, init=False)
 
     def add(self, *, finished: bool) -> None:
-        """The metrics were read just now."""
+        """Note that the metrics were read just now."""
         now_s = self.clock_s()
         self._interval_s = None if self._last_s is None else now_s - self._last_s
         self._last_s = now_s
         self.told = self.told or finished
 
     def wait_s(self) -> float:
-        """For how long a reading is still to be expected that tells of the end."""
+        """How long to wait for a reading that tells of the end."""
         if self.told or self._last_s is None or self._interval_s is None or self._interval_s > LONGEST_S:
             return 0.0
         return max(0.0, self._last_s + LATE * self._interval_s - self.clock_s())

@@ -18,7 +18,7 @@ from mead.serve.model_process import ModelProcess
 
 MOST_CONNECTIONS = 64
 MOST_UNREAD = 256 * 1024
-"""Bytes that the system keeps for a client that does not read; by itself it would take some megabytes."""
+"""How many bytes the system buffers for a client that does not read; by default it would take some megabytes."""
 
 GOODBYE_S, CLOSING_S = FAREWELL_S + 1.0, 5.0
 
@@ -33,7 +33,8 @@ def serving(
 ) -> Iterator[str]:
     """Serve a board for as long as this lasts, at the address that is yielded.
 
-    Port 0 is any that is free; ``or_any`` takes that if the port is taken. ``known_as``: names by which others may ask.
+    Port 0 is any free one; with ``or_any``, a free one is taken if the port is in use. ``known_as`` are names that
+    requests may use.
     """
     listening = _listening(host, port, or_any=or_any)
     models = ModelProcess()
@@ -67,14 +68,14 @@ def serving(
 
 
 def _say_goodbye(pages: Pages) -> None:
-    """Let those who look hear of the end: a browser would try again, and Prometheus take the run for one that died."""
+    """Tell clients of the end: a browser would try again, and Prometheus take the run for one that died."""
     deadline_s = time.monotonic() + GOODBYE_S
     while (pages.events.clients and time.monotonic() < deadline_s) or pages.scrapes.wait_s():
         time.sleep(GOODBYE_S / 20)
 
 
 def _listening(host: str, port: int, *, or_any: bool) -> socket.socket:
-    """A socket that listens: found out here, so that what is wrong is said before anything runs."""
+    """A listening socket, opened here so that problems are reported before anything runs."""
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:
@@ -84,7 +85,7 @@ def _listening(host: str, port: int, *, or_any: bool) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_UNREAD)
         listening.bind(place)
-        listening.listen(MOST_CONNECTIONS)  # whoever comes before the thread is ready waits, and is not refused
+        listening.listen(MOST_CONNECTIONS)  # clients that come before the thread is ready wait, and are not refused
     except (OSError, OverflowError) as error:
         listening.close()
         if or_any and port:

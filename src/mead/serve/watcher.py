@@ -1,4 +1,4 @@
-"""A run that another process controls, looked at from outside: by its history, or by its page."""
+"""A run that another process controls, watched from outside: through its history, or through its page."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from mead.serve.look import RECENT, Look, SoFar, Standing
 from mead.serve.past import framed, history_file
 
 ANSWER_S = 5.0
-"""A page that does not answer for so long is not there."""
+"""A page that does not answer for this long counts as missing."""
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Of an answer. Thirty rounds of the largest pipeline are less."""
+"""The most bytes of an answer. Thirty rounds of the largest pipeline are fewer."""
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
 class WatchError(Exception):
-    """There is nothing to look at. The message begins with the place."""
+    """There is nothing to watch. The message begins with the place."""
 
 
 class Watcher(Protocol):
-    """Looks at one run, again and again."""
+    """Looks at one run, repeatedly."""
 
     def look(self) -> Look:
         """The run as it is now. Raises WatchError."""
 
 
 class HistoryWatcher:
-    """By the history that a run writes: its folder, or the file. Needs no server, and nothing of the run."""
+    """Watches a run through its history: a folder, or the file. This needs no server, and nothing of the run."""
 
     def __init__(self, place: Path, run: int | None = None) -> None:
         file = history_file(place)
@@ -60,11 +60,11 @@ class HistoryWatcher:
         self._read = max(0, found.rounds - kept)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.history.__exit__(None)
 
     def look(self) -> Look:
-        """What is written. Only rounds that are new are read one by one; SQLite adds up those of before."""
+        """The run as recorded. Only new rounds are read one by one; SQLite adds up the earlier ones."""
         try:
             run = self.history.run(self.number)
             for _, frame in framed(self.history, self.number, self.pipeline, after=self._read):
@@ -100,7 +100,7 @@ class _Pipeline(BaseModel):
 
 
 class _Run(BaseModel):
-    """What is read of `/api/run`, which may say more."""
+    """The part of `/api/run` that is used here; it may contain more."""
 
     pipeline: _Pipeline
     policy: str
@@ -116,11 +116,11 @@ class _Rounds(BaseModel):
 
 
 class PageWatcher:
-    """By the page of a run (`mead run --serve`), also through a tunnel."""
+    """Watches a run through its page (`mead run --serve`), also through a tunnel."""
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")
-        # The page is on this machine or at the end of a tunnel: a proxy for the rest of the world would not find it.
+        # The page is on this machine or at the end of a tunnel, which a proxy for the rest of the world would not find.
         self._opener = build_opener(ProxyHandler({}))
 
     def look(self) -> Look:

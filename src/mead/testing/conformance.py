@@ -26,10 +26,10 @@ from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analys
 from mead.workload.trace import Trace
 
 Maker: TypeAlias = Callable[[], Policy[Any]]
-"""What makes the policy, new every time: its class, or a function if it takes options."""
+"""Makes a new policy with every call: its class, or a function if the policy takes options."""
 
 SHORTEST_S = 12.0
-"""A policy that decides often is tried for so long."""
+"""How long a policy is tried at least, even if it decides often."""
 
 
 class NonconformityError(AssertionError):
@@ -37,14 +37,14 @@ class NonconformityError(AssertionError):
 
 
 def says_who_it_is(make: Maker) -> None:
-    """It has a name, and an interval in seconds."""
+    """Check that it has a name, and an interval in seconds."""
     policy = make()
     _expect(bool(policy.name), f"its name is {policy.name!r}; it must be a text")
     _expect(0 < policy.interval_s < inf, f"its interval_s is {policy.interval_s!r}; it must be seconds above 0")
 
 
 def keeps_what_is_in_force_on_broken_readings(make: Maker) -> None:
-    """Nothing is decided on readings that are missing, cannot be true, or say nothing; and the reason says so.
+    """Check that it decides nothing on readings that are missing, implausible or empty, and that its reason says so.
 
     ``mead.plan.steps.unusable`` tells which these are.
     """
@@ -61,7 +61,7 @@ def keeps_what_is_in_force_on_broken_readings(make: Maker) -> None:
 
 
 def decides_the_same_on_the_same_readings(make: Maker) -> None:
-    """Neither clock nor chance nor another policy of its kind has a say: runs can be repeated."""
+    """Check that neither clock nor chance nor another policy of its kind changes a decision: runs can be repeated."""
     pipeline, iats_s = log_analysis(), bursty()
     seen = [
         observed(pipeline, iats_s=iats_s[:end], time_s=time_s, allocation=MIDDLE)
@@ -76,7 +76,7 @@ def decides_the_same_on_the_same_readings(make: Maker) -> None:
 
 
 def controls_pipelines_of_all_shapes(make: Maker) -> None:
-    """It never fails, plans what operators may have, gives reasons; and all that arrived leaves in the end."""
+    """Check that it never fails, plans within limits and gives reasons; and that all that arrived leaves in the end."""
     for shape, this in controlled(make):
         _expect_control(shape, this)
 
@@ -87,11 +87,11 @@ CHECKS: tuple[Callable[[Maker], None], ...] = (
     decides_the_same_on_the_same_readings,
     controls_pipelines_of_all_shapes,
 )
-"""All of them."""
+"""All checks."""
 
 
 def check_policy(make: Maker) -> list[str]:
-    """The names of the checks that a policy has passed, which are all. Raises NonconformityError with what it has not.
+    """Run all checks, and return their names. Raises NonconformityError with those that a policy does not pass.
 
     >>> from mead.config.policies import StaticOptions
     >>> from mead.plan.static import Static
@@ -113,7 +113,7 @@ def check_policy(make: Maker) -> list[str]:
 
 
 def planned(policy: Policy[Any], observation: Observation, pipeline: Pipeline) -> Plan:
-    """What becomes of readings in the loop, which looks through them before a policy is asked."""
+    """The plan for an observation, as the loop makes it: it checks the readings before it asks a policy."""
     knowledge = Knowledge(pipeline)
     if fault := observation.missing or implausible(observation, pipeline, after_s=0.0):
         return Plan.keep(observation.allocation, fault)
@@ -121,7 +121,7 @@ def planned(policy: Policy[Any], observation: Observation, pipeline: Pipeline) -
 
 
 def controlled(make: Maker) -> Iterator[tuple[str, Run]]:
-    """Pipelines of every shape under its control for three decisions, under bursts, from the highest levels on."""
+    """Runs of pipelines of every shape under its control, for three decisions, with bursts, from the highest levels."""
     for shape, pipeline in shapes().items():
         policy = make()
         trace = Trace.from_iats_s(bursty(ceil(RATE_PER_S * max(SHORTEST_S, 3.1 * policy.interval_s))))

@@ -17,10 +17,10 @@ from mead.models.map import MAP
 from mead.models.network.graph import Edge
 
 INTERVAL_S = 60.0
-"""That readings are of, unless told otherwise."""
+"""The length of the interval that readings are of, unless told otherwise."""
 
 RATE_PER_S = 330.0
-"""Of the arrivals."""
+"""The rate of the arrivals."""
 
 NAMES = ("parser", "counter", "matcher")
 MIDDLE = Allocation.of({name: Resources(0.7) for name in NAMES})
@@ -42,7 +42,7 @@ def log_analysis(bound_s: float = 0.3, percent: float | None = None, **matcher: 
 
 
 def shapes() -> Mapping[str, Pipeline]:
-    """Pipelines of different kinds, each loaded to about one half of all that it may have by the arrivals."""
+    """Pipelines of different kinds; the arrivals load each to about half of the most that it may have."""
     two_batches = [Operator(name, 0.0008, batches=Batches(0.04)) for name in ("first", "second")]
     diamond = [Operator(name, 0.0006, max_replicas=2) for name in ("split", "left", "right", "join")]
     return {
@@ -61,7 +61,7 @@ def shapes() -> Mapping[str, Pipeline]:
 
 
 def bursty(iats: int = 12_000) -> FloatArray:
-    """Inter-arrival times that come in bursts; always the same."""
+    """Bursty inter-arrival times, always the same."""
     return MAP.two_state(RATE_PER_S, idc=200.0).sample(iats, np.random.default_rng(7))
 
 
@@ -125,4 +125,4 @@ BROKEN: Mapping[str, Mapping[str, Any]] = {
         "counts": np.empty(0),
     },
 }
-"""What becomes of an observation of the log analysis when something is wrong with it."""
+"""What an observation of the log analysis looks like when something is wrong with it."""

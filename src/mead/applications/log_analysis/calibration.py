@@ -27,7 +27,7 @@ class Calibration:
     patterns: int
 
     def tried(self, demand_s: float) -> int:
-        """How many patterns each message has to be searched for, so that it takes so much CPU time.
+        """How many patterns to search each message for, so that it takes this much CPU time.
 
         >>> Calibration(demand_s=0.001, patterns=300).tried(0.0015)
         450

@@ -24,7 +24,7 @@ COUNTS = "component string, level string, count bigint"
 PARTIAL_COUNTS = f"part int, {COUNTS}"
 
 PART = 0
-"""All totals are one part of the state. A group costs a micro-batch milliseconds; a few hundred totals cost nothing."""
+"""All totals are one group of the state. A group costs a micro-batch milliseconds, a few hundred totals nothing."""
 
 
 def count(stream: DataFrame) -> DataFrame:

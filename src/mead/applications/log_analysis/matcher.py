@@ -33,7 +33,7 @@ def make_matcher(
 
 @lru_cache(maxsize=4)
 def _patterns(path: Path) -> tuple[Pattern, ...]:
-    """Once in every worker: to send the patterns along would have them compiled anew for every task."""
+    """Compile the patterns once per worker: if they were sent along, every task would compile them again."""
     return read_patterns(path)
 
 

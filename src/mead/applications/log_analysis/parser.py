@@ -18,7 +18,7 @@ from mead.workload.log_lines import LEVELS
 OUTPUT_SCHEMA = "id bigint, arrival_us bigint, logged_us bigint, level string, component string, message string"
 
 LINE_COLUMN = "line"
-"""Where lines are, unless somebody says otherwise."""
+"""The column with the lines, unless options name another."""
 
 LINE = re.compile(
     r"(?P<stamp>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2}))"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OUTPUT_SCHEMA = "id bigint, arrival_us bigint, logo int, matched int"
 
 ENOUGH = 4
-"""Different features of a logo."""
+"""How many different features of a logo have to be found in a frame."""
 
 
 def make_aggregator(enough: int = ENOUGH) -> Callable[[DataFrame], DataFrame]:
@@ -31,7 +31,7 @@ def make_aggregator(enough: int = ENOUGH) -> Callable[[DataFrame], DataFrame]:
 
 
 def judged(matches: pa.Table, enough: int) -> pa.Table:
-    """Logos with at least so many different features in a frame; ``matches`` has all of those frames.
+    """Logos of which at least ``enough`` different features are in a frame; ``matches`` has all of those frames.
 
     >>> columns = {"id": [1, 1, 1], "arrival_us": [5, 5, 5], "logo": [7, 7, 7], "point": [0, 2, 2]}
     >>> judged(pa.table(columns), enough=2).to_pylist()

@@ -22,7 +22,7 @@ Places = npt.NDArray[np.int64]
 
 PATCH, CELLS, DIRECTIONS = 16, 4, 8
 SIZE = CELLS * CELLS * DIRECTIONS
-"""Numbers that describe one corner."""
+"""How many numbers describe one corner."""
 
 SMOOTHING, NEIGHBOURHOOD = 1.5, 7
 """Pixels: of the structure tensor, and in which a corner is the strongest."""
@@ -31,10 +31,10 @@ SENSITIVITY = 0.05
 """Harris and Stephens' k."""
 
 WEAKEST = 1e4
-"""A response below is no corner but noise."""
+"""Responses below this are noise and no corners."""
 
 LARGEST = 0.2
-"""Of one direction in one cell, so that a single strong edge does not outweigh all else."""
+"""The most that one direction in one cell may count, so that a single strong edge does not outweigh all else."""
 
 
 @dataclass(frozen=True, eq=False)

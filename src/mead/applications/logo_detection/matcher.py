@@ -15,22 +15,22 @@ from mead.workload.frames import logo
 OUTPUT_SCHEMA = "id bigint, arrival_us bigint, logo int, point int, distance float"
 
 NEAREST = 0.35
-"""A distance below is a match; descriptors have length 1."""
+"""Descriptors that are closer than this match; they have length 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class LogoFeatures:
-    """Of all logos that are looked for."""
+    """The features of all logos that are looked for."""
 
     logos: Places
-    """Whose each is."""
+    """The logo that each feature belongs to."""
     points: Places
-    """Its number among those of its logo."""
+    """The number of each feature among those of its logo."""
     descriptors: Floats
 
 
 def make_matcher(logos: int = 16, nearest: float = NEAREST) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    """A function from features to one row for each that is nearer than ``nearest`` to one of the first so many logos.
+    """A function from features to one row for each that is closer than ``nearest`` to one of the first ``logos``.
 
     In a pipeline file: ``options: {logos: 16}``.
     """
@@ -41,7 +41,7 @@ def make_matcher(logos: int = 16, nearest: float = NEAREST) -> Callable[[pa.Reco
 
 @lru_cache(maxsize=4)
 def logo_features(logos: int) -> LogoFeatures:
-    """Once in every worker."""
+    """Compute the features of the logos, once per worker."""
     found = [features(logo(number)).descriptors for number in range(logos)]
     return LogoFeatures(
         np.repeat(np.arange(logos), [len(one) for one in found]),

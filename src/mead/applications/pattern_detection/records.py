@@ -13,16 +13,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 Records = dict[str, tuple[int, int]]
-"""By itemset, its occurrences in the window, and how many frequent itemsets have one word more. None that are all 0."""
+"""For each itemset, its occurrences in the window and its frequent supersets with one word more. Zeros are left out."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """Of one itemset, the sum of all that has been heard of it since the last time."""
+    """What is new about one itemset since the last turn, summed up."""
 
     itemset: str
     arrival_us: int
-    """Of the first tuple that has to do with it: no response time is said to be shorter than it was."""
+    """When the first tuple came that has to do with it, so that no response time looks shorter than it was."""
     occurrences: int = 0
     supersets: int = 0
 
@@ -67,7 +67,7 @@ def apply(records: Records, changes: Iterable[Change], threshold: int) -> Conseq
 
 
 def subsets(itemset: str) -> list[str]:
-    """Those with one word less.
+    """The subsets of an itemset with one word less.
 
     >>> subsets("late rain train"), subsets("rain")
     (['rain train', 'late train', 'late rain'], [])
