@@ -38,7 +38,7 @@ class Level:
 
     length_s: float
     intervals: int
-    """How many go into the trace."""
+    """How many of them fit into the trace."""
 
     @property
     def in_pairs(self) -> int:
@@ -63,7 +63,7 @@ class Hurst:
     """Standard error, if the octaves in use lie on a line but for chance."""
     shortest_s: float
     longest_s: float
-    """The scales in use."""
+    """The shortest and the longest scale in use."""
     fits: bool
     """Whether the octaves lie on a line; if not, the estimate is one slope for what has several."""
 

@@ -26,7 +26,7 @@ class Counted:
     arrivals: int = 0
 
     def then(self, later: Counted) -> Counted:
-        """Together with the stretch that follows.
+        """This stretch joined with the one that follows.
 
         >>> Counted(((7, 2), (5, 3)), squares=16, arrivals=9).then(Counted(((5, 1),), arrivals=1))
         Counted(ends=((7, 2), (5, 4)), squares=16, arrivals=10)
@@ -61,7 +61,7 @@ class Runs:
         return cls(intervals[starts], np.diff(starts, append=intervals.size))
 
     def coarser(self, factor: int) -> Runs:
-        """The same arrivals in intervals that are so many times as long."""
+        """The same arrivals in intervals that are ``factor`` times as long."""
         intervals = self.intervals // factor
         starts = _starts(intervals)
         return Runs(intervals[starts], np.add.reduceat(self.counts, starts))

@@ -33,26 +33,26 @@ class Frame:
 
     @property
     def mean_s(self) -> float:
-        """It is taken off the IATs before they are multiplied, so that no digits are lost."""
+        """Mean IAT. It is subtracted from the IATs before they are multiplied, so that no digits are lost."""
         return self.end_s / self.iats
 
     @cached_property
     def lags(self) -> list[int]:
-        """At which the autocorrelation is taken."""
+        """Lags at which the autocorrelation is taken."""
         return lags_of(self.iats)
 
     @property
     def longest_lag(self) -> int:
-        """So many IATs before a part have to be known."""
+        """How many IATs before a part have to be known."""
         return max(self.lags, default=0)
 
     @cached_property
     def spans_s(self) -> list[float]:
-        """Over which the index of dispersion is taken."""
+        """Lengths of the intervals over which the index of dispersion is taken."""
         return spans_of(self.iats, self.end_s)
 
     def step_s(self, span_s: float) -> float:
-        """One interval of this length begins so long after the one before."""
+        """Time from the beginning of one interval of length ``span_s`` to the beginning of the next."""
         return span_s / steps_of(span_s, self.end_s)
 
     @cached_property
@@ -69,14 +69,14 @@ class Partial:
     shortest_s: float = math.inf
     longest_s: float = -math.inf
     sums: FloatArray = field(default_factory=lambda: np.zeros(0))
-    """Of the IATs less their mean, of their squares, and of their products with the one that is a lag before."""
+    """Sums of the IATs less their mean, of their squares, and of their products with the one a lag before."""
     lost: FloatArray = field(default_factory=lambda: np.zeros(0))
     """What was rounded off the sums as they were added up."""
     spans: tuple[Counted | IntArray, ...] = ()
     """Where intervals lie side by side, what there is to add up. Where they overlap, the arrivals in every step of
     the whole trace: these are few, however long it is."""
     levels: tuple[tuple[Counted, Counted], ...] = ()
-    """For the Hurst parameter: in all intervals, and in those that make pairs."""
+    """Counts for the Hurst parameter: in all intervals, and in those that make pairs."""
 
     @classmethod
     def of(cls, frame: Frame, iats_s: FloatArray, ages_s: FloatArray, before_s: FloatArray) -> Partial:

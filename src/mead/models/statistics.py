@@ -17,7 +17,7 @@ STEPS_PER_SPAN = 8
 """Where counting intervals overlap, each starts an eighth of its length after the one before."""
 
 PLENTY = 5000
-"""Of so many intervals side by side the variance is known well enough; to overlap them would only cost time."""
+"""With this many intervals side by side, the variance is known well enough; overlapping would only cost time."""
 
 EDGE = 1e-11
 """An arrival so close to the edge between two intervals, in parts of the whole time, lies on it: times that were added
@@ -78,7 +78,7 @@ def idc(iats: FloatArray, t_s: npt.ArrayLike) -> FloatArray:
 
 
 def steps_of(span: float, end: float) -> int:
-    """In how many steps one interval follows the one before, where arrivals fill the time until ``end``."""
+    """How many steps an interval is long if one begins at every step; 1 if intervals lie side by side until ``end``."""
     return STEPS_PER_SPAN if end / span < PLENTY else 1
 
 

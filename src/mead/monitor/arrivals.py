@@ -11,11 +11,11 @@ BIN_US = round(COUNT_BIN_S * 1e6)
 COUNTED_BINS = round(600 / COUNT_BIN_S)
 
 STAMP_ERROR_US = 1_000_000
-"""So far stamps may lie in the future, where other machines have set them."""
+"""How far stamps may lie in the future, since other machines may have set them."""
 
 
 class Arrivals:
-    """Stamps come in bunches, each in order; bunches of different tasks may overlap a little.
+    """Arrival stamps, which come in bunches, each in order; bunches of different tasks may overlap a little.
 
     >>> arrivals = Arrivals(kept_iats=2)
     >>> arrivals.add(np.array([1_000_000, 1_050_000, 1_250_000]))
@@ -46,7 +46,7 @@ class Arrivals:
         self._append(stamps_us[-self._kept :])
 
     def _append(self, stamps_us: IntArray) -> None:
-        """The last of a bunch, as many as are kept at most."""
+        """Append a bunch of no more stamps than are kept."""
         late = self._size - int(np.searchsorted(self._stamps_us[: self._size], stamps_us[0], side="right"))
         if late:
             stamps_us = np.sort(np.concatenate([self._stamps_us[self._size - late : self._size], stamps_us]))
@@ -62,7 +62,7 @@ class Arrivals:
     def add_spread(self, at_ranks_us: FloatArray, rows: int) -> None:
         """Arrivals of which only stamps at some ranks are known: in between they are taken to be spread evenly.
 
-        So inter-arrival times say how many came, though less than the truth of how bursty they were. Without them a
+        So the inter-arrival times tell how many came, though they show less than the true burstiness. Without them a
         large micro-batch would look like a silence.
 
         >>> arrivals = Arrivals(kept_iats=3)
@@ -82,15 +82,15 @@ class Arrivals:
         self._append(np.interp(np.arange(max(0, rows - self._kept), rows), known_at, at_ranks_us).astype(np.int64))
 
     def known_until(self, time_us: int) -> None:
-        """Nothing that arrived before will still be added; only bins that are over count."""
+        """Promise that nothing that arrived before will still be added. Only bins that are over by then count."""
         if self._first_us is not None:
             self._known_bins = max(self._known_bins, (time_us - self._first_us) // BIN_US)
             self._make_room(self._known_bins)
 
     def at(self, time_us: int) -> None:
-        """So late it is now. What is said to have come later was stamped by a clock that has been set back since.
+        """Tell the present time. Later stamps come from a clock that has been set back since, and are forgotten.
 
-        It is forgotten: for as long as that clock was ahead, it would stay the last that came.
+        Otherwise they would stay the latest arrivals for as long as that clock was ahead.
         """
         last_us = time_us + STAMP_ERROR_US
         self._size = int(np.searchsorted(self._stamps_us[: self._size], last_us, side="right"))

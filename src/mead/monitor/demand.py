@@ -34,16 +34,16 @@ LEAST_TUPLES = 30
 micro-batch may take longer than an interval; its busy time belongs to the tuples that are completed at its end."""
 
 MOST_ADDED = 60
-"""After so many intervals with hardly a tuple, what they burnt says nothing about tuples, and is forgotten."""
+"""After this many intervals with hardly a tuple, what they burnt says nothing about tuples, and is forgotten."""
 
 HUBER = 2.0
-"""Residuals beyond so many typical ones count in proportion, not in square."""
+"""Residuals larger than this many typical ones count in proportion, not squared."""
 
 MAD_TO_SIGMA = 1.4826
 """The standard deviation of a normal distribution over the median of its absolute deviations."""
 
 ERRORS = 3.0
-"""An intercept has to show by so many standard errors of the slope."""
+"""An intercept counts only if it shows by this many standard errors of the slope."""
 
 MOST_INTERCEPT = 0.5
 """The most that an intercept may be of the busy time: a demand that rises while the rate falls looks like one."""
@@ -72,7 +72,7 @@ class DemandEstimator:
     _seen: FloatArray = field(default_factory=lambda: np.empty((4, 0)), repr=False)
     """Times, completed tuples, busy seconds, and of how many intervals: a column for each."""
     _added: tuple[int, float, int] = field(default=(0, 0.0, 0), repr=False)
-    """Tuples, busy seconds and number of the intervals that are still too few tuples for a column."""
+    """Tuples, busy seconds and number of the intervals that together have too few tuples for a column yet."""
 
     def add(self, time_s: float, completed: int, busy_s: float) -> None:
         """One interval that ended at ``time_s``. Readings that cannot be true are not used."""
@@ -144,6 +144,6 @@ def _steepest_s(tuples: FloatArray, busy_s: FloatArray, intervals: FloatArray, w
 
 
 def _median(values: FloatArray) -> float:
-    """As np.median, which spends ten times as long on its own arguments."""
+    """The same as np.median, which takes ten times as long to look at its own arguments."""
     values = np.sort(values)
     return float(values[(values.size - 1) // 2] + values[values.size // 2]) / 2

@@ -21,7 +21,8 @@ LEAST = 5
 class OverheadEstimator:
     """The overhead of one operator: the mean, in which no interval counts for more than ``LONGEST`` usual ones.
 
-    A mean, for tuples wait for the long micro-batches too. And cut off, for a pause of ten seconds is no overhead.
+    It is a mean, because tuples wait for long micro-batches too. It is cut off, because a pause of ten seconds is no
+    overhead.
 
     >>> estimator = OverheadEstimator(declared_s=0.1)
     >>> for tuples in range(100, 600, 100):
@@ -35,7 +36,7 @@ class OverheadEstimator:
     """Micro-batches of an interval, and the overhead of one."""
 
     def add(self, batches: int, serving_s: float, work_s: float) -> None:
-        """One interval: how many micro-batches ended, how long they took, and their tuples alone would have taken."""
+        """Add an interval: micro-batches that ended, the time they took, and what their tuples alone would take."""
         if batches > 0:
             self._seen.append((batches, (serving_s - work_s) / batches))
 

@@ -51,7 +51,7 @@ def _impossible(place: str, values: Mapping[str, float]) -> Iterator[str]:
 
 
 def _extremes(name: str, values: FloatArray) -> dict[str, float]:
-    """NaN anywhere makes both of them NaN."""
+    """The least and the largest value; NaN anywhere makes both NaN."""
     return (
         {f"least of the {name}": float(values.min()), f"most of the {name}": float(values.max())} if values.size else {}
     )

@@ -13,7 +13,7 @@ from mead.models.arrays import FloatArray
 from mead.monitor.sketch import ResponseSketch
 
 SPREAD = 8
-"""Between two ranks of a micro-batch, response times are taken to be spread evenly: so many stand for all of them."""
+"""Between two ranks of a micro-batch, response times are taken to be spread evenly: this many stand for them all."""
 
 KEPT_PARTS = 2900
 """Parts of a run that are remembered one by one: a day of them, and a window more. Older ones are remembered in sum."""
@@ -21,16 +21,16 @@ KEPT_PARTS = 2900
 
 @dataclass(frozen=True, eq=False)
 class BatchResponses:
-    """Of one micro-batch: when it was done, its tuples, their mean, and times at evenly spaced ranks, longest first."""
+    """One micro-batch: when it was done, its tuples, their mean, and times at evenly spaced ranks, longest first."""
 
     done_s: float
-    """Since the run began."""
+    """Time since the run began."""
     tuples: int
     mean_s: float
     at_ranks_s: FloatArray
 
     def beyond(self, bound_s: float) -> float:
-        """How many took longer, as far as ranks can tell.
+        """How many tuples took longer than ``bound_s``, as far as ranks can tell.
 
         >>> BatchResponses(60.0, 10, 1.0, np.array([2.0, 1.0, 0.0])).beyond(1.5)
         2.5
@@ -42,17 +42,17 @@ class BatchResponses:
 
 @dataclass
 class PathMonitor:
-    """What leaves one path."""
+    """The response times of the tuples that leave one path."""
 
     requirements: tuple[Requirement, ...]
     parts: dict[int, ResponseSketch] = field(default_factory=dict)
-    """By the part of the run, each of ``STEP_S``, in which tuples arrived. What came before the run is in the first."""
+    """By the part of the run, ``STEP_S`` long, in which tuples arrived. What came before the run is in the first."""
     _older: ResponseSketch = field(default_factory=ResponseSketch)
     _new: list[BatchResponses] = field(default_factory=list)
 
     @property
     def whole(self) -> ResponseSketch:
-        """All since the start."""
+        """The sketch of all tuples since the start."""
         return ResponseSketch.merged([self._older, *self.parts.values()])
 
     def add(self, batch: BatchResponses) -> None:
@@ -70,7 +70,7 @@ class PathMonitor:
             self._older = ResponseSketch.merged([self._older, self.parts.pop(min(self.parts))])
 
     def reading(self) -> PathReading:
-        """Of what came since the last."""
+        """The reading of what has left since the last one."""
         new, self._new = self._new, []
         bounds_s = sorted({r.bound_s for r in self.requirements if r.percent is not None})
         beyond = {bound_s: round(sum(batch.beyond(bound_s) for batch in new)) for bound_s in bounds_s}
@@ -85,6 +85,6 @@ class PathMonitor:
 
 
 def monitors(paths: Iterable[str], requirements: Iterable[Requirement]) -> dict[str, PathMonitor]:
-    """One for each path."""
+    """A monitor for each path."""
     requirements = tuple(requirements)
     return {path: PathMonitor(tuple(r for r in requirements if r.path == path)) for path in paths}

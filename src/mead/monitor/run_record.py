@@ -17,7 +17,7 @@ KEPT_CHANGES = 20_000
 
 @dataclass
 class RunRecord:
-    """Grows no more once it is full.
+    """A record of a run's rounds that stops growing once it is full.
 
     >>> from mead.knowledge.allocation import Resources
     >>> low, high = Allocation.of(a=Resources(0.5, 1)), Allocation.of(a=Resources(1.0, 2))
@@ -40,14 +40,14 @@ class RunRecord:
     timeline: deque[tuple[float, Allocation]] = field(init=False, repr=False)
     """When which allocation came into force, oldest first."""
     _core_s: dict[str, float] = field(init=False, repr=False)
-    """Given until the last change."""
+    """Core-seconds given to each operator until the last change."""
 
     def __post_init__(self) -> None:
         self.timeline = deque([(0.0, self.start)], maxlen=KEPT_CHANGES)
         self._core_s = dict.fromkeys(self.start, 0.0)
 
     def add(self, this: Round) -> None:
-        """In the order of their times. Of arrivals only their number is kept."""
+        """Add a round; rounds come in the order of their times. Of arrivals only their number is kept."""
         self.rounds += 1
         self.failed += bool(this.error)
         self.loop_s += sum(this.phase_s.values())

@@ -25,7 +25,7 @@ from mead.models.arrays import FloatArray
 from mead.monitor.smoothing import Smoothing
 
 POISSON_SCV = 1.0
-"""Of the inter-arrival times of an operator of which nothing is measured."""
+"""SCV of the IATs at an operator where none is measured."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Measured:
 
     rate_per_s: float
     service_s: float
-    """Of one tuple at one replica of full share."""
+    """Service time of one tuple at one replica of full share."""
     arrival_scv: float
     service_scv: float
 
@@ -85,7 +85,7 @@ class Measurer:
         return Measurements(external_per_s, operators, response_s)
 
     def forget_responses(self) -> None:
-        """Those of before say nothing any more: from now on something else is in force."""
+        """Drop the response times so far, because another allocation is in force from now on."""
         self._smoothed.pop(("", "response"), None)
 
     def _pull_operator(
@@ -127,11 +127,11 @@ def _comes_in_lumps(name: str, pipeline: Pipeline) -> bool:
 
 
 def judged_paths(pipeline: Pipeline) -> tuple[str, ...]:
-    """Those with a requirement; all of them if none has one."""
+    """The paths with a requirement; all paths if none has one."""
     return tuple({requirement.path: None for requirement in pipeline.requirements}) or pipeline.paths
 
 
 def _response_s(observation: Observation, pipeline: Pipeline) -> float | None:
-    """Of the slowest of the judged paths: an input is done when all of it is."""
+    """Mean response time of the slowest judged path: an input is done when all of it is."""
     readings = [observation.paths[path] for path in judged_paths(pipeline)]
     return max((reading.mean_s for reading in readings if reading.mean_s is not None), default=None)

@@ -37,7 +37,7 @@ class ResponseSketch:
     sum_s: float = 0.0
 
     def add(self, values_s: FloatArray, weights: FloatArray | float = 1.0) -> None:
-        """Values, each so many times."""
+        """Add values, each as many times as its weight says."""
         weights = np.broadcast_to(np.asarray(weights, dtype=float), values_s.shape)
         clipped_s = np.clip(values_s, LEAST_S, MOST_S)
         buckets = np.ceil(np.log(clipped_s / LEAST_S) / log(FACTOR)).astype(np.int64)
@@ -57,11 +57,11 @@ class ResponseSketch:
 
     @property
     def mean_s(self) -> float | None:
-        """None if there is nothing."""
+        """Mean of all values; None if there are none."""
         return self.sum_s / self.total if self.total else None
 
     def percentile_s(self, percent: float) -> float | None:
-        """None if there is nothing."""
+        """The value that ``percent`` of all values do not exceed; None if there are none."""
         if not self.total:
             return None
         rank = percent / 100 * self.total

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Smoothing(Protocol):
-    """Takes d(n), has D(n)."""
+    """Takes the measurements d(n) of one interval after the other, and smooths them to D(n)."""
 
     @property
     def value(self) -> float | None:

@@ -16,13 +16,13 @@ from mead.models.arrays import FloatArray, IntArray
 from mead.models.control.rates import CHANCES, RateModel
 
 BACKLOGS = 32
-"""Points of the grid of backlogs, from 0 up, quadratically spaced: they are dense where it is decided."""
+"""Points of the grid of backlogs, from 0 up, quadratically spaced: they are dense where decisions differ."""
 
 DISCOUNT = 0.98
-"""Per period. What a decision does to the backlog is over long before 50 periods are."""
+"""Discount per period. The effect of a decision on the backlog is over long before 50 periods have passed."""
 
 CONVERGED = 0.003
-"""Core-seconds: what values may still move by. It is a tenth of what a change costs at least."""
+"""Values have converged once they move by less than this, in core-seconds: a tenth of what a change costs at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Server:
     def served(self, work: FloatArray, came: FloatArray, span_s: float) -> FloatArray:
         """Work done at every level (last axis) in a span that began with ``work``, while ``came`` arrived evenly.
 
-        A micro-batch server serves nothing before the batch in which it came. In equilibrium it answers in
+        At a micro-batch server every tuple has to wait for its batch. In equilibrium the server answers in
         ``gate + V / u`` if it holds V, so as a fluid it works at the rate ``V / (gate + V / u)`` (Little's law).
         """
         work, came = work[..., None], came[..., None]
@@ -55,9 +55,9 @@ class Charges:
     """The price of a backlog, by point of the grid and level."""
 
     waiting: FloatArray
-    """Per period."""
+    """Price per period that the backlog is there."""
     arriving: FloatArray
-    """Per tuple that arrives to it."""
+    """Price per tuple that arrives at that backlog."""
 
 
 def backlogs(most_work: float) -> FloatArray:

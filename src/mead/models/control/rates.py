@@ -18,7 +18,7 @@ RATES = 10
 """States of the rate, from below the lowest to above the highest that was seen."""
 
 PARTS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.96, 0.99, 1.0])
-"""A distribution is kept as the means of these parts of it: finer towards the top, for it is bursts that make late."""
+"""A distribution is kept as the means of these parts of it: finer towards the top, as bursts are what makes late."""
 
 CHANCES = np.diff(PARTS)
 
@@ -26,13 +26,13 @@ MEMORY_S = 3.0
 """The time constant of the smoothing. Between 2 and 30 s it matters little."""
 
 SIMILAR = 0.25
-"""Rates are similar that differ by no more than about this part."""
+"""Rates count as similar if they differ by no more than about this part."""
 
 LOWEST_RATE = 0.05
-"""As a part of the mean: rates below it are not told apart."""
+"""The lowest rate of the grid, as a part of the mean: rates below it are not told apart."""
 
 HEADROOM = 1.25
-"""The grid of rates reaches so much beyond the highest seen."""
+"""Factor by which the grid of rates reaches beyond the highest seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +48,9 @@ class RateModel:
     mean: float
     """Tuples per period, of the counts that it was learned from."""
     highest: float
-    """The most of them in one period."""
+    """The most tuples in one period."""
     errors: FloatArray = field(repr=False)
-    """By how much a backlog turns out other than foreseen when an order acts, in periods of the rate; with ``CHANCES``.
+    """How far the backlog at the time an order acts is from the foreseen one, in periods of the rate; with ``CHANCES``.
 
     It is zero where orders act at once.
     """

@@ -77,7 +77,7 @@ class Modulators:
 
 @dataclass(frozen=True)
 class BurstFamily:
-    """MAPs whose bursts and lulls last so many stages each; none of either means that there is no slow part.
+    """MAPs whose bursts and lulls last this many stages each; 0 of both means that there is no slow part.
 
     >>> family = BurstFamily(3, 3)
     >>> family.states

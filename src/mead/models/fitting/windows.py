@@ -42,7 +42,7 @@ def fit_windows(
 
 
 def distinct(sizes: Sequence[int], available: int) -> list[int]:
-    """The sizes without those that would give a window over again, as all do that are larger than what is there.
+    """The sizes that give different windows: those larger than what is available all give the same one.
 
     >>> distinct((50_000, 25_000, 1_000, 1_000), available=3_000)
     [50000, 1000]

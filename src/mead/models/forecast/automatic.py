@@ -12,11 +12,11 @@ from mead.models.forecast.forecaster import Forecaster, checked
 from mead.models.forecast.outstanding import Outstanding
 
 REMEMBERED = 10
-"""So many forecasts of each count: five minutes of intervals of 30 s."""
+"""How many forecasts of each candidate count: five minutes of intervals of 30 s."""
 
 
 class Automatic:
-    """Asks all of its candidates, and says what the one says whose mean relative error was smallest of late.
+    """Asks all candidates, and returns the forecast of the one whose mean relative error was smallest of late.
 
     No forecaster is best everywhere: on smooth ramps those that follow a trend win, on self-similar arrivals they are
     the worst. The error is that of the mean of ``steps`` samples, in forecasts that were asked for. Before the first
@@ -40,7 +40,7 @@ class Automatic:
         self._errors: dict[str, deque[float]] = {name: deque(maxlen=REMEMBERED) for name in candidates}
 
     def observe(self, samples: FloatArray) -> None:
-        """Hold the candidates to what they have said."""
+        """Compare what the candidates have forecast with these samples."""
         samples = checked(samples)
         for name, candidate in self._candidates.items():
             self._errors[name].extend(
@@ -57,12 +57,12 @@ class Automatic:
 
     @property
     def choice(self) -> str:
-        """Who speaks."""
+        """The candidate whose forecast is returned."""
         errors = self.errors
         return min(errors, key=errors.__getitem__)
 
     def forecast(self, steps: int) -> FloatArray:
-        """What the best of them says. All are asked, so that they can be compared."""
+        """The forecast of the best candidate. All are asked, so that they can be compared."""
         choice, said = self.choice, {}
         for name, candidate in self._candidates.items():
             said[name] = candidate.forecast(steps)

@@ -1,4 +1,4 @@
-"""An upper quantile around any forecast: how far it was exceeded in the past, added."""
+"""An upper quantile for any forecast: the forecast plus how far it was exceeded in the past."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mead.models.forecast.forecaster import Forecaster, checked
 from mead.models.forecast.outstanding import Outstanding
 
 KEPT = 300
-"""Residuals, the last of which the margin is made from."""
+"""How many of the last residuals the margin is made from."""
 
 
 class Conformal:
-    """Raises the forecasts of another so that the mean of ``steps`` samples stays below in ``quantile`` of all cases.
+    """Raises forecasts so that the mean of ``steps`` samples stays below them in ``quantile`` of all cases.
 
     Split conformal prediction on the last residuals (Vovk et al., "Algorithmic Learning in a Random World", 2005): the
     ``ceil((n + 1) quantile)``-th smallest of n residuals is added. It makes the safety margin explicit that an
@@ -47,7 +47,7 @@ class Conformal:
 
     @property
     def margin(self) -> float:
-        """What is added; 0 before the first forecast is over."""
+        """What is added to a forecast; 0 before the first one is over."""
         if not self._residuals:
             return 0.0
         rank = min(ceil((len(self._residuals) + 1) * self._quantile), len(self._residuals))

@@ -1,4 +1,4 @@
-"""Forecasts that have been made, until what they are of has come."""
+"""Forecasts that have been made, kept until the samples that they foresee have come."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Outstanding:
         self._count, self._sum = 0, 0.0
 
     def expect(self, forecast: float) -> None:
-        """A forecast, made now."""
+        """Keep a forecast that is made now."""
         self._open.append((self._count + self.steps, self._sum, forecast))
 
     def settle(self, samples: FloatArray) -> list[Settled]:
-        """Those that are over with these samples."""
+        """The forecasts whose last sample is among these, each with what came."""
         settled = []
         for sample in samples.tolist():
             self._count += 1

@@ -10,7 +10,7 @@ from mead.models.arrays import FloatArray
 from mead.models.forecast.forecaster import Windowed
 
 REPO_SCALE = 1000.0
-"""By what the authors' program divides its samples."""
+"""The number by which the authors' program divides its samples."""
 
 
 class Perceptron(Windowed):

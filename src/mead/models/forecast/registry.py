@@ -19,11 +19,11 @@ Predictor: TypeAlias = Literal["basic", "lr", "fft", "ann", "ann-repo", "rf", "e
 PREDICTORS: tuple[Predictor, ...] = get_args(Predictor)
 
 CANDIDATES: tuple[Predictor, ...] = ("ewma", "basic", "lr", "fft", "ar")
-"""Of ``auto``: those that are fitted within a millisecond."""
+"""Candidates of ``auto``: the forecasters that are fitted within a millisecond."""
 
 
 USUAL_QUANTILE = 0.9
-"""Of ``conformal``."""
+"""Default quantile of ``conformal``."""
 
 
 def forecaster(name: Predictor, *, window: int, steps: int, quantile: float = USUAL_QUANTILE) -> Forecaster:

@@ -106,13 +106,13 @@ class Chains:
         return max(way, key=lambda name: self._stations[name].utilization)
 
     def _pacer(self, way: Way) -> str:
-        """Whose departures the last operator of a way follows: the bottleneck's, or of one that cannot keep up."""
+        """The operator whose departures the end of a way follows: the bottleneck, or one that cannot keep up."""
         overloaded = [name for name in way[:-1] if self._stations[name].overloaded]
         return overloaded[-1] if overloaded else self._bottleneck(way)
 
     @cached_property
     def _followers(self) -> dict[str, list[str]]:
-        """Who has to be solved behind each pacer, so that it can be done at once."""
+        """By pacer, all operators that have to be solved behind it, so that they can be solved together."""
         followers: dict[str, dict[str, None]] = defaultdict(dict)
         for way in (way for ways in self._ways.values() for way in ways):
             pacer = self._pacer(way)

@@ -59,9 +59,9 @@ class Load:
     share: float
     """Equation 5: tuples here for one at the source."""
     received: float
-    """Equation 4: those of the forecast."""
+    """Equation 4: tuples of the forecast."""
     queued: float
-    """Equation 7: those that wait already, here or before."""
+    """Equation 7: tuples that wait already, here or before."""
 
     @property
     def total(self) -> float:
@@ -93,7 +93,7 @@ def expected_loads(
 
 
 def replicas_needed(tuples: float, execution_s: float, interval_s: float) -> float:
-    """Equation 2: so many replicas would be busy all the time.
+    """Equation 2: how many replicas a load would keep busy all the time.
 
     >>> replicas_needed(10, 0.2, 1.0)
     2.0

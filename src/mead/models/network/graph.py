@@ -12,7 +12,7 @@ from mead.models.ph import PH
 PATH_SEPARATOR = ">"
 
 MOST_PATHS = 1000
-"""Their number doubles with every fork that is joined again, and each is looked at on its own."""
+"""The most paths of a network. They double with every fork that is joined again, and each is looked at on its own."""
 
 
 class InvalidNetworkError(ValueError):
@@ -29,7 +29,7 @@ class Operator:
 
     name: str
     service: PH
-    """Of one tuple at one server, at the share that the operator has."""
+    """Service time of one tuple at one server, at the share that the operator has."""
     servers: int = 1
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ NEGLIGIBLE = 1e-7
 
 MAX_DOUBLINGS = 60
 SETTLED = 1e-14
-"""Passages that come later than this likely are lost in rounding."""
+"""Passages less likely than this are lost in rounding."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from mead.models.queues.response import overloaded
 
 MOST_BATCH_PHASES = 8
 MOST_BATCH_STATES = 64
-"""The service of a batch is nearly constant. It gets at most so many phases, alone and times the source's states."""
+"""Bounds on the phases of a batch's service, alone and times the source's states; that service is nearly constant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +28,9 @@ class Station:
     """An operator with what arrives at it."""
 
     service: PH
-    """Of one tuple."""
+    """Service time of one tuple."""
     job: PH
-    """Of all tuples that one source tuple sends here together."""
+    """Service time of all tuples together that one source tuple sends here."""
     stream: Stream
     utilization: float
 

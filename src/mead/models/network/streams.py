@@ -109,7 +109,7 @@ def time_in_batch(service: PH, batch: float) -> PH:
 
 
 def diluted(service: PH, share: float) -> PH:
-    """The service of a server that only every so many tuples need: zero for the others, together by two moments.
+    """The service at a server that only a ``share`` of the tuples need: zero for the others, fitted by two moments.
 
     >>> thin = diluted(PH.exponential(1.0), 0.5)
     >>> round(thin.mean_s, 9), round(thin.scv, 9)

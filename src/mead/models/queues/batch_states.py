@@ -19,7 +19,7 @@ from mead.models.queues.batch_server import BatchServer
 from mead.models.queues.counts import CountLaw, CountLaws
 
 CYCLES_PER_OCTAVE = (1.0, 1.5)
-"""Each costs a law of the arrivals. Four change the mean by less than 0.2 % and hardly any percentile by 2 %."""
+"""Each costs a law of the arrivals. Four instead change the mean by less than 0.2 %, and few percentiles by 2 %."""
 
 BACKLOGS_PER_OCTAVE = (1.25, 1.5, 1.75, 2.0)
 """These share one law, and a backlog moves in small steps, so they are cheap and have to be closer."""
@@ -31,7 +31,7 @@ NARROW = 0.25
 """Relative deviation of the cycle length below which states have to stand closer than any fixed number per octave."""
 
 TINY = 1e-4
-"""Relative deviation that is none."""
+"""A relative deviation below this counts as none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class BatchStates:
         return cls(server, anchor_s, shelf[anchor_s], tuple(multiples), tuple(backlogs), lowest)
 
     def extended(self) -> BatchStates:
-        """One octave more."""
+        """The same states, and one octave more."""
         if self.backlogs:
             last = self.backlogs[-len(BACKLOGS_PER_OCTAVE) :]
             return replace(self, backlogs=self.backlogs + tuple(2 * m for m in last))
@@ -161,7 +161,7 @@ class Idling:
     mass: FloatArray = field(repr=False)
     """Entry (cell, i, j): so many wait, and the phase is then j, from phase i."""
     area: FloatArray = field(repr=False)
-    """What those tuples wait until that start, in sum, per phase."""
+    """Total time that those tuples wait until that start, per phase."""
     ticks: FloatArray = field(repr=False)
     """Entry (i, j): trigger intervals that begin in phase j with nothing waiting, from phase i."""
     law: CountLaw | None = field(repr=False)

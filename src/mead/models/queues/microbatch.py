@@ -155,7 +155,7 @@ class BatchChain:
     area: float
     """Expected time that all tuples together spend with the server per cycle."""
     top_share: float
-    """Part of it that the two longest cycles bring."""
+    """Part of ``area`` that comes from the two longest cycles."""
 
     @classmethod
     def stationary(cls, states: BatchStates, idling: Idling) -> BatchChain:

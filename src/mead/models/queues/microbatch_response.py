@@ -20,7 +20,7 @@ SCALED_TIMES = np.concatenate([np.linspace(0.0, 2.5, 161), np.geomspace(2.5, 1e6
 that begins in a very short cycle makes for a batch that is many times as long."""
 
 MAX_STEPS = 24
-"""Batches before its own that are told apart; if there can be more, several of them make one step."""
+"""Batches ahead of a tuple's own that are told apart; if there can be more, several of them make one step."""
 
 SEARCH_POINTS = 65
 """Times tried at once when a percentile is looked for."""
@@ -38,11 +38,11 @@ class ResponseTable:
     cycle_s: FloatArray
     """Scale of each row."""
     late: FloatArray = field(repr=False)
-    """Entry (row, scaled time): tuples of these cycles that are later."""
+    """Entry (row, scaled time): expected tuples of these cycles that take longer."""
     lone_s: float
     """Response time of a tuple that finds the server idle and is served at once."""
     lone: float
-    """How many tuples do, per cycle."""
+    """How many such tuples there are per cycle."""
 
     @classmethod
     def of(

@@ -46,7 +46,7 @@ nobody could keep a server that busy and no busier."""
 
 
 def overloaded(utilization: float) -> bool:
-    """Whether a queue has no response time; so has one whose utilization is not a number.
+    """Whether a queue has no response time; also true if its utilization is not a number.
 
     >>> [overloaded(u) for u in (0.999, 1 - 1e-9, 1.0, float("nan"))]
     [False, True, True, True]
