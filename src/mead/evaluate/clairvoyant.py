@@ -43,19 +43,19 @@ AT_ONCE = 1e12
 """A share so large that a tuple leaves an operator when it arrives there."""
 
 NARROW = 1.04
-"""Prices that differ by less lead to nearly the same schedule, and a mixture of the two takes up what is left."""
+"""Prices that differ by less lead to nearly the same schedule; a mixture of the two uses up the rest."""
 
 HIGHEST = 1e9
-"""A price so many times the first guess makes CPU cost nothing in comparison."""
+"""A price this many times the first guess makes the cost of CPU negligible."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clairvoyant:
-    """The cheapest schedule that was found, and below what none can be."""
+    """The cheapest schedule that was found, and a cost that none can undercut."""
 
     interval_s: float
     cpu: float
-    """Of the schedule: time average of the cores per operator."""
+    """Cost of the schedule: time average of the cores per operator."""
     proven_cpu: float
     """No schedule that keeps the requirement takes less."""
     response_s: float
@@ -154,7 +154,7 @@ def _firsts(times_s: FloatArray, bounds_s: FloatArray) -> IntArray:
 
 
 class _Search:
-    """For the price at which the best levels just keep the requirement, first on a coarse grid of backlogs."""
+    """Searches for the price at which the best levels just keep the requirement, first on a coarse grid of backlogs."""
 
     def __init__(self, shares: tuple[float, ...], limit: _Limit) -> None:
         self.shares, self.limit, self.allowed = np.array(shares), limit, limit.allowed
@@ -166,7 +166,7 @@ class _Search:
         self.fine = _states_s(limit.scale_s * finest / 4, highest_s, growth=finest)
 
     def allow_less(self) -> None:
-        """The simulator has found more than the requirement allows; be a little stricter."""
+        """Be a little stricter, because the simulator has found more than the requirement allows."""
         self.allowed = 0.999 * self.allowed - 1.0
 
     def cheapest(self) -> FloatArray | None:
@@ -238,7 +238,7 @@ class _Search:
         return _Schedule(price, levels, float(penalty), states, least)
 
     def _always(self, level: int) -> _Schedule:
-        """One level all the time. Nobody looks ahead, and there is nothing to choose from."""
+        """The schedule with one level all the time, which leaves nothing to choose."""
         intervals = self.limit.future.paid_s.size
         least, prices = np.zeros((intervals + 1, 1)), np.zeros(intervals)
         _, penalty = best_levels(self.limit.future, self.shares[level : level + 1], prices, np.zeros(1), least)
@@ -257,7 +257,7 @@ class _Schedule:
 
 
 def _highest_backlog_s(future: Future, share: float) -> float:
-    """At the lowest share all the time: no schedule has more."""
+    """The backlog at the lowest share all the time: no schedule has more."""
     gained = future.work_s[1:] - share * future.times_s
     before = np.minimum.accumulate(future.work_s[:-1] - share * future.times_s)
     return float((gained - before).max())
@@ -273,7 +273,7 @@ def _states_s(finest_s: float, highest_s: float, *, growth: float) -> FloatArray
 def _replayed(
     pipeline: Pipeline, operator: Operator, trace: Trace, shares: FloatArray, *, seed: int, interval_s: float
 ) -> Run:
-    """The schedule in the simulator."""
+    """Replay the schedule in the simulator."""
     allocations = [pipeline.most.with_(operator.name, Resources(share)) for share in shares.tolist()]
     simulation = Simulation(pipeline, trace, seed, allocation=allocations[0])
     for k, allocation in enumerate(allocations[1:], start=1):

@@ -39,13 +39,13 @@ class Future(NamedTuple):
     times_s: FloatArray
     """When every tuple reaches the operator."""
     times_sum: FloatArray
-    """Of all tuples before the i-th."""
+    """The sum of ``times_s`` of all tuples before the i-th."""
     work_s: FloatArray
     """The work of all tuples before the i-th."""
     work_sum: FloatArray
     """The sum of all entries of ``work_s`` before the i-th."""
     deadline_s: FloatArray
-    """When every tuple must have left; empty if what counts is the time that they spend."""
+    """When every tuple must have left; empty if the requirement is about the time that tuples spend."""
 
 
 class Room(NamedTuple):

@@ -32,10 +32,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 COURSE_S = 10.0
-"""A course has one response time for so many seconds."""
+"""A course has one response time for every interval of this length."""
 
 WORTH_A_PROCESS = 4
-"""So many runs take longer than a process takes to start."""
+"""This many runs take longer than a process takes to start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +47,11 @@ class Course:
     """Mean or percentile, as the requirement is, of the tuples that arrived in ten seconds; NaN if none did."""
     change_s: FloatArray
     share: FloatArray
-    """From every change on."""
+    """The share from each of ``change_s`` on."""
 
     @classmethod
     def of(cls, run: Run) -> Course:
-        """Of the last operator on the path of the requirement."""
+        """The course of a run; the share is that of the last operator on the path of the requirement."""
         requirement = run.pipeline.requirements[0]
         responses = run.simulation.responses(requirement.path)
         order = np.argsort(responses.arrival_s, kind="stable")
@@ -69,7 +69,7 @@ class Course:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What came of one run."""
+    """The result of one run."""
 
     case: Case
     label: str
@@ -77,21 +77,21 @@ class Result:
     outcome: Outcome | None
     """None for a bound that does not exist: no schedule keeps the requirement."""
     proven_cpu: float | None = None
-    """Of a clairvoyant schedule: no other is cheaper than this."""
+    """For a clairvoyant schedule: a cost that no schedule can undercut."""
     course: Course | None = field(default=None, repr=False)
 
     @property
     def verdict(self) -> Verdict | None:
-        """On the one requirement of the case."""
+        """The verdict on the one requirement of the case."""
         return None if self.outcome is None else self.outcome.verdicts[0]
 
 
 class Contender(Protocol):
-    """Somebody who decides on shares."""
+    """Whatever decides on shares: a policy, or a bound."""
 
     @property
     def label(self) -> str:
-        """As in the tables, and as it is asked for."""
+        """Its name, in the tables and in options."""
 
     def result(self, case: Case, seed: int) -> Result:
         """Run the case."""
@@ -108,7 +108,7 @@ class PolicyContender:
 
     @classmethod
     def of(cls, text: str) -> PolicyContender:
-        """A name, and options that differ from the default.
+        """A policy by its name, with options that differ from the default.
 
         >>> PolicyContender.of("static@share=0.7").options.share
         0.7
@@ -140,13 +140,13 @@ class PolicyContender:
 
 @dataclass(frozen=True)
 class BoundContender:
-    """Somebody who knows the future, and decides every so often."""
+    """A clairvoyant, which knows the future and decides at this interval."""
 
     interval_s: float
 
     @property
     def label(self) -> str:
-        """As in the tables."""
+        """Its name in the tables."""
         return f"clairvoyant {self.interval_s:g} s"
 
     def result(self, case: Case, seed: int) -> Result:

@@ -8,16 +8,16 @@ from typing import Protocol, TypeAlias
 from mead.knowledge.requirement import Requirement
 
 Figures: TypeAlias = dict[str, dict[str, float | None]]
-"""By path, and by an empty name for the run; then by name, such as ``p95_s``."""
+"""Figures by path (empty for the whole run), and by name, such as ``p95_s``."""
 
 ENGINE = "cores of "
-"""Begins the names of what the engine itself took, beside the operators."""
+"""How the names of figures begin that tell what the engine itself used, beside the operators."""
 
 DRAINED = "drained"
-"""The name of what is 1 if all that arrived went through, and 0 if not."""
+"""The name of a figure that is 1 if everything that arrived went through, and 0 if not."""
 
 PERCENTS = (50.0, 95.0, 99.0)
-"""Of response times, in every report."""
+"""The percentiles of response times in every report."""
 
 
 class Judgement(Protocol):

@@ -36,7 +36,7 @@ class Run:
 
 
 def recorded_every_for(options: PolicyOptions) -> int:
-    """Of how many tuples at an operator one is recorded: as the measurer of DRS wants it, and all for the others."""
+    """Every how many tuples one is recorded at an operator: as DRS's measurer is set, and every tuple for others."""
     return options.sample_every if isinstance(options, DRSOptions) else 1
 
 
@@ -58,7 +58,7 @@ def run(
 ) -> Run:
     """Let a policy control a pipeline for as long as tuples of the trace arrive, from all resources or ``start`` on.
 
-    With ``processors``, each replica takes one of so many: who asks for more gets those that are left.
+    With ``processors``, there are only that many, and each replica takes one: whoever asks for more gets what is left.
     """
     if processors is not None and start is None:
         start = most_within(pipeline, processors)

@@ -16,10 +16,10 @@ from mead.knowledge.history.values import Decision, PastRound, PastRun
 from mead.knowledge.requirement import Requirement
 
 BETWEEN = 10
-"""Rounds that may be written between two questions to a history."""
+"""How many rounds may be recorded between two queries of a history."""
 
 SAME = 1e-9
-"""Cores that differ by less are as many."""
+"""Numbers of cores that differ by less are equal."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Explanation:
 
     @classmethod
     def of(cls, history: History, run: PastRun, nth: int) -> Explanation:
-        """Of the round of that number."""
+        """The explanation of the round of that number."""
         grounds = history.grounds(run, nth)
         later = run.rounds - nth + BETWEEN
         decisions = {one.round: one for one in history.decisions(run.number, limit=later)}
@@ -80,7 +80,7 @@ class Explanation:
         return _dearer(one.allocation.cores - wanted.cores)
 
     def _broken(self, one: Candidate, caution: float) -> list[str]:
-        """The requirements that a candidate was predicted to break, with bounds so many times tighter."""
+        """The requirements that a candidate was predicted to break, with bounds ``caution`` times tighter."""
         required = zip(self.run.pipeline.requirements, one.response_s, strict=False)
         return [
             f"{r.statistic} of {r.path}{' (overloaded)' if value_s is None else ''}"
@@ -89,7 +89,7 @@ class Explanation:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """As in the reference of JSON documents."""
+        """The document that is described in the reference of JSON documents."""
         seen = self.seen
         requirements = [str(requirement) for requirement in self.run.pipeline.requirements]
         return {
@@ -129,7 +129,7 @@ class Explanation:
 
 
 def chosen_round(history: History, run: PastRun, text: str) -> int:
-    """The round that somebody means: its number, ``last``, or ``change`` for the last that changed something."""
+    """The round that a user means: its number, ``last``, or ``change`` for the last that changed something."""
     if text == "last":
         return run.rounds
     if text == "change":
@@ -147,7 +147,7 @@ def chosen_round(history: History, run: PastRun, text: str) -> int:
 
 
 def _margin(one: Candidate, requirements: tuple[Requirement, ...]) -> float | None:
-    """Of the bound that is the nearest to being broken."""
+    """The margin of the bound that is closest to being broken."""
     if not one.response_s:
         return None
     left = [
@@ -158,7 +158,7 @@ def _margin(one: Candidate, requirements: tuple[Requirement, ...]) -> float | No
 
 
 def _dearer(more: float) -> str:
-    """Of a candidate that was predicted to keep every bound."""
+    """Why a candidate was not chosen that was predicted to keep every bound."""
     if abs(more) <= SAME:
         return "would do as well"
     if more > 0:

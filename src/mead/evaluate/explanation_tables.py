@@ -100,7 +100,7 @@ def _effects(this: Explanation) -> Table | Text:
 
 
 def _meanwhile(decision: Decision) -> Table | Text:
-    """Of a plan that was not applied nothing is seen. What the same model said of what was in force can be checked."""
+    """For a plan that was not applied: no effect can be seen, but the model's prediction for what was in force can."""
     checked = {effect.path: effect.in_force for effect in decision.effects if effect.in_force.times is not None}
     if not checked:
         return Text("It was not applied, so that nothing followed from it.")

@@ -39,7 +39,7 @@ class Statistics:
     acf: Mapping[int, float]
     idc: Mapping[float, float]
     idc_limit: float | None = None
-    """Of a model only: no window is long enough to show it."""
+    """Only for a model: no window is long enough to show it."""
 
     @classmethod
     def of_iats(cls, iats_s: FloatArray, lags: Sequence[int], spans_s: Sequence[float]) -> Statistics:
@@ -55,7 +55,7 @@ class Statistics:
 
     @classmethod
     def of_map(cls, model: MAP, lags: Sequence[int], spans_s: Sequence[float]) -> Statistics:
-        """The same of a model."""
+        """The same statistics of a model."""
         return cls(
             rate_per_s=model.rate_per_s,
             scv=model.scv,

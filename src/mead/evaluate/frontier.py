@@ -14,7 +14,7 @@ from mead.plan.forecast import enough, predictions
 from mead.plan.search import Predictor, exact, heuristic
 
 FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
-"""The bounds of the frontier, over those that are required."""
+"""The bounds of the frontier, as multiples of those required."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Frontier:
 
 
 def frontier(pipeline: Pipeline, predict: Predictor, most_exact: int) -> Frontier:
-    """By exact search where there are no more than so many allocations, by the heuristic otherwise."""
+    """Search exactly if there are at most ``most_exact`` allocations, and by the heuristic otherwise."""
     allocations = prod(len(o.levels) for o in pipeline.operators)
     search = exact if allocations <= most_exact else heuristic
     points = []

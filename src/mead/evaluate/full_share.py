@@ -1,4 +1,4 @@
-"""What a live run would have been with all operators at full share all the time."""
+"""What a live run would have been like with all operators at full share all the time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FullShare:
 
     @classmethod
     def of(cls, report: LiveReport, arrivals: Path) -> FullShare:
-        """Replayed in virtual time, with what the run has learned. ``arrivals`` is a file of the run."""
+        """Replay the run in virtual time, with what it has learned. ``arrivals`` is a file of the run."""
         result = report.result
         responses = twin(result, arrivals, [(0.0, result.pipeline.most)])
         return cls(
@@ -47,6 +47,6 @@ class FullShare:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """For scripts."""
+        """As a document for scripts."""
         required = [str(verdict.requirement) for verdict in self.verdicts]
         return {"cpu_share_mean": self.cores, "responses_s": dict(zip(required, self.responses_s, strict=True))}

@@ -20,7 +20,7 @@ from mead.workload.generators.steps import Steps
 RATE_PER_S, SWING_S, STEP_S = 330.0, 120.0, 5.0
 HEAVY_CORES, LIGHT_CORES = 1.6, 0.35
 ONE_KNOB = ("adaptive",)
-"""Policies that are to have their share alone here: one replica."""
+"""Policies that may only choose the share here, with one replica."""
 
 POLICIES = (*ONE_KNOB, "drs", "drs@t_ra_s=60", "pasps", "hybrid")
 """DRS by default holds everything for its first six minutes; the second one does not."""
@@ -55,7 +55,7 @@ def load_bouts(requirement: Requirement, seeds: Sequence[int], duration_s: float
 
 
 def load_tables(judged: Sequence[Judged], duration_s: float) -> Iterator[Table]:
-    """One for each load; means over the seeds."""
+    """One table for each load, with means over the seeds."""
     for load in loads(duration_s):
         table = plain_table(
             f"{load.name}: {load.workload.title}",

@@ -24,7 +24,7 @@ NOT_MEASURED = "not measured"
 UNDRAINED = "Not everything that had arrived went through before the end; what did not is in no response time."
 
 JUDGED_WINDOWS = 2880
-"""A day of them. What is older is remembered in sum only."""
+"""How many windows are judged: those of a day. Older parts of a run are remembered only as sums."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,17 @@ class LiveVerdict:
     broken_windows: float
     """The part of the sliding windows that break it."""
     drained: bool = True
-    """Whether all that arrived went through. What did not is in no response time, however long it has waited."""
+    """Whether everything that arrived went through. What did not is in no response time, however long it has waited."""
 
     @classmethod
     def of(cls, result: LiveResult, requirement: Requirement) -> LiveVerdict:
-        """Judge a run by any requirement, also by one that nobody knew of in the run."""
+        """Judge a run by any requirement, even one that the run did not know."""
         measured_s = statistic_s(result.responses[requirement.path], requirement)
         return cls(requirement, measured_s, broken_windows(result, requirement), result.drained)
 
     @property
     def met(self) -> bool | None:
-        """Over the whole run; None if what went through keeps it and something did not go through.
+        """Whether it was met over the whole run; None if what went through keeps it, but not everything went through.
 
         >>> LiveVerdict(Requirement("a>b", 1.0), response_s=0.2, broken_windows=0.0, drained=False).met is None
         True
@@ -70,7 +70,7 @@ class LiveReport:
 
     @property
     def own_load(self) -> Mapping[str, float | None]:
-        """Cores that were used, in the mean, by whom that is not an operator; None where it is not measured."""
+        """Mean cores used by anything that is not an operator; None where that is not measured."""
         result = self.result
         return {
             "Spark (Java)": None if result.cpu.java_s is None else result.cpu.java_s / result.duration_s,
@@ -80,7 +80,7 @@ class LiveReport:
 
     @property
     def used(self) -> Mapping[str, tuple[float, float]]:
-        """By operator, cores on which its workers ran, and on which they were ready to run and were held back."""
+        """For each operator, cores on which its workers ran, and on which they were ready to run but were held back."""
         result = self.result
         return {
             name: (used.cpu_s / result.duration_s, used.throttled_s / result.duration_s)
@@ -89,7 +89,7 @@ class LiveReport:
 
     @property
     def notes(self) -> list[str]:
-        """What has to be known to read the numbers: what was lost, what failed, what workers complained of."""
+        """What a reader of the numbers has to know: what was lost, what failed, what workers complained of."""
         result = self.result
         return [
             *([f"{result.loss}, before the time was over."] if result.loss else ()),
@@ -100,7 +100,7 @@ class LiveReport:
 
     @property
     def figures(self) -> Figures:
-        """For the history of the run."""
+        """The figures for the history of the run."""
         paths = {
             path: {"mean_s": one.mean_s, **{f"p{percent:g}_s": one.percentile_s(percent) for percent in PERCENTS}}
             for path, one in self.result.responses.items()
@@ -109,7 +109,7 @@ class LiveReport:
         return concluded(paths, self.verdicts) | {"": whole}
 
     def as_json(self) -> dict[str, Any]:
-        """As `mead simulate` has it, where both have it."""
+        """As a document; what `mead simulate` reports too has the same keys."""
         result = self.result
         return {
             "policy": result.policy,
@@ -162,7 +162,7 @@ class LiveReport:
         }
 
     def tables(self) -> Iterator[Table | Text]:
-        """For a terminal of 80 columns."""
+        """Tables for a terminal of 80 columns."""
         result = self.result
         yield Text(
             f"{result.pipeline.name} under {result.policy}: {result.tuples:,} tuples in {number(result.duration_s)} s"
@@ -191,7 +191,7 @@ class LiveReport:
         yield text
 
     def _rows_table(self) -> Table:
-        """What operators have dropped, and what they have made of others."""
+        """How many rows operators have read and written, so that dropped ones show."""
         table = plain_table("Rows", "", "in", "out", "difference")
         for name, rows_in in self.result.rows_in.items():
             rows_out = self.result.rows_out[name]
@@ -216,7 +216,7 @@ class LiveReport:
 
 
 def all_met(single: Iterable[bool | None]) -> bool | None:
-    """Whether all requirements are met: not if one is not, and nobody knows if that of one is not known.
+    """Whether all requirements are met: False if one is not, None if none is known to be broken but one is unknown.
 
     >>> all_met([True, None, False]), all_met([True, None]), all_met([])
     (False, None, True)

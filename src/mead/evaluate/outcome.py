@@ -31,7 +31,7 @@ class Verdict:
 
     @property
     def met(self) -> bool:
-        """Over the whole run."""
+        """Whether it was met over the whole run."""
         return self.response_s <= self.requirement.bound_s
 
 

@@ -11,11 +11,11 @@ from mead.knowledge.history.values import Checked, PastRun
 
 @dataclass(frozen=True)
 class PolicyError:
-    """One policy. Every tuple of all its runs counts alike."""
+    """How far the models of one policy were off. Every tuple of all its runs counts alike."""
 
     policy: str
     runs: int
-    """In which its models could be checked."""
+    """How many runs there are in which its models could be checked."""
     by_path: Mapping[tuple[str, str], float]
     """Observed over predicted mean response time, less 1. By run's name and path: a name is that of a pipeline."""
 
@@ -25,7 +25,7 @@ class PolicyError:
         return f"{self.policy}, {runs}: {'; '.join(errors)}"
 
     def as_json(self) -> dict[str, Any]:
-        """For scripts."""
+        """As a document for scripts."""
         errors: dict[str, dict[str, float]] = {}
         for (name, path), error in self.by_path.items():
             errors.setdefault(name, {})[path] = error
@@ -33,9 +33,9 @@ class PolicyError:
 
 
 def policy_errors(runs: Sequence[PastRun], checked: Sequence[Mapping[str, Checked]]) -> list[PolicyError]:
-    """Of every policy whose models could be checked, in the order of their first runs.
+    """The errors of every policy whose models could be checked, in the order of their first runs.
 
-    As in the table of runs, those paths count that something is required of.
+    As in the table of runs, only paths that have a requirement count.
     """
     sums: dict[str, dict[tuple[str, str], Checked]] = {}
     numbers: dict[str, set[int]] = {}

@@ -26,13 +26,13 @@ class PathReport:
     mean_s: float | None
     """None if nothing left the path."""
     percentiles_s: Mapping[str, float | None]
-    """By name, such as ``p95_s``."""
+    """Percentiles by name, such as ``p95_s``."""
     verdicts: tuple[Verdict, ...]
-    """One for each requirement on it."""
+    """A verdict for each requirement on the path."""
 
     @classmethod
     def of(cls, response_s: FloatArray, verdicts: tuple[Verdict, ...]) -> PathReport:
-        """Of every tuple that left it."""
+        """The report on the response times of every tuple that left the path."""
         some = response_s.size > 0
         values = np.percentile(response_s, PERCENTS).tolist() if some else [None] * len(PERCENTS)
         percentiles_s = {f"p{percent:g}_s": value for percent, value in zip(PERCENTS, values, strict=True)}
@@ -44,7 +44,7 @@ class PathReport:
         return all(verdict.met for verdict in self.verdicts)
 
     def as_json(self) -> dict[str, Any]:
-        """As in the reference of JSON documents."""
+        """The document that is described in the reference of JSON documents."""
         return {
             "mean_s": self.mean_s,
             **self.percentiles_s,
@@ -66,11 +66,11 @@ class RunReport:
     duration_s: float
     paths: Mapping[str, PathReport]
     cores: Mapping[str, float]
-    """By operator: the time average of its cores, all replicas together."""
+    """Time average of each operator's cores, all replicas together."""
     start: Allocation
     rounds: tuple[Round, ...]
     tuples: int
-    """That arrived at the source."""
+    """How many tuples arrived at the source."""
     lost: int
     """What neither left, nor was filtered, nor is inside: always 0, or the simulator is wrong."""
 
@@ -100,7 +100,7 @@ class RunReport:
 
     @property
     def figures(self) -> Figures:
-        """For the history of the run."""
+        """The figures for the history of the run."""
         paths = {path: {"mean_s": one.mean_s, **one.percentiles_s} for path, one in self.paths.items()}
         return concluded(paths, self.outcome.verdicts)
 
@@ -110,7 +110,7 @@ class RunReport:
         return tuple(this for this in self.rounds if this.error)
 
     def as_json(self) -> dict[str, Any]:
-        """As in the reference of JSON documents."""
+        """The document that is described in the reference of JSON documents."""
         return {
             "policy": self.outcome.policy,
             "pipeline": self.pipeline,

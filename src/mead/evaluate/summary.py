@@ -12,7 +12,7 @@ from mead.evaluate.mead.tables import Case, Published
 from mead.evaluate.outcome import Outcome
 
 COLUMNS = ("response s", "met", "CPU %", "broken", "changes", "worst", "paper (CPU)")
-"""Of a row, behind the name of the policy."""
+"""The columns of a row after the name of the policy."""
 
 
 def spread(values: Sequence[float], digits: int) -> str:
@@ -41,7 +41,7 @@ class Row:
 
     @property
     def met(self) -> int:
-        """With how many seeds the requirement was kept."""
+        """For how many seeds the requirement was met."""
         return sum(result.outcome is not None and result.outcome.met for result in self.results)
 
     @property
@@ -64,7 +64,7 @@ class Row:
 
     @property
     def proven_cpu(self) -> float | None:
-        """Of a clairvoyant schedule: the mean over the seeds of what no schedule can undercut."""
+        """For a clairvoyant schedule: a cost that no schedule can undercut, mean over the seeds."""
         proven = [result.proven_cpu for result in self.results if result.proven_cpu is not None]
         return _mean(proven) if proven else None
 

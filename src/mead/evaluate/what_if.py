@@ -31,13 +31,13 @@ from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 
 TAIL_S, MOST_TUPLES = 600.0, 500_000
-"""The last part of a trace: ten minutes, or less where that is more than so many tuples, but all IATs that are kept."""
+"""How much of the end of a trace is used: ten minutes, or at most this many tuples, but at least all kept IATs."""
 
 REACTIVE = ("threshold", "adaptive")
 """These follow utilization and backlog from moment to moment."""
 
 MOST_EXACT = 5_000
-"""With more allocations than this the frontier is found by the paper's heuristic."""
+"""With more allocations than this, the frontier is found by the paper's heuristic."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class Choice:
     allocation: Allocation | None
     """None for a policy that only reacts, and for one that cannot answer."""
     cores: Mapping[str, float]
-    """By operator; of a policy that reacts, the time average. Empty if it cannot answer."""
+    """Cores by operator; time averages if the policy only reacts. Empty if it cannot answer."""
     predicted: Mapping[str, Prediction]
-    """By path, by its own model; empty if it has none."""
+    """What its own model predicts for each path; empty if it has none."""
     simulated: Mapping[str, Prediction]
-    """By path, what the last part of the trace would have met."""
+    """The response times that the last part of the trace would have had, by path."""
     met: bool | None
     """Whether the simulated response times keep every requirement; None if it cannot answer."""
     reason: str
-    """In its own words; or why it cannot answer."""
+    """The policy's own reason, or why it cannot answer."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def _overloaded_paths(pipeline: Pipeline, allocation: Allocation, rate_per_s: fl
 
 
 def _utilization(operator: Operator, cores: float, rate_per_s: float) -> float:
-    """Of one operator; where micro-batches are limited, with their overhead."""
+    """The utilization of one operator; with limited micro-batches, their overhead counts too."""
     if operator.batches is None:
         return rate_per_s * operator.demand_s / cores
     batches = operator.batches
@@ -206,7 +206,7 @@ def _utilization(operator: Operator, cores: float, rate_per_s: float) -> float:
 
 
 def _frontier(pipeline: Pipeline, last: Trace) -> tuple[tuple[FrontierPoint, ...], str]:
-    """By replay of the last IATs, and how it was found."""
+    """The frontier by replay of the last IATs, and how it was found."""
     if not pipeline.requirements:
         return (), "nothing is required of this pipeline"
     window = WindowReplay(last.iats_s[-KEPT_IATS:], Draws(seed=0))

@@ -15,11 +15,11 @@ from mead.evaluate.what_if import Choice, WhatIf
 from mead.knowledge.plan import Prediction
 
 COLUMNS = 80
-"""Of a terminal."""
+"""The width of a terminal."""
 
 
 def as_json(answer: WhatIf) -> dict[str, Any]:
-    """As in the reference of JSON documents."""
+    """The document that is described in the reference of JSON documents."""
     return {
         "pipeline": answer.pipeline.name,
         "window": {"tuples": len(answer.tail), "span_s": answer.tail.duration_s, "rate_per_s": answer.tail.rate_per_s},
@@ -123,7 +123,7 @@ def _response_table(choices: Iterable[Choice], path: str) -> Table:
 
 
 def _overloaded(choices: Iterable[Choice], path: str) -> bool:
-    """Whether somebody's choice is too little for a path."""
+    """Whether a path is overloaded under the choice of any policy."""
     answers = (answer.get(path) for choice in choices for answer in (choice.predicted, choice.simulated))
     return any(answer is not None and not answer.stable for answer in answers)
 

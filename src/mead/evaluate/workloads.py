@@ -30,19 +30,19 @@ DURATION_S = 1800.0
 """Half an hour, as in the paper."""
 
 DEMAND_S = 0.0015
-"""Of the matcher, CPU seconds per tuple: the calibration to the paper's Bellcore rows."""
+"""CPU seconds per tuple of the matcher: the calibration to the paper's Bellcore rows."""
 
 USUAL_LOAD = 0.5
-"""Of a full share, by a trace whose demand is not given."""
+"""How far a trace whose demand is not given loads a full share."""
 
 HELD_SHARE = 0.40
-"""Of parser and counter."""
+"""The share of parser and counter."""
 
 PARSER_PART = 1 / 15
 """Demand of parser and counter over that of the matcher: 0.1 ms beside 1.5 ms."""
 
 MISSING = "is not part of this program; give it by --trace bc=FILE"
-"""What there is to say of the Bellcore trace."""
+"""Said if the Bellcore trace is missing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Workload:
     demand_s: float
     arrivals: Generator | Trace
     batches: Batches | None = None
-    """In which every operator works, if it does not take one tuple at a time."""
+    """The micro-batches of every operator; None if operators take one tuple at a time."""
 
     def trace(self, seed: int) -> Trace:
         """The arrivals. Those of a recorded trace are always the same; there a seed changes the demands only."""
@@ -95,12 +95,12 @@ def required(text: str) -> Requirement:
 
 
 def synt(duration_s: float = DURATION_S) -> Workload:
-    """The paper's synthetic trace, by our own MAPs."""
+    """The paper's synthetic trace, made from our own MAPs."""
     return Workload("synt", "SYNT (generated, our own MAPs)", DEMAND_S, Synt(duration_s=duration_s))
 
 
 def live_maps(duration_s: float = DURATION_S) -> Workload:
-    """In place of the paper's most correlated trace."""
+    """A stand-in for the paper's most correlated trace."""
     return Workload("lm", "LM (synthetic stand-in for Live Maps)", DEMAND_S, LiveMapsStandIn(duration_s=duration_s))
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from mead.evaluate.arena.contest import OURS, Judged
 
 DEPENDABLE = 0.95
-"""Of the runs that anybody met."""
+"""A dependable policy meets at least this part of the requirements that any policy met."""
 
 Case: TypeAlias = tuple[str, str, int]
 """Workload, requirement and seed: what a run of any policy is compared with."""
@@ -34,13 +34,13 @@ class Standing:
     dependable: bool
     met: int
     possible: int
-    """Runs whose requirement was met by somebody."""
+    """How many runs have a requirement that some policy met."""
     cores: float
     over_bound: float | None
-    """By which part its cores exceed the bound, where there is one."""
+    """By which part its cores exceed the bound that no schedule undercuts; None if there is no bound."""
     broken_windows: float
     worst_minute: float
-    """Over its bound, in the mean."""
+    """Response time of the worst minute over the required bound, mean of all runs."""
     changes_per_h: float
     replica_changes_per_h: float
     replicas: float
@@ -71,7 +71,7 @@ class WorkloadBoard:
 
     @property
     def remark(self) -> str:
-        """Whether ours has won, and if not, what it lacks: requirements where these decided, and else cores."""
+        """Whether our policy has won, and if not, what it lacks: requirements if these decided, or else cores."""
         ours, first = self.ours, self.winner
         if ours is None:
             return ""
@@ -100,7 +100,7 @@ def board(judged: Sequence[Judged], bounds: Bounds) -> tuple[Standing, ...]:
 
 
 def by_workload(judged: Sequence[Judged], bounds: Bounds) -> list[WorkloadBoard]:
-    """The same for every workload on its own."""
+    """A board for every workload on its own."""
     return [WorkloadBoard(name, board(own, bounds)) for name, own in _grouped(judged, lambda one: one.workload)]
 
 

@@ -32,7 +32,7 @@ from mead.workload.generators.steps import Steps
 from mead.workload.trace import Trace
 
 OURS = "hybrid"
-"""The policy that has to be first, and of which it is said where it is not."""
+"""Our policy: it is meant to be first, and the report says where it is not."""
 
 POLICIES = (
     *(OURS, "adaptive", "map", "replay", "kingman", "mg1", "threshold"),
@@ -42,15 +42,15 @@ POLICIES = (
 plans for the arrivals that it expects, so it is there with an upper quantile of them too."""
 
 BLIND = StaticOptions, ThresholdOptions, DS2Options, ForecastKeys
-"""Of policies that do not look at what is required by themselves. See ``blind``."""
+"""Options of policies that do not look at the requirement themselves. See ``blind``."""
 
 REQUIREMENTS = tuple(required(text) for text in ("mean=0.3", "p95=0.5", "p99=1"))
 
 BUSY_CORES, MOST_REPLICAS = 1.25, 4
-"""What the matcher has to do in the mean, and what it may have."""
+"""Cores that the matcher keeps busy in the mean, and the most replicas that it may have."""
 
 RATE_PER_S = 330.0
-"""Of the workloads that are given by their shape, in the mean."""
+"""The mean rate of workloads of which only the shape is given."""
 
 STEPS = 30
 
@@ -60,13 +60,13 @@ class Contest:
     """A workload, and a matcher with two knobs behind it that it keeps busy."""
 
     workload: Workload
-    """Its own demand does not count."""
+    """The arrivals; the demand of the workload is not used."""
     busy_cores: float = BUSY_CORES
     most_replicas: int = MOST_REPLICAS
 
     @property
     def name(self) -> str:
-        """Of the workload."""
+        """The name of the workload."""
         return self.workload.name
 
     def trace(self, seed: int) -> Trace:
@@ -82,10 +82,10 @@ class Contest:
         return Pipeline(plain.name, [*light, both], plain.edges, requirements)
 
     def relaxed(self, trace: Trace, requirement: Requirement) -> Pipeline:
-        """One server at the cores of any pair: no pair of as many cores has ever done more work.
+        """The pipeline with one server that has the cores of any pair: no pair of as many cores ever does more work.
 
-        For demands as even as these that is a bound, but for milliseconds. With very variable demands it would be none:
-        behind a long tuple all others wait at one server, and not at several.
+        With demands as even as these, that is a bound but for milliseconds. With very variable demands it would be
+        none: at one server, all others wait behind a long tuple, and at several they do not.
         """
         described = self.under(trace, [requirement])
         *light, matcher = described.operators
@@ -126,7 +126,7 @@ class Bout:
     contest: Contest
     policy: PolicyContender
     requirements: tuple[Requirement, ...]
-    """By which it is judged. A policy that looks at what is required sees one."""
+    """The requirements by which the run is judged. A policy that looks at its requirement sees only one."""
     seed: int
     replicas_delay_s: float = 0.0
 
@@ -175,7 +175,7 @@ def _judged(done: Run, bout: Bout) -> Iterator[Judged]:
 
 
 def named(requirement: Requirement) -> str:
-    """As it is asked for: ``p95=0.5``."""
+    """The requirement as users write it: ``p95=0.5``."""
     return f"{requirement.statistic}={requirement.bound_s:g}"
 
 
@@ -222,7 +222,7 @@ class Bound:
     seed: int
 
     def cores(self) -> float | None:
-        """Of the matcher; None where not even everything keeps the requirement."""
+        """Cores of the matcher; None if not even its highest level keeps the requirement."""
         trace = self.contest.trace(self.seed)
         pipeline = self.contest.relaxed(trace, self.requirement)
         best = clairvoyant(pipeline, trace, seed=self.seed, interval_s=1.0)

@@ -46,7 +46,7 @@ class Allocated:
         }
 
     def parts(self) -> Iterator[Table | str]:
-        """For people."""
+        """Tables and sentences for people."""
         k, times_s = self.placement.processors, self.network.sojourns_s(self.placement.processors)
         unit = TimeUnit.of(times_s)
         table = plain_table(
@@ -65,7 +65,7 @@ class Allocated:
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """Tuples per second, of a case that asks for no more."""
+    """Tuples per second, for a case that asks for nothing else."""
 
     rates_per_s: FloatArray
     external_per_s: float
@@ -79,7 +79,7 @@ class Rates:
         }
 
     def parts(self) -> Iterator[Table | str]:
-        """For people."""
+        """Tables and sentences for people."""
         table = plain_table(f"{number(self.external_per_s)} tuples/s from outside", "operator", "tuples/s", "visits")
         for place, rate_per_s in enumerate(self.rates_per_s.tolist()):
             table.add_row(str(place + 1), number(rate_per_s), number(rate_per_s / self.external_per_s))
@@ -88,7 +88,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Refused:
-    """There is no such placement. That is an answer and no mistake of whoever asked."""
+    """There is no such placement. That is an answer, and no mistake in the question."""
 
     why: Refusal
 
@@ -98,7 +98,7 @@ class Refused:
         return {"error": {"type": type(self.why).__name__, "message": str(self.why)} | details}
 
     def parts(self) -> Iterator[Table | str]:
-        """For people."""
+        """A sentence for people."""
         yield f"{type(self.why).__name__}: {self.why}"
 
 

@@ -33,10 +33,10 @@ K_MAX = 22
 """Executors of the paper's cluster that are left for operators."""
 
 FEATURES = 60
-"""That the extractor finds in a frame."""
+"""How many features the extractor finds in a frame."""
 
 MATCHES = 4
-"""Of a frame's features that go on to the aggregator."""
+"""How many features of a frame go on to the aggregator."""
 
 CONTENT_SCV = 4.0
 """How much the work on a frame's features varies with what the frame shows, where they stay together."""
@@ -97,12 +97,12 @@ def tweets(duration_s: float, seed: int) -> Trace:
 
 
 def allocation(pipeline: Pipeline, processors: Sequence[int]) -> Allocation:
-    """So many replicas, each on a core of its own."""
+    """An allocation with this many replicas, each on a core of its own."""
     return Allocation.of({o.name: Resources(1.0, k) for o, k in zip(pipeline.operators, processors, strict=True)})
 
 
 def shown(processors: Sequence[int] | Allocation) -> str:
-    """As the paper writes it.
+    """An allocation as the paper writes it.
 
     >>> shown((10, 11, 1))
     '(10:11:1)'
@@ -121,7 +121,7 @@ class Simulated:
 
     @property
     def mean_s(self) -> float:
-        """Of the sojourn times."""
+        """The mean of the sojourn times."""
         return float(self.completions.response_s.mean())
 
     @property

@@ -53,7 +53,7 @@ class Choice:
     """What DRS chooses by each model, of all placements, from what it has measured."""
 
     def preferred(self, model: Model | None) -> tuple[int, ...]:
-        """By a model, or of all in truth."""
+        """The placement that a model chooses, or, without a model, the one that measured shortest."""
         return min(self.bars, key=lambda bars: bars.measured_s).processors if model is None else self.placed[model]
 
     @property

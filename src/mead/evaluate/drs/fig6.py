@@ -78,7 +78,7 @@ class Comparison:
 
     @property
     def best(self) -> Configuration:
-        """With the shortest mean."""
+        """The allocation with the shortest mean."""
         return min(self.configurations, key=lambda one: one.mean_s)
 
     @property

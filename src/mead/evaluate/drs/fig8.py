@@ -36,7 +36,7 @@ APPLICATIONS = {
     "video": (VIDEO, frames, ((10, 11, 1), (8, 12, 2), (11, 9, 2))),
     "patterns": (PATTERNS, tweets, ((6, 13, 3), (8, 12, 2), (7, 13, 2))),
 }
-"""With the three starts of the paper, its optimum first."""
+"""Each application with the three starts of the paper, its optimum first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Recovery:
     application: str
     start: tuple[int, ...]
     optimum: tuple[int, ...]
-    """Of the paper: what it re-allocates to in minute 14."""
+    """The paper's optimum, to which it re-allocates in minute 14."""
     events: tuple[Event, ...]
     minutes_s: FloatArray
     """Mean sojourn time of every minute."""

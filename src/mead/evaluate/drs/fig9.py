@@ -32,9 +32,9 @@ class Pattern:
     name: str
     frames_per_s: tuple[float, ...]
     changes: tuple[int, ...]
-    """In which minutes the rate changes."""
+    """The minutes in which the rate changes."""
     published: dict[int, str]
-    """By window: when the paper's DRS re-allocates, in minutes."""
+    """When the paper's DRS re-allocates, in minutes, by window."""
 
 
 PATTERNS = (
@@ -60,7 +60,7 @@ class Reaction:
 
     @property
     def delays(self) -> tuple[float | None, ...]:
-        """By change of the rate: minutes until DRS adds or removes processors, before the rate changes again."""
+        """For each change of the rate, minutes until DRS adds or removes processors; None if it does not in time."""
         ends = (*self.pattern.changes[1:], len(self.pattern.frames_per_s))
         acts = [event.minute for event in self.events if event.action != "rebalance"]
         return tuple(

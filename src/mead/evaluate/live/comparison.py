@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OVERHEAD_S = 0.06
-"""Of a micro-batch, until it has been learned."""
+"""Overhead of a micro-batch, before it has been learned."""
 
 BATCHES = {
     name: Batches(OVERHEAD_S, every_s) for name, every_s in (("parser", 0.2), ("counter", 1.0), ("matcher", 0.2))
@@ -59,11 +59,11 @@ ROWS = "rows.jsonl"
 
 
 GENERATED_PER_S, GENERATED_IDC = 330.0, 200.0
-"""As in the Bellcore trace, where that is not at hand."""
+"""Rate and index of dispersion of the Bellcore trace, used where that is not at hand."""
 
 
 def generated_arrivals(duration_s: float) -> tuple[Markovian, str]:
-    """In place of a recorded trace, and how tables call them: nobody should take them for recorded ones.
+    """Arrivals in place of a recorded trace, and a title that makes clear that they are generated.
 
     >>> generated_arrivals(60.0)[1]
     'generated arrivals (330/s, index of dispersion 200)'
@@ -85,12 +85,12 @@ class LiveRun:
 
     @property
     def folder(self) -> str:
-        """Its name."""
+        """The name of its folder."""
         bounds = [f"{r.statistic}-{r.bound_s:g}" for r in self.requirements] if len(self.requirements) == 1 else ["all"]
         return "-".join([self.policy.label, *bounds])
 
     def pipeline(self, workload: Workload) -> Pipeline:
-        """As Spark runs it, under the first requirement: who is judged by several looks at none."""
+        """The pipeline as Spark runs it, under the first requirement: a policy judged by several looks at none."""
         return live_pipeline(workload.pipeline(self.requirements[0]), BATCHES)
 
 
@@ -121,13 +121,13 @@ class LiveComparison:
     actuation_delay_s: float
 
     def calibrated(self, demand_s: float) -> LiveComparison:
-        """The same with a matcher that costs so much live: beside Spark, a tuple costs more than it does alone."""
+        """Calibrate the matcher to cost this much live: beside Spark, a tuple costs more than alone."""
         run = LiveRun(PolicyContender.of("static"), (Requirement(PATH, bound_s=1.0),))
         result = self._result(run, self.folder / CALIBRATION, min(CALIBRATION_S, self.duration_s))
         return replace(self, tried=max(1, round(self.tried * demand_s / result.demands_s["matcher"])))
 
     def rows(self, runs: Sequence[LiveRun]) -> Iterator[list[LiveRow]]:
-        """Those of one run after the other, each written down before it is returned."""
+        """The rows of each run, one run after the other; each is written to disk before it is returned."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for run in runs:
             rows = self.rows_of(run)
@@ -212,7 +212,7 @@ class LiveComparison:
 
 
 def mean_replicas(result: LiveResult) -> dict[str, float]:
-    """By operator, the time average."""
+    """Time average of the replicas, by operator."""
     times_s, allocations = zip(*result.timeline, strict=True)
     timeline = Timeline(list(times_s), list(allocations))
     return {o.name: timeline.mean_replicas(o.name, result.duration_s) for o in result.pipeline.operators}

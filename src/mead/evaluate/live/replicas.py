@@ -18,7 +18,7 @@ from mead.knowledge.requirement import Requirement
 from mead.workload.generators.steps import Steps
 
 SHARES = (0.2, 0.3, 0.4)
-"""Of a task of the matcher, for policies that choose shares, too; the others use the highest."""
+"""Shares of a task of the matcher, for policies that also choose shares; the others use the highest."""
 
 QUIET_CORES, CROWD_CORES = 0.22, 0.72
 """What the matcher has to do."""
@@ -74,7 +74,7 @@ def master_for(most_replicas: int) -> str | None:
 
 
 def refusal(policy: PolicyContender, most_replicas: int) -> str:
-    """Why a policy makes no sense with so many replicas of an operator at most; empty if it does.
+    """Why a policy makes no sense with at most this many replicas of an operator; empty if it does.
 
     >>> refusal(PolicyContender.of("drs"), 1)
     'drs changes replicas alone, and operators may have one; give --replicas 2 or more'

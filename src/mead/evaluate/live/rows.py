@@ -23,20 +23,20 @@ class LiveRow:
     mean_s: float | None
     p95_s: float | None
     met: bool | None
-    """None if it is not known, because not all that arrived went through."""
+    """None if unknown, because not everything that arrived went through."""
     cores: Mapping[str, float]
-    """By operator, the time average of what it was given."""
+    """Time average of the cores that each operator was given."""
     replicas: Mapping[str, float]
-    """By operator, the time average."""
+    """Time average of the replicas, by operator."""
     changes: int
     replayed_mean_s: float
-    """By the run's twin in virtual time, which knows what the run has learned by its end."""
+    """From the run's twin in virtual time, which knows what the run has learned by its end."""
     replayed_p95_s: float
     model_error: float | None
-    """Of what the policy itself predicted in the run: observed over predicted mean, less 1; None if nothing was."""
+    """Error of the policy's own predictions: observed over predicted mean, less 1; None if it predicted nothing."""
     drained: bool
     restarts: Sequence[str]
-    """What failed in the run and was started again."""
+    """What failed in the run and was restarted."""
     failed_rounds: int
     used: float
     """Cores that the workers of all operators used."""
@@ -54,13 +54,13 @@ class LiveRow:
 
     @property
     def replay_errors(self) -> tuple[float | None, float | None]:
-        """Of the replayed mean and p95, in proportion to what was measured."""
+        """Errors of the replayed mean and p95, relative to what was measured."""
         pairs = ((self.replayed_mean_s, self.mean_s), (self.replayed_p95_s, self.p95_s))
         return tuple(None if not seen else replayed / seen - 1 for replayed, seen in pairs)  # type: ignore[return-value]
 
     @property
     def prediction_error(self) -> float | None:
-        """Of the mean that the policy itself predicted, in proportion to what was measured, as for the twin."""
+        """Error of the mean that the policy itself predicted, relative to what was measured, as for the twin."""
         return None if self.model_error is None or self.model_error <= -1 else 1 / (1 + self.model_error) - 1
 
     @property
@@ -74,7 +74,7 @@ class LiveRow:
         return ", ".join(said + ["not everything went through, so that nobody knows"] * (not self.drained))
 
     def as_json(self) -> dict[str, Any]:
-        """For scripts."""
+        """As a document for scripts."""
         return {
             "requirement": str(self.requirement),
             "policy": self.policy,
@@ -101,7 +101,7 @@ class LiveRow:
 def in_order(
     rows: Iterable[LiveRow], requirements: Sequence[Requirement], policies: Sequence[PolicyContender]
 ) -> list[LiveRow]:
-    """By requirement and policy as they were asked for, in whichever order they were run."""
+    """The rows by requirement and policy as they were asked for, whatever order they ran in."""
     labels = [policy.label for policy in policies]
     return sorted(rows, key=lambda row: (requirements.index(row.requirement), labels.index(row.policy)))
 

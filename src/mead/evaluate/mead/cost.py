@@ -33,7 +33,7 @@ OBSERVED_S = 300.0
 """How much of the trace has been seen when a round is timed."""
 
 REPEATS = 3
-"""The median of so many counts: what is slow only the first time does not."""
+"""How many times each step is timed; the median counts, so that a slow first time does not."""
 
 MEAN, P95 = "mean=0.3", "p95=0.5"
 
@@ -56,7 +56,7 @@ class LoopCost:
     rounds: int
     seconds_per_round: float
     load_percent: float
-    """Of one core, as long as the pipeline runs."""
+    """In percent of one core, as long as the pipeline runs."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _round(pipeline: Pipeline, seen: Observation) -> None:
 
 
 def _solve(pipeline: Pipeline, model: MAP, percent: float | None) -> float:
-    """At full share, which no trace of the paper overloads for long."""
+    """Time a solution at full share, which no trace of the paper overloads for long."""
     response = solve_network(pipeline.network(pipeline.most), model).paths[PATH]
     if isinstance(response, Unstable):
         return response.utilization

@@ -43,7 +43,7 @@ class Point:
 
     @property
     def errors(self) -> tuple[float, float, float | None]:
-        """Of the three models, relative to what was measured."""
+        """Errors of the three models, relative to what was measured."""
         return (
             self.mg1_s / self.measured_s - 1,
             self.kingman_s / self.measured_s - 1,

@@ -23,13 +23,13 @@ class Intervals:
     foreseen: FloatArray | None = field(default=None, repr=False)
     """How many would be received; NaN where nothing was foreseen yet."""
     needed_replicas: FloatArray | None = field(default=None, repr=False)
-    """As many as all events of the interval take, those that waited at its start included."""
+    """How many replicas all events of the interval take, including those that waited at its start."""
     foreseen_replicas: FloatArray | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """Of a whole run."""
+    """The paper's metrics of a whole run."""
 
     saved: float
     """Saved resources: the part of an over-provisioned system's replicas that was not active."""
@@ -42,7 +42,7 @@ class Metrics:
     input_error: float | None = None
     """Mean relative error of the forecast."""
     replica_error: float | None = None
-    """The same of the replicas asked for, all operators together."""
+    """The mean relative error of the replicas asked for, all operators together."""
 
     @classmethod
     def of(cls, run: Intervals, r_over: float) -> Metrics:
@@ -60,7 +60,7 @@ class Metrics:
 
     @classmethod
     def mean(cls, runs: Sequence[Metrics]) -> Metrics:
-        """Of several runs, such as those of several seeds.
+        """Means over several runs, such as those of several seeds.
 
         >>> Metrics.mean([Metrics(0.4, 0.1, 1.0, 300.0), Metrics(0.6, 0.1, 1.0, 100.0)])
         Metrics(saved=0.5, degradation=0.1, processed=1.0, latency_ms=200.0, input_error=None, replica_error=None)

@@ -25,7 +25,7 @@ from mead.plan.policy import Policy
 from mead.simulate.conditions import Conditions, Restart
 
 INTERVAL_S = 30.0
-"""td of the paper: decisions and metrics are of so long."""
+"""The paper's td: the interval of decisions and metrics."""
 
 
 class Witness:
@@ -36,14 +36,14 @@ class Witness:
         self.outlooks: dict[float, Outlook] = {}
 
     def analyze(self, observation: Observation, knowledge: Knowledge) -> Any:
-        """As the policy does."""
+        """Let the policy analyze, and record what it foresees."""
         analysis = self.policy.analyze(observation, knowledge)
         if isinstance(analysis, Outlook):
             self.outlooks[observation.time_s] = analysis
         return analysis
 
     def plan(self, observation: Observation, analysis: Any, knowledge: Knowledge) -> Plan:
-        """As the policy does."""
+        """Let the policy plan."""
         return self.policy.plan(observation, analysis, knowledge)
 
 
@@ -58,7 +58,7 @@ class SystemRun:
 
     @property
     def metrics(self) -> Metrics:
-        """Of the whole run."""
+        """The metrics of the whole run."""
         return Metrics.of(self.intervals, self.scenario.r_over)
 
 

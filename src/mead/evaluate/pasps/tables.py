@@ -137,7 +137,7 @@ EXPERIMENTS: Mapping[str, tuple[PaSpsTable, ...]] = {
     "pasps-complex": (TABLE_5,),
     "pasps-datasets": (TABLE_6, TABLE_7, TABLE_8),
 }
-"""By the name of their command."""
+"""Experiments by the name of their command."""
 
 
 def chosen_tables(experiment: str, systems: Sequence[str], log_rates: Path | None) -> list[PaSpsTable]:

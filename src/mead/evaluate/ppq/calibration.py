@@ -29,7 +29,7 @@ from mead.preference.virtual.system import simulate
 from mead.workload.trace import Trace
 
 LOGGED_RATE_PER_S = 10.0 * PANE_TUPLES
-"""Of the stream behind the logs, 80,000 by name."""
+"""The rate of the stream behind the logs, nominally 80,000."""
 
 LOGGED_S = SYNTHETIC_TUPLES / LOGGED_RATE_PER_S
 
@@ -49,11 +49,11 @@ class EvenPoint:
     logged: float
     """Utilization in the authors' logs."""
     by_formula: float
-    """With the formula's cost of a comparison, for panes of the mean size."""
+    """Utilization by the formula, with its cost of a comparison, for panes of the mean size."""
     run: float
-    """In virtual time, with the cost in use; the mean over the streams."""
+    """Utilization in virtual time with the cost in use, mean over the streams."""
     implied_comparison_s: float
-    """With which the run would come to the logged one."""
+    """The cost of a comparison with which the run would come to the logged utilization."""
 
     def as_json(self) -> dict[str, Any]:
         """One entry of ``points``."""
@@ -69,7 +69,7 @@ class WeightPoint:
     published_ratio: float
     """Window workers of the top-delta query over those of the skyline."""
     ratio: float
-    """The same in virtual time, with the weight in use."""
+    """The same ratio in virtual time, with the weight in use."""
     implied_weight: float
 
     def as_json(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def closed_utilization(workers: int, comparison_s: float = FORMULA_COMPARISON_S)
 def even_points(
     seeds: Sequence[int], duration_s: float, workers: Sequence[int] = FITTED_WORKERS, cost: CostModel = SKYLINE
 ) -> Iterator[EvenPoint]:
-    """By number of workers."""
+    """A point for each number of workers."""
     traces = [markovian(LOGGED_RATE_PER_S, 1e3, duration_s, seed) for seed in seeds]
     for count in workers:
         found = float(np.mean([_even_utilization(trace, count, cost) for trace in traces]))
@@ -107,7 +107,7 @@ def _even_utilization(trace: Trace, workers: int, cost: CostModel) -> float:
 def weight_points(
     streams: Sequence[Stream], seeds: Sequence[int], duration_s: float | None, cost: CostModel = TOP_DELTA
 ) -> Iterator[WeightPoint]:
-    """By stream."""
+    """A point for each stream."""
     for stream in streams:
         ratios = []
         for seed in seeds:

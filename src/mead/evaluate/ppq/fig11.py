@@ -54,10 +54,10 @@ class Point:
     real_ratio: float
     """Results over tuples, of a pane that is split evenly: of real tuples, in panes of the mean size of the logs."""
     formula_ratio: float
-    """The same by the formula."""
+    """The same ratio by the formula."""
     logged_ratio: float
     even_ratio: float
-    """In the virtual run, whose sizes are those of the formula, summed over panes of all sizes."""
+    """The same ratio in the virtual run, whose sizes are those of the formula, summed over panes of all sizes."""
     even_utilization: float
     logged_even_utilization: float
     pid_splitting: float

@@ -29,14 +29,14 @@ PUBLISHED_VARIATION = {1.0: 0.68, 2.5: 0.80, 5.0: 0.88, 10.0: 1.04, 20.0: 1.05}
 
 @dataclass(frozen=True)
 class Run:
-    """One choice of both."""
+    """One run with a control interval and a sampling period."""
 
     control_s: float
     pid_s: float
     seed: int
     utilization: float
     error: float
-    """Of the mean utilization, relative to the set-point."""
+    """How far the mean utilization is from the set-point, relative to it."""
     variation: float
     windows_per_s: float
 

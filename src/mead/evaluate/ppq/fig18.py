@@ -28,12 +28,12 @@ PUBLISHED = {0.0: (19.5, 4.93, 0.86), 1.0: (47.3, 4.50, 3.06)}
 
 @dataclass(frozen=True)
 class Run:
-    """One intensity."""
+    """A run beside other work of one intensity."""
 
     intensity: float
     speed: float
     workers: float
-    """Of both stages."""
+    """Mean workers of both stages."""
     windows_per_s: float
     variation: float
 

@@ -25,14 +25,14 @@ def during_stream(outcome: Outcome, skip: int = 0) -> list[Interval]:
 
 
 def mean(items: Sequence[T], of: Callable[[T], float]) -> float:
-    """Over intervals or runs; those without a value do not count."""
+    """The mean over intervals or runs; those without a value do not count."""
     values = np.array([of(item) for item in items])
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else float("nan")
 
 
 def median(items: Sequence[T], of: Callable[[T], float]) -> float:
-    """As ``mean``, where all have a value."""
+    """The median over intervals or runs, all of which must have a value."""
     return float(np.median([of(item) for item in items]))
 
 
@@ -48,7 +48,7 @@ def variation(times_s: FloatArray, until_s: float) -> float:
 
 
 def windows_per_s(outcome: Outcome) -> float:
-    """Over the whole run."""
+    """Windows completed per second, over the whole run."""
     return outcome.windows_s.size / outcome.run_s
 
 

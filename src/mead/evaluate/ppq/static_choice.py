@@ -28,7 +28,7 @@ class StaticChoice:
     degrees: Degrees
     windows_per_s: float
     overrun: float
-    """By what part its run takes longer than the stream."""
+    """By which part its run takes longer than the stream."""
     tried: int
     """Choices that were run."""
 

@@ -32,7 +32,7 @@ TOLERANCE, DRAWS = 0.25, 20
 
 GAME_RATE_PER_S, GAME_PEAK = 16_923.0, 1.44
 GAME_PHASE_S, GAME_MEMORY = 5.0, 0.9
-"""The rate changes so often, and keeps so much of its distance from the mean: it wanders over a minute or so."""
+"""How often the rate changes, and which part of its distance from the mean it keeps: it wanders over about a minute."""
 GAME_DELAY_S, GAME_STRAGGLERS, GAME_LONGEST_S = 0.0155, 5e-5, 71.07
 """Mean delay of most tuples, the part of the others, and the longest delay; 17 ms on average."""
 GAME_DROP_RATIO = 0.05
@@ -46,7 +46,7 @@ class Stream:
     name: str
     title: str
     make: Callable[[float, int], Trace]
-    """From seconds and seed."""
+    """Makes the stream from a duration in seconds and a seed."""
     published_per_s: float
     """Its mean rate in Table 3."""
     tuples: int = SYNTHETIC_TUPLES
@@ -141,4 +141,4 @@ STREAMS = (
     Stream("ss8", "SS-DS, H = 0.8", lambda duration_s, seed: heavy_tailed(0.8, 26_028, 3.83, duration_s, seed), 26_028),
     GAME,
 )
-"""All that can be made."""
+"""All streams that can be generated."""
