@@ -24,10 +24,10 @@ SHOWN_CHARACTERS = 40
 """How much of a wrong value an error message repeats."""
 
 LONGEST_NAME = 100
-"""Of operators and pipelines: folders, control groups and columns are named after them."""
+"""Longest name of an operator or pipeline: folders, control groups and columns are named after them."""
 
 MOST_CASE_BYTES = 16 * 1024 * 1024
-"""Of a JSON file: room for the matrices of a MAP of several hundred states."""
+"""Largest size of a JSON file: room for the matrices of a MAP of several hundred states."""
 
 
 KeyPath: TypeAlias = tuple[int | str, ...]
@@ -43,7 +43,7 @@ class ConfigError(ValueError):
 
 
 def printable(text: str) -> str:
-    r"""What may be shown in a terminal: a name, a word or a reason from elsewhere must not move its cursor.
+    r"""The text as it may be shown in a terminal: a name or a reason from elsewhere must not move its cursor.
 
     >>> printable("mat\x1b[2Jcher")
     'mat?[2Jcher'

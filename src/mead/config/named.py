@@ -11,7 +11,7 @@ from mead.config.keys import ConfigError, KeyPath
 
 
 def modules_in(folder: Path) -> None:
-    """Have modules found that lie in a folder, such as that of the pipeline file, before all others."""
+    """Look for modules in a folder, such as that of the pipeline file, before all others."""
     place = str(folder.resolve())
     if place not in sys.path:
         sys.path.insert(0, place)

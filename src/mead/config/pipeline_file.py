@@ -41,7 +41,7 @@ from mead.models.ph import MAX_ERLANG_PHASES
 
 MOST_LEVELS_OF_SHARE = 100
 MOST_LEVELS = 50_000
-"""Combinations of share and replicas of one operator: policies look at each."""
+"""The most combinations of share and replicas of one operator: policies look at each."""
 
 MOST_OPERATORS = 200
 MOST_EDGES = 1000
@@ -237,7 +237,7 @@ class PipelineFile:
         return Knowledge(self.pipeline, replicas_s, share_delay_s=shares_s)
 
     def with_options(self, operator: str, options: Mapping[str, Any]) -> PipelineFile:
-        """The same with other options of one operator's function."""
+        """The same file with other options for one operator's function."""
         operators = tuple(
             keys.model_copy(update={"options": dict(options)}) if keys.name == operator else keys
             for keys in self.keys.operators
@@ -245,7 +245,7 @@ class PipelineFile:
         return PipelineFile(self.keys.model_copy(update={"operators": operators}))
 
     def _built(self, counts: Mapping[str, int]) -> Pipeline:
-        """The pipeline of the first so many entries of every part."""
+        """The pipeline made from the first ``counts[part]`` entries of every part."""
         first = {part: getattr(self.keys, part)[:count] for part, count in counts.items()}
         return Pipeline(
             self.keys.name,
@@ -264,7 +264,7 @@ class PipelineFile:
                 )
 
     def _check_statistics(self) -> None:
-        """Refuse a second bound on a statistic of a path, by its key; a pipeline would only know the entry."""
+        """Refuse a second bound on a statistic of a path, naming its key: a pipeline would only know the entry."""
         bounds: dict[tuple[str, str], str] = {}
         for place, entry in enumerate(self.keys.requirements):
             for key, requirement in entry.requirements().items():
@@ -291,7 +291,7 @@ class PipelineFile:
         return ""
 
     def _blame(self, part: str, counts: Mapping[str, int]) -> NoReturn:
-        """Name the entry with which a part no longer fits. What does not fit is not mended by more entries."""
+        """Name the first entry with which a part no longer fits. Further entries never mend that, so it is bisected."""
         tried = range(1, counts[part] + 1)
         place = bisect_left(tried, 1, hi=len(tried) - 1, key=lambda n: bool(self._mistake({**counts, part: n})))
         raise ConfigError(self._mistake({**counts, part: tried[place]}), (part, place))

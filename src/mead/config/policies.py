@@ -14,17 +14,17 @@ Tuples = Annotated[int, Field(ge=100, le=10_000_000)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
 KEPT_IATS = 50_000
-"""A monitor keeps so many anyway: as many as that of the MEAD paper."""
+"""IATs that a monitor keeps in any case: as many as that of the MEAD paper."""
 
 CALM_CHANGES_PER_HOUR = 500.0
-"""One in seven seconds."""
+"""About one change in seven seconds."""
 
 OWN = "module:Class"
-"""In place of a name: a policy that somebody else has written."""
+"""What is written in place of a name for a policy that somebody else has written."""
 
 
 def _in_tenths(interval_s: float) -> float:
-    """Arrivals are counted in tenths of a second."""
+    """Refuse what is not a multiple of 0.1 s, because arrivals are counted in tenths of a second."""
     if abs(10 * interval_s - round(10 * interval_s)) > 1e-6 or interval_s < 0.1:
         raise ValueError(f"must be a multiple of 0.1; got {interval_s:g}")
     return interval_s

@@ -38,7 +38,7 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
     "streams rabbitmq": RabbitMQStreamsKeys,
 }
 UNITS = {"_per_s": "1/s", "_s": "s"}
-"""By the end of a key."""
+"""Units by the ending of a key."""
 
 WORDS = {
     "string": "text",

@@ -26,7 +26,7 @@ class Restart:
 
     @classmethod
     def of(cls, options: PolicyOptions) -> Restart | None:
-        """What the system of a policy needs; None for all whose replicas come from a pool.
+        """The restart that the system of a policy needs; None for all whose replicas come from a pool.
 
         >>> from mead.config.policies import DabsOptions, PspsOptions
         >>> Restart.of(DabsOptions(downtime_s=60.0)), Restart.of(PspsOptions())
@@ -45,20 +45,20 @@ class Conditions:
     """
 
     share_delay_s: float = 0.0
-    """From the order to change a share to its effect."""
+    """Time from the order to change a share to its effect."""
     replicas_delay_s: float = 0.0
-    """From the order to change the number of replicas to its effect."""
+    """Time from the order to change the number of replicas to its effect."""
     demand_factors: Mapping[str, float] = field(default_factory=dict)
     """By operator: its true demand, over the one that the pipeline declares."""
     interference: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
-    """By operator, from which time on its speed is multiplied by what: another load that slows it.
+    """By operator, pairs of a time and the factor on its speed from then on: another load slows it.
 
     The operator is charged for its share all the same, so that a tuple costs it more CPU seconds: that is what a
-    neighbour does who takes away cache, memory bandwidth or the other half of a core.
+    neighbour does that takes away cache, memory bandwidth or the other half of a core.
     """
 
     groupings: Mapping[str, Grouping] = field(default_factory=dict)
-    """By operator: a queue for every replica, and who gets a tuple. The others have one queue for all replicas."""
+    """By operator with a queue per replica: which replica gets a tuple. Others have one queue for all replicas."""
     restart: Restart | None = None
     """What comes with every change of replicas; None where replicas come from a pool that is always ready."""
 

@@ -14,7 +14,7 @@ NUMBERS: dict[GroupingKind, int] = {
     "least_utilised": LEAST_UTILISED,
     "weighted_random": WEIGHTED_RANDOM,
 }
-"""By which the compiled code knows them."""
+"""The numbers by which compiled code knows the kinds."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Grouping:
 
     kind: GroupingKind
     speeds: tuple[float, ...] = ()
-    """Of the replicas in the order of the pool, over that of the operator's share; those not named have 1."""
+    """Speeds of the replicas in the order of the pool, relative to the operator's share; those not named have 1."""
     interval_s: float = 1.0
     """Time between two measurements of the loads."""
 
@@ -48,5 +48,5 @@ class Grouping:
 
     @classmethod
     def of(cls, keys: GroupingKeys) -> Grouping:
-        """As a pipeline file has it."""
+        """The grouping that a pipeline file describes."""
         return cls(keys.kind, keys.speeds, keys.interval_s)

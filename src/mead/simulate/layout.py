@@ -34,7 +34,7 @@ def members_of(pipeline: Pipeline, allocation: Allocation, conditions: Condition
 
 
 def speeds_of(name: str, replicas: int, conditions: Conditions) -> list[float]:
-    """Of every record of an operator, over the speed of its share."""
+    """The speed of every record of an operator, relative to that of its share."""
     grouping = conditions.groupings.get(name)
     given = list(grouping.speeds) if grouping else []
     return given + [1.0] * (replicas - len(given))

@@ -21,7 +21,7 @@ FIRST_ROOM = 1024
 """Places for waiting tuples at the start; they double when they are full, as those for departures do."""
 
 DICE = "#"
-"""In place of a target, in the name of the random numbers that decide who of an operator's replicas gets a tuple."""
+"""Stands for the target in the name of the random numbers that decide which of an operator's replicas gets a tuple."""
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,18 @@ class Counters:
     """Where the tuples are. ``arrived + copied == departed + filtered + lost + inside``, at every moment.
 
     A tuple that leaves the source or an operator goes on to its successors. What goes on first counts as itself, the
-    others are copies. If nothing goes on, it has departed at the end of a path, and was filtered before.
+    others are copies. If nothing goes on, it has departed if this is the end of a path, and else was filtered.
     """
 
     arrived: int
-    """At the source."""
+    """Tuples that have arrived at the source."""
     copied: int
     filtered: int
     departed: int
     inside: int
     """Waiting or in service."""
     lost: int = 0
-    """By restarts."""
+    """Tuples lost by restarts."""
 
 
 class Machine:
@@ -219,6 +219,6 @@ def _rescaled(running: Records, now_s: float, slower: float) -> FloatArray:
 
 
 def _expected_departures(pipeline: Pipeline, routes: Routes, arrivals: int) -> int:
-    """A little more than the mean, so that the log seldom has to be copied; memory counts only once it is written."""
+    """Room for a few more than the mean, so that the log is seldom copied; memory counts only once it is written."""
     per_arrival = sum(visits for visits, sink in zip(pipeline.visits.values(), routes.sinks, strict=False) if sink)
     return int(1.02 * arrivals * per_arrival) + FIRST_ROOM

@@ -17,18 +17,18 @@ from mead.simulate.simulation import Simulation
 
 @dataclass(frozen=True)
 class FaultyMetrics:
-    """What becomes of readings between a pipeline and the loop that controls it. By default nothing does.
+    """What happens to readings between a pipeline and the loop that controls it. By default nothing does.
 
     >>> FaultyMetrics(late_s=5.0, missing=((600.0, 630.0),)).lost_at(615.0)
     True
     """
 
     late_s: float = 0.0
-    """From the time that a reading is of, to its arrival at the loop."""
+    """Time from when a reading is taken to its arrival at the loop."""
     missing: Sequence[tuple[float, float]] = ()
-    """From when to when the loop is not told anything. What was to be told comes afterwards, all at once."""
+    """Times ``(from, to)`` between which the loop gets no readings. They come afterwards, all at once."""
     distorted: Callable[[Observation], Observation] = lambda observation: observation
-    """What becomes of the readings themselves."""
+    """How the readings themselves are changed."""
     period_s: float = 1.0
     """Time between two readings."""
 

@@ -19,7 +19,7 @@ from mead.workload.trace import Trace
 COUNTED_BINS = round(600 / COUNT_BIN_S)
 BIN_US = round(COUNT_BIN_S * 1e6)
 SAMPLED_FIELDS = (("iats", "iat_sum_s", "iat_squares_s2"), ("services", "service_sum_s", "service_squares_s2"))
-"""Of a record: number, sum and sum of squares of what has been recorded."""
+"""Fields of a record: number, sum and sum of squares of the recorded times."""
 
 
 class Monitor:
@@ -85,7 +85,7 @@ class Monitor:
         return {b: int(((new["path"] == place) & (new["response_s"] > b)).sum()) for b in bounds_s}
 
     def _counts(self, now_s: float) -> FloatArray:
-        """Whole bins only. They lie on a grid that starts with the first arrival; one that is not over is left out."""
+        """Arrivals in whole bins, on a grid that starts with the first arrival; a bin that is not over is left out."""
         end = int(now_s / COUNT_BIN_S + 1e-6)  # 0.3 / 0.1 rounds down
         first = max(self.counted_bins, end - COUNTED_BINS)
         stamps_us = self.trace.timestamps_us
@@ -102,6 +102,6 @@ def _sampled(record: np.void, count: str, total_s: str, squares_s2: str) -> Samp
 
 
 def _bounds_s(pipeline: Pipeline) -> FloatArray:
-    """Per path, beyond what a tuple is late; no tuple is where nothing is required."""
+    """Per path, the response time beyond which a tuple is late; infinite where nothing is required."""
     bounds_s = [late_bound_s(r for r in pipeline.requirements if r.path == path) for path in pipeline.paths]
     return np.array([np.inf if bound_s is None else bound_s for bound_s in bounds_s])

@@ -27,7 +27,7 @@ class Routes:
     """The graph of a pipeline in arrays, operators and trails by number. Behind the last operator comes the source."""
 
     edges: tuple[tuple[str, str], ...]
-    """Those of one operator side by side."""
+    """All edges, those out of one operator side by side."""
     edge_records: Records
     first_edges: IntArray
     """The edges of an operator are ``first_edges[i]`` to ``first_edges[i + 1]``, the second excluded."""
@@ -42,7 +42,7 @@ class Routes:
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> Routes:
-        """Number everything."""
+        """Number the operators, edges and trails of a pipeline."""
         known = [tuple(path.split(PATH_SEPARATOR)) for path in pipeline.paths]
         trails = [*dict.fromkeys(path[: n + 1] for path in known for n in range(len(path))), ()]
         number = {trail: i for i, trail in enumerate(trails)}

@@ -31,7 +31,7 @@ class Responses:
     """The tuples that have left a path, in the order in which they left it."""
 
     arrival_s: FloatArray = field(repr=False)
-    """At the source."""
+    """Time of arrival at the source."""
     response_s: FloatArray = field(repr=False)
 
 
@@ -205,7 +205,7 @@ class Simulation:
             self.timeline.add(change.time_s, self.in_force)
 
     def _set_speed(self, name: str, time_s: float, share: float) -> None:
-        """What the share is worth now. An operator that stands still is charged for nothing."""
+        """Set the speed that the share is worth now. An operator that stands still is charged for nothing."""
         if time_s < self._down_until_s:
             self._machine.set_speed(self._places[name], time_s, 0.0, share * STANDSTILL)
         else:
@@ -229,7 +229,7 @@ class Simulation:
                 self._set_speed(name, time_s, resources.share)
 
     def _checked(self, allocation: Allocation) -> Allocation:
-        """The allocation in the order of the pipeline, if it is one."""
+        """The allocation in the order of the pipeline. Raises if it does not fit the pipeline."""
         check_names("the allocation names", allocation, self.pipeline)
         for operator in self.pipeline.operators:
             if operator.name not in allocation:
@@ -244,14 +244,14 @@ class Simulation:
 
 @dataclass(frozen=True, order=True)
 class _Change:
-    """At a time: of one operator its share, its replicas, or what another load leaves of its speed; or of all.
+    """A change of one operator: of its share, its replicas, or the factor that another load puts on its speed.
 
     Without an operator, everything stops (``restart``) or goes on.
     """
 
     time_s: float
     order: int
-    """As ordered, where the times are equal."""
+    """Number of the change, by which those of the same time are ordered."""
     operator: str = field(default="", compare=False)
     share: float | None = field(default=None, compare=False)
     replicas: int | None = field(default=None, compare=False)

@@ -38,7 +38,7 @@ class Timeline:
         return self._mean([allocation[operator].share for allocation in self.allocations], until_s)
 
     def mean_replicas(self, operator: str, until_s: float) -> float:
-        """Time average of its replicas."""
+        """Time average of the replicas of an operator."""
         return self._mean([allocation[operator].replicas for allocation in self.allocations], until_s)
 
     def mean_cores(self, operator: str, until_s: float) -> float:

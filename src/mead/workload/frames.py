@@ -21,9 +21,9 @@ HEIGHT, WIDTH = 144, 192
 LOGO = 48
 """Pixels on a side of a logo."""
 CELLS = 8
-"""On a side: a logo is a mosaic, which has corners wherever one looks."""
+"""Cells on a side of a logo, which is a mosaic and so has corners wherever one looks."""
 WITH_LOGO = 0.4
-"""The part of half frames that has one; a frame has two halves, so that logos do not cover each other."""
+"""The part of half frames that have a logo; a frame has two halves, so that logos do not cover each other."""
 MOST_SHAPES = 12
 NOISE = 2.0
 """Standard deviation, of 256 levels of grey."""
@@ -39,7 +39,7 @@ def logo(number: int) -> Image:
 
 
 def logos_in(number: int, shown: int) -> tuple[int, ...]:
-    """Which of the first so many logos are in the frame of that number.
+    """Which of the first ``shown`` logos are in the frame of that number.
 
     >>> [logos_in(number, shown=20) for number in range(4)]
     [(), (13,), (4,), (9,)]

@@ -45,11 +45,11 @@ EVENTS = (
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 
 MALFORMED_OF_1024 = 10
-"""So many lines are not whole: cut off by a crash, without a level, or part of something else."""
+"""Of 1024 lines, how many are not whole: cut off by a crash, without a level, or part of something else."""
 
 EPOCH_US = 1_700_000_000_000_000
 STEP_US = 3_000
-"""The time that a line carries is its own, and goes on with its number."""
+"""Time from one line's stamp to the next: stamps follow the numbers of lines, not the clock."""
 
 
 def log_lines(numbers: IntArray) -> pa.RecordBatch:

@@ -26,13 +26,13 @@ TOPICS = (
     "snow road accident",
 )
 TALKED_ABOUT = 3
-"""So many topics at a time."""
+"""Topics that are talked about at a time."""
 SPELL = 400
-"""After so many posts one of them gives way to another."""
+"""Posts after which one of these topics gives way to another."""
 ABOUT_A_TOPIC = 0.4
-"""The part of posts that is about one."""
+"""The part of posts that are about a topic."""
 MOST_WORDS = 5
-"""Beside those of the topic."""
+"""The most words of a post beside those of its topic."""
 
 SEED = 20_061_001
 

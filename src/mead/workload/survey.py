@@ -45,7 +45,7 @@ class Complaint:
         return cls(str(error) if isinstance(error, TraceError) else f"cannot be read ({error.strerror or error})")
 
     def error(self, rows_before: int) -> TraceError:
-        """For the whole trace."""
+        """The error to raise for the whole trace, with the row counted from its beginning."""
         return TraceError(self.said) if self.row is None else BadRowError(self.row, self.said).after(rows_before)
 
 
@@ -60,7 +60,7 @@ class Survey:
     off_us: float = 0.0
     """How far seconds are from whole microseconds."""
     total_s: float = 0.0
-    """Of IATs."""
+    """Sum of the IATs."""
     complaint: Complaint | None = None
     disorder: Complaint | None = None
     """Where a time stamp is before the one above it: no reason to complain, if they are to be sorted."""

@@ -35,7 +35,7 @@ class BadRowError(TraceError):
         self.row, self.said = row, said
 
     def after(self, rows: int) -> BadRowError:
-        """The same, where so many rows came before those that were looked at."""
+        """The same error, with ``rows`` rows before those that were looked at."""
         return BadRowError(self.row + rows, self.said)
 
 
@@ -188,7 +188,7 @@ def _checked_gaps(values: IntArray | FloatArray, unit: Unit, *, sort: bool) -> I
 
 
 def check_enough(arrivals: int) -> None:
-    """Two arrivals make an IAT."""
+    """Refuse fewer than two arrivals: they make no IAT."""
     if arrivals < 2:
         raise TraceError(f"{'only one arrival' if arrivals else 'no arrivals'}; a trace needs at least two")
 
@@ -226,7 +226,7 @@ def check_iats(iats_s: FloatArray) -> None:
 
 
 def check_range(micros: float, what: str) -> None:
-    """What lies in the far future is in another unit."""
+    """Refuse times in the far future: their unit must be another one."""
     if micros >= LARGEST_US:
         raise TraceError(f"{what} is {micros / 1e6:g} s, too far away; check the unit of the file (--unit)")
 

@@ -14,10 +14,10 @@ IAT_NAMES = ("iat_s", "iat_us", "iat")
 EVENT_NAMES = ("event_timestamp_us", "event_timestamp_s")
 
 CHUNK_ROWS = 1 << 18
-"""A piece of a file is read so many rows at a time: few enough for a processor's cache."""
+"""Rows of a piece that are read at a time: few enough for a processor's cache."""
 
 MOST_ROWS = 200_000_000
-"""Of a trace that is read at once: 3 GB of memory. A file of a few kilobytes can claim to have more."""
+"""The most rows of a trace that is read at once: 3 GB of memory. A file of a few kilobytes can claim to have more."""
 
 
 @dataclass(frozen=True)

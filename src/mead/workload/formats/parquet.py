@@ -28,7 +28,7 @@ class RowGroup:
     group: int
     column: str
     type: pa.DataType
-    """Of the whole folder: the files in it may have others."""
+    """Type of the column in the whole folder: the files in it may have others."""
 
     def chunks(self) -> Iterator[IntArray | FloatArray]:
         """Some rows at a time, through a small buffer: a row group may be larger than memory."""

@@ -29,7 +29,7 @@ HEAD_BYTES = 1 << 16
 BLOCK_BYTES = 1 << 23
 
 MOST_BYTES = 20 * MOST_ROWS
-"""Of a text that is read at once: as many rows of ten digits and six decimals."""
+"""Largest text that is read at once: ``MOST_ROWS`` rows of ten digits and six decimals."""
 
 BLANKS = " "
 """The separator of columns that are set apart by any number of blanks."""
