@@ -43,7 +43,7 @@ class Detector:
     waiting: list[Change] = field(default_factory=list)
 
     def run(self, candidates: pa.RecordBatch) -> None:
-        """One micro-batch: candidates, and what the one before has sent back."""
+        """Run one micro-batch on candidates, and on what the one before has sent back."""
         back = self.waiting
         rows = pa.Table.from_batches([candidates]).append_column("supersets", pa.nulls(candidates.num_rows, pa.int32()))
         told_back = {

@@ -45,7 +45,7 @@ else:  # run as a script, whose folder is where its imports come from
 MILLION = 1_000_000
 SIZES = (1, 10, 100)
 LARGEST_IN_MEMORY = 10
-"""In millions. NumPy takes about 75 bytes for each arrival, most of them for the Fourier transform."""
+"""In millions of arrivals. NumPy takes about 75 bytes for each, most of them for the Fourier transform."""
 
 POLL_S = 0.2
 
@@ -74,7 +74,7 @@ class Memory:
     _ended: Event = field(default_factory=Event)
 
     def watch(self) -> None:
-        """Until it is told to end."""
+        """Watch until told to stop."""
         while not self._ended.wait(POLL_S):
             now = {"workers": 0.0, "java": 0.0, "driver": 0.0}
             for pid in family(os.getpid()):
@@ -119,7 +119,7 @@ class BySpark:
 
 
 def by_spark(path: Path) -> BySpark:
-    """In a fresh application."""
+    """Characterize the trace in a fresh Spark application."""
     started_s = time.perf_counter()
     spark = FastProfile().start(quiet_spark())
     ready_s = time.perf_counter()
@@ -147,7 +147,7 @@ class InMemory:
 
 
 def in_memory(path: Path) -> InMemory:
-    """In a fresh process."""
+    """Characterize the trace with NumPy, in a fresh process."""
     started_s = time.perf_counter()
     trace = read_trace(path)
     iats_s = trace.iats_s
@@ -172,7 +172,7 @@ def farthest(found: Characteristics, known: InMemory) -> float:
 
 
 def alone(work: Callable[[Path], BySpark | InMemory], path: Path) -> BySpark | InMemory:
-    """In a process that has done nothing before."""
+    """Run some work in a process that has done nothing before."""
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     process = spawn.Process(target=_send, args=(theirs, work, path))

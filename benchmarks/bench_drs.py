@@ -42,7 +42,7 @@ GOAL_K_MAX, THREE_MS, FIFTY_MS = 192, 0.1, 5.0
 FAR_OFF = 10.0
 
 CALLS = 50
-"""In a row: one call is shorter than the clock can tell."""
+"""How many calls are timed in a row: one is shorter than the clock can tell."""
 
 FIRST_CALLS = """
 import time
@@ -74,7 +74,7 @@ def wide(operators: int, load: float, seed: int = 1) -> OpenNetwork:
 
 
 def call_ms(work: Callable[[], object], runs: int, calls: int = CALLS) -> float:
-    """Of one call."""
+    """Milliseconds of one call."""
 
     def repeated() -> None:
         for _ in range(calls):
@@ -94,7 +94,7 @@ class Goal:
 
     @property
     def verdict(self) -> str:
-        """In a word, and by how much.
+        """The verdict in a word, and by how much a goal was missed.
 
         >>> Goal("a", 5.0, 2.0).verdict, Goal("a", 5.0, 60.0).verdict
         ('met', 'missed, 12 times')
@@ -103,7 +103,7 @@ class Goal:
 
     @property
     def broken(self) -> bool:
-        """Missed by so much that it is not the machine."""
+        """Whether it was missed by so much that the machine cannot be the reason."""
         return self.took_ms > FAR_OFF * self.goal_ms
 
 
@@ -138,7 +138,7 @@ def speed(console: Console, runs: int) -> list[Goal]:
 
 
 def agreement(console: Console, networks: int) -> None:
-    """With every placement that there is."""
+    """Compare the search with all placements that there are."""
     result = table("Random networks of three operators and 8 spare processors, against all placements", "model", "best")
     rng = np.random.default_rng(3)
     for model in Model:

@@ -187,7 +187,7 @@ def kept_table() -> Table:
 
 
 def delay_table() -> Table:
-    """From the write to the effect, at random moments of a period."""
+    """Delays from the write to the effect, at random moments of a period."""
     result = table(
         f"Delay of a change between shares {LOW:g} and {HIGH:g}, {CHANGES} changes each way",
         "weight",
@@ -219,7 +219,7 @@ def delay_table() -> Table:
 
 
 def delay_s(elapsed_s: float, cpu_s: float, old: float, new: float) -> float:
-    """When the share must have changed at one stroke, for this CPU time: ``cpu = old d + new (elapsed - d)``.
+    """When the share must have changed, all at once, to give this CPU time: ``cpu = old d + new (elapsed - d)``.
 
     CPU time that other work took away counts as delay: with the ordinary weight, on a busy machine, it is most of it.
     """

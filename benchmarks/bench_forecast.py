@@ -30,7 +30,7 @@ else:  # run as a script, whose folder is where its imports come from
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ORIGINS = 210
 RESAMPLES, BLOCK = 2000, 10
-"""Of the bootstrap: neighbouring origins share most of their bins, so they are drawn in blocks."""
+"""Resamples and block length of the bootstrap: neighbouring origins share most of their bins, so blocks are drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Series:
 
     @property
     def origins(self) -> list[int]:
-        """From where forecasts are made, evenly spread."""
+        """The bins from which forecasts are made, evenly spread."""
         last = self.counts.size - self.steps
         evenly = np.linspace(self.window, last, min(ORIGINS, last - self.window + 1))
         return [int(origin) for origin in np.unique(evenly.astype(int))]
@@ -52,7 +52,7 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Of one forecaster, at every origin."""
+    """Errors of one forecaster at every origin."""
 
     first: FloatArray
     """Relative error of the first step; NaN where nothing came."""
@@ -108,7 +108,7 @@ def score(name: Predictor, data: Series) -> Score:
 
 
 def interval(differences: FloatArray) -> tuple[float, float]:
-    """Of the mean difference, 95 % by block bootstrap."""
+    """The 95 % interval of the mean difference, by block bootstrap."""
     rng = np.random.default_rng(1)
     blocks = -(-differences.size // BLOCK)
     starts = rng.integers(0, max(differences.size - BLOCK, 1), (RESAMPLES, blocks))

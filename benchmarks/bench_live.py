@@ -138,13 +138,13 @@ class Light:
 
     @property
     def names(self) -> list[str]:
-        """Of its operators."""
+        """Names of its operators."""
         return [operator.name for operator in self.pipeline.operators]
 
 
 @contextmanager
 def light_pipeline(spark: SparkSession, rate_per_s: float, duration_s: float) -> Iterator[RunningPipeline]:
-    """It runs, and is warm."""
+    """A pipeline that runs and is warm."""
     with tempfile.TemporaryDirectory() as name:
         light = Light.of(Path(name), rate_per_s, duration_s)
         with closing(detect().open(light.names)) as shares:
@@ -158,7 +158,7 @@ def light_pipeline(spark: SparkSession, rate_per_s: float, duration_s: float) ->
 
 
 def light_run(spark: SparkSession, policy: str, duration_s: float) -> LiveResult:
-    """The same stream under the control loop, which chooses the matcher's share, as ``mead run`` has it."""
+    """Run the same stream under the control loop, which chooses the matcher's share, as ``mead run`` does."""
     options = PolicyContender.of(policy).options
     with tempfile.TemporaryDirectory() as name:
         light = Light.of(Path(name), MONITOR_RATE_PER_S, duration_s + SPARE_S, chosen=["matcher"])
@@ -177,7 +177,7 @@ def light_run(spark: SparkSession, policy: str, duration_s: float) -> LiveResult
 
 
 def monitor(spark: SparkSession) -> Table:
-    """The same stream with nobody who looks, with the monitor, both in turn, and with monitor and controller."""
+    """Measure the same stream without a monitor, with one, both in turn, and with monitor and controller."""
     result = table(
         f"The same stream of {MONITOR_RATE_PER_S:,.0f} tuples/s; in each, workers note when their rows arrived",
         "who looks",
@@ -314,7 +314,7 @@ def _watched(
 
 
 def _measured(cpu_s: float | None) -> float:
-    """As it stands in a table: no number where there is none."""
+    """The number for a table; NaN if nothing was measured."""
     return nan if cpu_s is None else cpu_s
 
 

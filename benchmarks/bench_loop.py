@@ -54,10 +54,10 @@ class Keep:
     interval_s = 1.0
 
     def analyze(self, observation: Observation, knowledge: Knowledge) -> None:
-        """Nothing to find out."""
+        """Find out nothing."""
 
     def plan(self, observation: Observation, analysis: None, knowledge: Knowledge) -> Plan:
-        """Nothing to do."""
+        """Keep the allocation."""
         del analysis, knowledge
         return Plan.keep(observation.allocation, "nothing is measured here but the loop")
 

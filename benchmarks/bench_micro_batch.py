@@ -80,7 +80,7 @@ def worked(stream: DataFrame) -> DataFrame:
 
 
 def endless(spark: SparkSession, rows: int, end: Path) -> DataFrame:
-    """So many rows in every micro-batch."""
+    """A stream with this many rows in every micro-batch."""
     return spark.readStream.format("endless").option("rows", rows).option("end", str(end)).load()
 
 
@@ -168,7 +168,7 @@ def stamps(spark: SparkSession) -> dict[str, Start]:
 
 
 def in_turn(one: Callable[[str, float], Measured], names: Sequence[str]) -> dict[str, list[Measured]]:
-    """Every variant in every round, after one that does not count."""
+    """Measure every variant in every round, after a first round that does not count."""
     started_s = time.monotonic()
     for name in names:
         one(name, WARM_UP_SECONDS)
@@ -214,7 +214,7 @@ def profiles_in_turn() -> dict[str, list[Measured]]:
 
 
 def queries_in_turn(variants: Callable[[SparkSession], Mapping[str, Start]]) -> dict[str, list[Measured]]:
-    """All in one application, whose Java is as warm for the last as for the first."""
+    """Measure all variants in one application, so that Java is as warm for the first as for the last."""
     spark = session(ON)
     try:
         starts = variants(spark)
@@ -224,7 +224,7 @@ def queries_in_turn(variants: Callable[[SparkSession], Mapping[str, Start]]) -> 
 
 
 def show(title: str, rounds: Mapping[str, Sequence[Measured]]) -> None:
-    """One line for each variant, and beside it how it compares with the first."""
+    """Print a line for each variant, and how it compares with the first."""
     results = {name: Measured.median(ones) for name, ones in rounds.items()}
     first = next(iter(results.values()))
     figures = ("wall ms", "of first", "Java CPU ms", "Python CPU ms", "both, of first", "commits ms", "planning ms")

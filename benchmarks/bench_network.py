@@ -70,7 +70,7 @@ class Case:
     source: str
     tree: Tree
     error: FloatArray
-    """Of mean and p95, in percent."""
+    """Errors of mean and p95, in percent."""
     noise: FloatArray
     operators: list[float]
     """Errors of the means of its operators, in percent."""
@@ -205,7 +205,7 @@ def line_tandem(line, arrivals: MAP, loads: tuple[float, ...]):  # type: ignore[
 
 
 def solve(network: Network, arrivals: MAP, percents: tuple[float, ...] = ()) -> list[float]:
-    """All means, and percentiles of all paths."""
+    """The means of all operators and paths, and the percentiles of all paths."""
     solution = solve_network(network, arrivals)
     means_s = [stable(queue).mean_s for queue in (*solution.operators.values(), *solution.paths.values())]
     return means_s + [stable(path).percentile_s(p) for path in solution.paths.values() for p in percents]

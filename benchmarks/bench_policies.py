@@ -42,14 +42,14 @@ else:  # run as a script, whose folder is where its imports come from
 
 BELLCORE = Path(__file__).parents[1] / "../shared/data/bc-paug89.parquet"
 LATER_S = (1_300.0, 3_100.0)
-"""As long as the paper's part of the trace, and most of it after that."""
+"""A part of the trace that is as long as the paper's, and mostly after it."""
 
 BELLCORE_REQUIREMENTS = ("mean=0.3", "mean=0.5", "mean=0.75", "p95=0.5", "p95=1")
 REQUIREMENTS = {
     "synt": BELLCORE_REQUIREMENTS,
     "lm": ("mean=1.5", "mean=3", "mean=5", "p95=7", "p95=10"),
 }
-"""By workload; the others have mean=0.3 and p95=0.5."""
+"""Requirements by workload; the others have mean=0.3 and p95=0.5."""
 
 BATCHES = Batches(overhead_s=0.04)
 """What a micro-batch costs in the fast profile, whatever its size."""
@@ -165,7 +165,7 @@ def _worst_of(done: Sequence[Result]) -> str:
 
 
 def bench_workloads(policies: Sequence[str], seeds: Sequence[int], jobs: int) -> None:
-    """Of the requirements that a static full share keeps, how many every policy keeps."""
+    """Count how many of the requirements that a static full share keeps each policy keeps."""
     workloads = [synt(), live_maps(), *generated()]
     cases = [case for w in workloads for case in cases_of(w, REQUIREMENTS.get(w.name, ("mean=0.3", "p95=0.5")))]
     done = {

@@ -73,7 +73,7 @@ def random_pipeline(rng: np.random.Generator, replicas: int) -> Pipeline | None:
 
 
 def pipelines(count: int, replicas: int) -> Iterator[Pipeline]:
-    """So many of them, always the same."""
+    """This many random pipelines, always the same ones."""
     rng = np.random.default_rng(replicas)
     made = 0
     while made < count:

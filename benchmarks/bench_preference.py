@@ -145,7 +145,7 @@ def bench_on_spark() -> None:
 
 
 def write_points(folder: Path) -> None:
-    """In order of time, so that nothing is late for anybody."""
+    """Write the points in order of time, so that none is late for either system."""
     folder.mkdir()
     rng = np.random.default_rng(1)
     for number in range(SPARK_FILES):
@@ -158,7 +158,7 @@ def write_points(folder: Path) -> None:
 
 
 def points_stream(spark: SparkSession, folder: Path) -> DataFrame:
-    """One file in every micro-batch."""
+    """A stream that reads one file in every micro-batch."""
     columns = ", ".join(["seen timestamp", *(f"a{n} double" for n in range(ATTRIBUTES))])
     return spark.readStream.schema(columns).option("maxFilesPerTrigger", 1).parquet(str(folder / "points"))
 

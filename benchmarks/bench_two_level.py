@@ -52,7 +52,7 @@ def pipeline(batches: Batches | None, bound_s: float) -> Pipeline:
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one run."""
+    """The figures of one run."""
 
     mean_s: float
     p95_s: float

@@ -34,7 +34,7 @@ COLUMNS = "id long, arrival_us long"
 
 
 class Rows(InputPartition):
-    """From one number to another."""
+    """The rows from one number to another."""
 
     def __init__(self, first: int, last: int) -> None:
         super().__init__(None)
@@ -43,13 +43,13 @@ class Rows(InputPartition):
 
 @dataclass
 class EndlessReader(DataSourceStreamReader):
-    """So many new rows whenever it is asked, until the file ``end`` exists."""
+    """Has new rows whenever it is asked, until the file ``end`` exists."""
 
     rows: int
     end: str
 
     def initialOffset(self) -> dict[str, int]:
-        """None yet."""
+        """No rows yet."""
         return {"rows": 0}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:
@@ -59,7 +59,7 @@ class EndlessReader(DataSourceStreamReader):
         return {"rows": start["rows"] + self.rows * (not over)}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """One task."""
+        """A single task reads all rows."""
         return [Rows(start["rows"], end["rows"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -73,7 +73,7 @@ class Endless(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """For ``format(...)``."""
+        """The name for ``format(...)``."""
         return "endless"
 
     def schema(self) -> str:
@@ -81,7 +81,7 @@ class Endless(DataSource):
         return COLUMNS
 
     def streamReader(self, schema: Any) -> EndlessReader:
-        """Of the rows."""
+        """Reads the rows."""
         del schema
         return EndlessReader(int(self.options["rows"]), self.options["end"])
 
@@ -96,7 +96,7 @@ class Measured:
     python: float
     """CPU of workers, and of whatever else is started."""
     commits: float
-    """By Spark's own account, as the two below."""
+    """As Spark itself reports it, as are the two below."""
     planning: float
     running: float
     start: float
@@ -104,17 +104,17 @@ class Measured:
 
     @property
     def cpu(self) -> float:
-        """Of the whole application."""
+        """CPU of the whole application."""
         return self.java + self.python
 
     @classmethod
     def median(cls, rounds: Sequence[Measured]) -> Measured:
-        """Of each figure."""
+        """The median of each figure."""
         return cls(*(statistics.median(getattr(one, field.name) for one in rounds) for field in fields(cls)))
 
 
 def session(profile: FastProfile) -> SparkSession:
-    """On two cores, with the endless source."""
+    """A session on two cores, with the endless source."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call] # workers have no path to this folder
     spark = profile.start(quiet_spark())

@@ -126,7 +126,7 @@ class Truth:
 
     @classmethod
     def of(cls, runs: list[FloatArray]) -> Truth:
-        """From one row per run."""
+        """Sum up runs, one row per run."""
         table = np.array(runs)
         return cls(table.mean(axis=0), 1.96 * table.std(axis=0, ddof=1) / np.sqrt(len(runs)))
 

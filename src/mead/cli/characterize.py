@@ -95,7 +95,7 @@ class ReadOptions(TypedDict):
 def _characteristics(
     ctx: typer.Context, trace: Path, options: ReadOptions, *, sort: bool, master: str | None, scratch: Path | None
 ) -> Characteristics:
-    """By Spark, or the complaint."""
+    """Compute them on Spark; if that fails, end the command with the reason."""
     from pyspark.sql import SparkSession
 
     from mead.spark.characterize import characterize as by_spark

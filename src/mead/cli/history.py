@@ -108,7 +108,7 @@ def history(
 
 
 def _forgotten(file: Path, keep: int) -> int:
-    """How many runs are gone from the file, now that so many are kept."""
+    """Remove all but the last ``keep`` runs from the file; returns how many were removed."""
     from mead.knowledge.history.file import History
 
     with History.read(file):  # to keep what is not there would make an empty one
@@ -118,7 +118,7 @@ def _forgotten(file: Path, keep: int) -> int:
 
 
 def now() -> str:
-    """When a run starts, as a history has it."""
+    """The present time, as a history records the start of a run."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -129,7 +129,7 @@ class Recorded:
         self._show, self._recorder = show, recorder
 
     def __call__(self, this: Round) -> None:
-        """One round more."""
+        """Record and show one round."""
         if self._recorder is not None:
             self._recorder(this)
         self._show(this)

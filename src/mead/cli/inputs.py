@@ -19,7 +19,7 @@ POLICY_NAMES = (
     *("static", "threshold", "mg1", "kingman", "map", "replay", "ds2", "drs"),
     *("pasps", "psps", "dabs", "adaptive", "hybrid", "module:Class"),
 )
-"""For the help, which must not wait for the options to load; a test compares it with them."""
+"""Names for the help, which must not wait until the options are loaded; a test compares the two."""
 
 PLOT_ENDINGS = (".png", ".pdf", ".svg")
 
@@ -51,7 +51,7 @@ class HelpsWithPolicies(TyperCommand):
 
     @property
     def epilog(self) -> str:
-        """Made from the typed options, when somebody asks for help."""
+        """The end of the help, made from the typed options when somebody asks for it."""
         from mead.config.reference import policy_help
 
         return policy_help()
@@ -82,7 +82,7 @@ def read_pipeline_or_fail(ctx: typer.Context, path: Path) -> PipelineFile:
 def policy_or_fail(
     ctx: typer.Context, file: PipelineFile, beside: Path, name: str | None, settings: Sequence[str] = ()
 ) -> PolicyOptions:
-    """Who decides, or the complaint about it. A policy of one's own may lie beside the pipeline file."""
+    """The policy, or the end of the command with the reason. A user's own may lie beside the pipeline file."""
     from mead.config.keys import ConfigError
     from mead.config.named import modules_in
     from mead.config.policies import OwnOptions

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 GONE = "\x04"
-"""What is said to be pressed when the terminal is gone, or somebody asks for an end: Ctrl-D."""
+"""The key that is reported when the terminal is gone or a signal asks for an end: Ctrl-D."""
 
 ENDING = signal.SIGINT, signal.SIGTERM
 
 
 @contextmanager
 def keys() -> Iterator[Callable[[float], str]]:
-    """What waits so many seconds for a key, and returns it; empty if none was pressed.
+    """A function that waits up to so many seconds for a key and returns it; empty if none was pressed.
 
-    The terminal is left as it was found. Without one, only signals are ever heard. They interrupt nothing: half a
-    screen, or a terminal that is not given back, would be the price.
+    The terminal is left as it was found. Without one, only signals are heard. They do not interrupt: that could leave
+    half a screen, or a terminal that is not restored.
     """
     with _signals() as asked, _single_keys() as typed:
 
@@ -33,7 +33,7 @@ def keys() -> Iterator[Callable[[float], str]]:
 
 @contextmanager
 def _signals() -> Iterator[int]:
-    """A file that can be read from when somebody has asked for an end."""
+    """A file that becomes readable when a signal asks for an end."""
     reader, writer = os.pipe()
     with closing(os.fdopen(reader, "rb")), closing(os.fdopen(writer, "wb")):
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mead.spark.fast_profile import FastProfile
 
 LINE_EVERY_S = 10.0
-"""Where nobody looks at a terminal, one line says so often how it goes."""
+"""How often a line reports progress where there is no terminal."""
 
 LOST = 1
 """The exit code of a run whose Spark was lost."""
@@ -68,13 +68,13 @@ class LiveOptions:
     master: str | None = None
     quiet: bool = False
     page: PageOptions | None = None
-    """Where the run can be watched; None for nowhere."""
+    """Where the run can be watched; None if nowhere."""
     left_out: tuple[ProfilePart, ...] = ()
     """Parts of the fast micro-batch profile."""
 
 
 def new_folder(name: str) -> Path:
-    """For a run that starts now."""
+    """A new folder for a run that starts now."""
     return Path("runs") / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 
@@ -324,7 +324,7 @@ def write_report(folder: Path, notes: list[str]) -> RunFigures | None:
 
 
 def print_report(report: LiveReport, folder: Path, notes: list[str]) -> None:
-    """On standard output: figures, notes, and where to look further."""
+    """Print the report on standard output: figures, notes, and where to look further."""
     from rich.console import Console
 
     from mead.knowledge.history.file import IN_FOLDER

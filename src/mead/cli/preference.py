@@ -172,7 +172,7 @@ def preference(
 
 
 def _place(ctx: typer.Context, folder: Path | None, opened: ExitStack) -> Path:
-    """For this command alone: the query has a folder of its own in it, and other files stand beside that."""
+    """The folder for this command: the query has a folder of its own inside it, beside other files."""
     from tempfile import TemporaryDirectory
 
     from mead.spark.folder_lock import held
@@ -207,7 +207,7 @@ def _started(ctx: typer.Context, master: str | None, opened: ExitStack) -> Spark
 
 
 def _files(ctx: typer.Context, source: Path) -> list[Path]:
-    """Those of a folder that Spark would see, all of one format; or the one file."""
+    """The files of a folder that Spark would see, all of one format; or the single file."""
     if source.is_file():
         if source.suffix not in FORMATS:
             ctx.fail(f"{source}: the name must end in one of {', '.join(FORMATS)}")
@@ -273,7 +273,7 @@ def _ask(stream: DataFrame, place: Path, asked: dict[str, Any], *, at_once: bool
 
 
 def _follow(query: PreferenceQuery, duration_s: float) -> None:
-    """For so long; Ctrl-C ends it in good order."""
+    """Let the query run for that long, or until it ends or Ctrl-C is pressed; then stop it."""
     from contextlib import suppress
     from time import monotonic, sleep
 

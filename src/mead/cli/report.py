@@ -85,7 +85,7 @@ def report(
 
 
 def write_page(page: str, target: Path) -> None:
-    """All of it or nothing: somebody may be looking at the one before."""
+    """Replace the page as a whole: somebody may be looking at the old one."""
     new = target.with_name(f".{target.name}.{os.getpid()}.part")  # a name that is nobody else's
     try:
         new.write_text(page, encoding="utf-8")

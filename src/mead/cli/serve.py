@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
 FOLLOWED_S = 1.0
-"""So often a history that is still being written is read again."""
+"""How often we read a history again that is still being written."""
 
 Host = Annotated[
     str,

@@ -100,7 +100,7 @@ def check_writable(ctx: typer.Context, path: Path, endings: tuple[str, ...]) -> 
 
 @contextmanager
 def progress_bar(total: float) -> Iterator[Callable[[str, float], None]]:
-    """A bar on standard error, while there is somebody to look at it: call it with what is done, and how far."""
+    """A bar on standard error, if somebody can see it. Call it with what is being done, and how far it is."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -80,7 +80,7 @@ def _watching(place: str, run: int) -> Iterator[Watcher]:
 
 
 def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
-    """Until somebody has seen enough. A run that cannot be reached for a while is shown as it was last."""
+    """Show the run until the user has seen enough. One that cannot be reached for a while is shown as it was last."""
     from rich.console import Group
     from rich.live import Live
     from rich.text import Text

@@ -22,12 +22,12 @@ ALONE = -1
 
 @dataclass(frozen=True, eq=False)
 class NestedLoop:
-    """Which rows are left, with their dominance factors where these were asked for, and what it took."""
+    """The rows that are left, their dominance factors if these were asked for, and what that took."""
 
     rows: IntArray
     factors: IntArray
     comparisons: int
-    """Of two tuples."""
+    """How often two tuples were compared."""
 
 
 def nested_loop_skyline(points: FloatArray, results: IntArray | None = None) -> NestedLoop:

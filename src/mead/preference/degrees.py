@@ -17,16 +17,16 @@ class Degrees:
 
     @property
     def total(self) -> int:
-        """Of both."""
+        """The workers of both stages."""
         return self.panes + self.windows
 
 
 @dataclass(frozen=True)
 class Controller:
-    """The outer level: every few seconds, from what was measured to new degrees."""
+    """The outer level: turns measurements into new degrees, every few seconds."""
 
     most: int
-    """Workers of both stages together."""
+    """The most workers that both stages may have together."""
     profile: Profile = CODE
 
     def wanted(self, now: Degrees, panes: float, splitting: float, windows: float) -> Degrees:
@@ -57,7 +57,7 @@ class Controller:
         return Degrees(panes, windows)
 
     def _scaled(self, degree: int, factor: float) -> int:
-        """Rounded; from a few workers, rounding alone would never get away, or never stay."""
+        """The degree times the factor, rounded. Plain rounding would never leave, or never keep, some small degrees."""
         if self.profile.small_fixes:
             if degree == 1 and factor >= SLIGHT_INCREASE:
                 return 2
@@ -67,7 +67,7 @@ class Controller:
 
 
 def rounded(value: float) -> int:
-    """To the nearest whole number, halves upwards.
+    """The nearest whole number, halves rounded up.
 
     >>> rounded(42.5), rounded(2.4)
     (43, 2)

@@ -21,7 +21,7 @@ class PreferenceError(ValueError):
 
 @dataclass(frozen=True)
 class Preferences:
-    """One column after the other, each to be as low or as high as possible. None counts more than another.
+    """Columns, each to be as low or as high as possible. None counts more than another.
 
     A tuple dominates another one if it is at least as good in every column and better in one (Borzsony, Kossmann and
     Stocker, "The Skyline Operator", 2001).
@@ -79,11 +79,11 @@ def checked_points(values: npt.ArrayLike) -> FloatArray:
 
 
 def best_first(points: FloatArray) -> IntArray:
-    """The rows in an order in which nobody is dominated by a later one, and equal rows are neighbours.
+    """The rows in an order in which none is dominated by a later one, and equal rows are neighbours.
 
-    The sum of the attributes is such an order, for a dominator has the lower one, and the best filter too (Chomicki et
-    al., "Skyline with Presorting", 2003). Here every attribute is scaled to its range, so that none drowns the others.
-    Rounding never turns an order around, but it may make sums equal; then the order of the attributes decides, in
+    The sum of the attributes gives such an order, because a dominator has the lower sum, and it filters best (Chomicki
+    et al., "Skyline with Presorting", 2003). Here every attribute is scaled to its range, so that none drowns the
+    others. Rounding never reverses an order, but it may make sums equal; then the order of the attributes decides, in
     which a dominator is first as well.
 
     >>> best_first(np.array([[2.0, 2.0], [0.0, 3.0], [1.0, 1.0], [2.0, 2.0]])).tolist()
@@ -92,7 +92,7 @@ def best_first(points: FloatArray) -> IntArray:
     if points.shape[0] == 0:
         return np.empty(0, dtype=np.int64)
     low = points.min(axis=0) / 2
-    span = points.max(axis=0) / 2 - low  # halves, for the whole range of a float has no float
+    span = points.max(axis=0) / 2 - low  # halves, because the range of all floats is no float
     sums = _scaled_sums(points, low, span)
     order = np.argsort(sums)
     ordered = sums[order]

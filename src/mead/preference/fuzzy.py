@@ -20,11 +20,11 @@ MOST_UTILIZATION = 2.0
 """Measurements are clipped here."""
 
 NEGLIGIBLE = 1e-6
-"""Rules that hold to no more than this do not count."""
+"""Rules whose degree is not above this do not count."""
 
 
 class Speed(Enum):
-    """Of a stage, by its utilization factor."""
+    """How fast a stage is, by its utilization factor."""
 
     FAST = "fast"
     ACCEPTABLE = "acceptable"
@@ -32,7 +32,7 @@ class Speed(Enum):
 
 
 class Intensity(Enum):
-    """Of panes, by the mean number of partitions."""
+    """How far panes are split, by the mean number of partitions."""
 
     MODERATE = "moderate"
     INTENSIVE = "intensive"
@@ -103,12 +103,12 @@ class Profile:
     intensive: tuple[float, float]
     """Intensive with grade 0 up to the first, with grade 1 from the second on."""
     strongest: bool
-    """Of rules with the same outcome only the strongest counts (the code's library); else all do (the paper)."""
+    """Whether only the strongest of the rules with the same outcome counts (the code's library), or all (the paper)."""
     small_fixes: bool
-    """Degrees of one to three workers are rounded in a way of their own (the code)."""
+    """Whether degrees of one to three workers are rounded in a way of their own (the code)."""
 
     def splitting_grades(self, splitting: float) -> dict[Intensity, float]:
-        """Fig. 7, right. Below 1, which no pane has, neither holds."""
+        """Fig. 7, right. For a splitting factor below 1, which no pane has, both grades are 0."""
         if splitting < 1:
             return dict.fromkeys(Intensity, 0.0)
         return {
@@ -117,7 +117,7 @@ class Profile:
         }
 
     def factors(self, panes: float, splitting: float, windows: float) -> tuple[float, float]:
-        """By what to multiply the degrees of the pane stage and of the window stage.
+        """The factors by which to multiply the degrees of the pane stage and of the window stage.
 
         >>> CODE.factors(0.6, 1.0, 0.6)
         (0.625, 0.625)
@@ -130,7 +130,7 @@ class Profile:
         return self._average(first), self._average(second)
 
     def rule_degrees(self, panes: float, splitting: float, windows: float) -> list[float]:
-        """How far each rule holds. A splitting factor that is not known (NaN) is a condition that nobody makes."""
+        """How far each rule holds. If the splitting factor is unknown (NaN), no rule has a condition on it."""
         of_panes = speed_grades(min(panes, MOST_UTILIZATION))
         of_windows = speed_grades(min(windows, MOST_UTILIZATION))
         of_splitting = dict.fromkeys(Intensity, 1.0) if isnan(splitting) else self.splitting_grades(splitting)
@@ -159,4 +159,4 @@ PAPER = Profile(moderate=(1.5, 4.5), intensive=(1.5, 4.5), strongest=False, smal
 """Fig. 7 and Tables 1 and 2, read literally."""
 
 PROFILES = {"code": CODE, "paper": PAPER}
-"""By the names under which they can be asked for."""
+"""The profiles by the names that users choose from."""

@@ -29,7 +29,7 @@ class Splitting(IntEnum):
     """When a pane gets another partition."""
 
     ADAPTIVE = 0
-    """When the active one is above the threshold: the least loaded worker goes on."""
+    """When the active partition is above the threshold; the least loaded worker takes over."""
     NEVER = 1
     """Panes go whole to one worker after the other (the pane-based baseline)."""
     EVEN = 2
@@ -65,16 +65,16 @@ class OwnerTable:
 
     @property
     def workers(self) -> int:
-        """Workers that there can be."""
+        """The most workers that there can be."""
         return self.active.size
 
     @property
     def rows(self) -> int:
-        """Panes that there is room for."""
+        """How many panes there is room for."""
         return self.panes.size
 
     def activate(self, workers: list[int], *, on: bool = True) -> None:
-        """Workers that get tuples from now on, or none any more."""
+        """Let workers get tuples from now on, or, with ``on=False``, no longer."""
         self.active[workers] = on
 
     def reserve(self, newest: int) -> None:
@@ -106,7 +106,7 @@ class OwnerTable:
         return int(least_loaded(self.active, queues, self.cursor))
 
     def next_active(self) -> int:
-        """The next one, whatever its queue."""
+        """The next active worker, whatever its queue."""
         return int(next_active(self.active, self.cursor))
 
     def is_open(self, pane: int) -> bool:
@@ -114,7 +114,7 @@ class OwnerTable:
         return self.base <= pane < self.base + self.rows and bool(self.panes["tuples"][pane % self.rows] > 0)
 
     def open_panes(self) -> Iterator[int]:
-        """Oldest first."""
+        """The open panes, oldest first."""
         return (pane for pane in range(self.base, self.base + self.rows) if self.is_open(pane))
 
     def count(self, pane: int) -> int:
@@ -122,7 +122,7 @@ class OwnerTable:
         return int(self.panes["count"][pane % self.rows])
 
     def owner(self, pane: int) -> int:
-        """Who gets its next tuple, if the partition is not too large."""
+        """The worker that gets the pane's next tuple, unless the partition is too large."""
         return int(self.panes["owner"][pane % self.rows])
 
     def size(self, pane: int, worker: int) -> int:
@@ -134,19 +134,19 @@ class OwnerTable:
         return [int(worker) for worker in np.flatnonzero(self.held[pane % self.rows])]
 
     def open_partition(self, pane: int, worker: int) -> int:
-        """Give the worker an empty partition; the new number of them."""
+        """Give the worker an empty partition; returns how many partitions the pane has now."""
         row = pane % self.rows
         self.held[row, worker] = True
         self.panes["count"][row] += 1
         return self.count(pane)
 
     def make_owner(self, pane: int, worker: int) -> None:
-        """Its partition is the active one."""
+        """Make the worker's partition the active one."""
         row = pane % self.rows
         self.panes["owner"][row], self.panes["active"][row] = worker, self.sizes[row, worker]
 
     def drop(self, pane: int, worker: int) -> int:
-        """The worker holds nothing of the pane any more; how many tuples it had."""
+        """Note that the worker holds nothing of the pane any more; returns how many tuples it had."""
         row = pane % self.rows
         had = self.size(pane, worker)
         self.sizes[row, worker], self.held[row, worker] = 0, False
@@ -160,7 +160,7 @@ class OwnerTable:
         self.base = pane + 1
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, from which ``from_json`` makes the same again."""
+        """The state as plain values, for ``from_json``."""
         return {
             "splitting": self.splitting.name,
             "active": self.active.tolist(),
@@ -178,7 +178,7 @@ class OwnerTable:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> OwnerTable:
-        """What ``as_json`` wrote."""
+        """The table that ``as_json`` has written."""
         table = cls(len(document["active"]), Splitting[document["splitting"]])
         table.active[:] = document["active"]
         table.cursor[0], table.base = document["cursor"], document["base"]
@@ -216,7 +216,7 @@ def next_active(active, cursor):  # pragma: no cover - compiled
 
 @njit(cache=True)
 def needs_choice(splitting, pane, threshold):  # pragma: no cover - compiled
-    """Whether the next tuple of a pane asks for the queues of the workers: most go where the last one went."""
+    """Whether the next tuple of a pane needs to know the queues of the workers: most go where the last one went."""
     if pane.tuples == 0:
         return True
     return splitting == 0 and pane.active > threshold

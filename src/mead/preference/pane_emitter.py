@@ -1,4 +1,4 @@
-"""The emitter of the pane stage: whom to send tuples, what else to tell the workers, and how workers come and go."""
+"""The emitter of the pane stage: where tuples go, what else workers are told, and how workers are added and removed."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Closed:
     count: int
     """Partitions that it was split into, those of removed workers included; 1 for a pane without tuples."""
     partitions: tuple[Partition, ...]
-    """Those that workers still hold."""
+    """The partitions that workers still hold."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a punctuation leads to."""
+    """The panes that a punctuation closes, and the messages that follow."""
 
     closed: tuple[Closed, ...]
     orders: tuple[Order, ...]
@@ -49,15 +49,15 @@ class Progress:
 
 @dataclass(frozen=True)
 class Removal:
-    """What the end of some workers leads to."""
+    """What follows when workers are removed."""
 
     flushed: tuple[Partition, ...]
-    """Handed on although their panes are not complete; the counts are unknown."""
+    """Partitions handed on although their panes are not complete, so that their counts are unknown."""
     orders: tuple[Order, ...]
 
 
 class PaneEmitter:
-    """Owner table, threshold and the panes closed so far; no queues and no clock, which belong to whoever runs it."""
+    """Owner table, threshold and the panes closed so far. Queues and clock belong to whoever runs it."""
 
     def __init__(self, table: OwnerTable, threshold: Threshold, next_pane: int = 0) -> None:
         self.table = table
@@ -71,7 +71,7 @@ class PaneEmitter:
         return [int(worker) for worker in self.table.active.nonzero()[0]]
 
     def progress(self, pane: int) -> Progress:
-        """A punctuation: no tuple of an earlier pane will come."""
+        """Handle a punctuation: no tuple of an earlier pane will come."""
         if pane < self.next_pane:
             return Progress((), ())
         closed: list[Closed] = []
@@ -91,11 +91,11 @@ class PaneEmitter:
         return Progress(tuple(closed), tuple(orders))
 
     def add(self, workers: Iterable[int]) -> None:
-        """Workers get tuples from now on."""
+        """Let workers get tuples from now on."""
         self.table.activate(list(workers))
 
     def remove(self, workers: Iterable[int], queues: IntArray) -> Removal:
-        """Workers get none any more and hand on what they hold (Alg. 4 of the paper)."""
+        """Remove workers: they get no more tuples, and hand on what they hold (Alg. 4 of the paper)."""
         leaving = list(workers)
         self.table.activate(leaving, on=False)
         if not self.table.active.any():
@@ -114,7 +114,7 @@ class PaneEmitter:
         return Removal(tuple(flushed), tuple(orders))
 
     def _new_owner(self, pane: int, queues: IntArray) -> Iterator[Order]:
-        """Somebody has to know the final count, so the new owner holds a partition even if it is never filled."""
+        """Choose a new owner. It holds a partition even if that is never filled: a worker must know the final count."""
         worker, holders = self.table.least_loaded(queues), self.table.holders(pane)
         if worker not in holders:
             count = self.table.open_partition(pane, worker)
@@ -131,11 +131,11 @@ class PaneEmitter:
         return Closed(pane, self.table.count(pane), tuple(partitions))
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, from which ``from_json`` makes the same again."""
+        """The state as plain values, for ``from_json``."""
         return {"table": self.table.as_json(), "threshold": self.threshold.as_json(), "next_pane": self.next_pane}
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> PaneEmitter:
-        """What ``as_json`` wrote."""
+        """The emitter that ``as_json`` has written."""
         table, threshold = OwnerTable.from_json(document["table"]), Threshold.from_json(document["threshold"])
         return cls(table, threshold, document["next_pane"])

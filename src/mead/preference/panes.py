@@ -35,7 +35,7 @@ class Windows:
 
     @property
     def pane_us(self) -> int:
-        """The same in microseconds, as tuples are stamped."""
+        """Length of a pane in microseconds, the unit of time stamps."""
         return 1000 * self.pane_ms
 
     @property
@@ -45,7 +45,7 @@ class Windows:
 
     @property
     def panes_per_slide(self) -> int:
-        """By how many panes the next window is later."""
+        """How many panes later the next window begins."""
         return self.slide_ms // self.pane_ms
 
     def of_pane(self, pane: int) -> range:

@@ -1,4 +1,4 @@
-"""K-slack: how long to wait for late tuples, when to close panes, and whom to turn away.
+"""K-slack: how long to wait for late tuples, when to close panes, and which tuples to drop.
 
 A punctuation with time stamp P says that nobody older is still to come. K-slack sets P to the newest time stamp less
 the longest delay seen, K (Alg. 1 of Mencagli, Torquati and Danelutto, "Elastic-PPQ", 2018). Who is older than the
@@ -23,16 +23,16 @@ from mead.models.arrays import IntArray
 from mead.preference.pid import PID, PIDState
 
 LEAST_GAP_US = 10_000
-"""Between two punctuations, in time of arrival."""
+"""The least time between two punctuations, in time of arrival."""
 
 SAMPLE_US = 100_000
-"""Period of the adaptive form."""
+"""How often the adaptive form adapts."""
 
 NOTHING = -1
-"""No punctuation."""
+"""Stands for no punctuation."""
 
 LATEST_US = 1 << 62
-"""Later than any tuple."""
+"""A time later than that of any tuple."""
 
 STATE = np.dtype(
     [
@@ -52,7 +52,7 @@ class Admission:
     """What K-slack says about tuples, one after the other."""
 
     late: npt.NDArray[np.bool_]
-    """Too late: drop it."""
+    """Whether each tuple is too late, and is to be dropped."""
     punctuation: IntArray
     """The first pane that is still open, where a punctuation goes out just before the tuple; -1 elsewhere."""
 
@@ -82,7 +82,7 @@ class KSlack:
         self.target_drop_ratio = target_drop_ratio
         self.least_gap_us = least_gap_us
         self.fixed_us = fixed_us
-        """K is this, whatever delays are seen; None where it is learned."""
+        """A fixed value for K, whatever delays are seen; None if K is learned."""
         self.cut = 0.0
         """The part of K that is not waited for."""
         self._pid = PID(1 - target_drop_ratio, proportional=6.0, integral=0.6, derivative=0.2)
@@ -101,7 +101,7 @@ class KSlack:
 
     @property
     def dropped(self) -> int:
-        """Tuples turned away so far."""
+        """How many tuples were dropped so far."""
         return int(self._state["dropped"][0])
 
     @property
@@ -110,7 +110,7 @@ class KSlack:
         return int(self._state["offered"][0])
 
     def offer(self, event_us: IntArray, arrival_us: IntArray) -> Admission:
-        """The next tuples, in order of arrival."""
+        """Judge the next tuples, in order of arrival."""
         late = np.zeros(event_us.size, dtype=np.bool_)
         punctuation = np.full(event_us.size, NOTHING, dtype=np.int64)
         start = 0
@@ -136,7 +136,7 @@ class KSlack:
         return Admission(late, punctuation)
 
     def _sample(self, now_us: int) -> None:
-        """Move towards the wanted part of dropped tuples."""
+        """Adapt the cut, so that the wanted part of the tuples is dropped."""
         offered, dropped = self.offered - self._before[0], self.dropped - self._before[1]
         if offered > 0:
             change, self._pid_state = self._pid.step(self._pid_state, 1 - dropped / offered)
@@ -145,7 +145,7 @@ class KSlack:
         self._sampled_us = now_us - (now_us - self._sampled_us) % SAMPLE_US
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, from which ``from_json`` makes the same again."""
+        """The state as plain values, for ``from_json``."""
         return {
             "pane_us": self.pane_us,
             "target_drop_ratio": self.target_drop_ratio,
@@ -160,7 +160,7 @@ class KSlack:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> KSlack:
-        """What ``as_json`` wrote."""
+        """The K-slack that ``as_json`` has written."""
         slack = cls(
             document["pane_us"],
             document["target_drop_ratio"],

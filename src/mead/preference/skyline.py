@@ -19,16 +19,16 @@ from mead.models.arrays import FloatArray, IntArray
 from mead.preference.dominance import best_first
 
 WORD = 64
-"""Bits of a code."""
+"""How many bits a code has."""
 
 SAMPLE = 2_000
 """Rows from which the quantiles are taken: where exactly they lie changes the time and never the answer."""
 
 LANES = 16
-"""Codes that are compared at once, without a branch between them."""
+"""How many codes are compared at once, without a branch between them."""
 
 GROUPED = 8
-"""Attributes that make the groups: members of a group that has reached a median which a tuple has not need no look."""
+"""How many attributes make the groups. A group with a median that a tuple has not reached need not be looked at."""
 
 
 def skyline(points: FloatArray) -> IntArray:
@@ -56,9 +56,9 @@ def merged(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def codes_of(rows: FloatArray) -> tuple[npt.NDArray[np.uint64], IntArray]:
-    """One word per row: of every attribute as many bits as there is room for, each set from a quantile on.
+    """One word per row, with as many bits for every attribute as there is room for; each is set from a quantile on.
 
-    And the group of every row: one bit for each of the first attributes, set from the median on.
+    Also the group of every row: one bit for each of the first attributes, set from the median on.
     """
     count, width = rows.shape
     coded = min(width, WORD)

@@ -12,7 +12,7 @@ from mead.preference.pid import PID, PIDState
 LEAST_ALPHA, MOST_ALPHA = 0.1, 20.0
 
 WARM_UP_PANE = 5
-"""Nothing is split before a punctuation has passed this pane, for there would be no sizes to judge by."""
+"""Nothing is split before a punctuation has passed this pane: until then there are no sizes to judge by."""
 
 PAPER_SET_POINT = 0.9
 
@@ -37,7 +37,7 @@ class Sizes:
     """Sum of the squared distances from the mean."""
 
     def with_(self, size: float) -> Sizes:
-        """One more."""
+        """The statistics with one more size."""
         count = self.count + 1
         off = size - self.mean
         mean = self.mean + off / count
@@ -45,7 +45,7 @@ class Sizes:
 
     @property
     def std(self) -> float:
-        """Of those seen, as a population."""
+        """The standard deviation of the sizes seen, as of a population."""
         return sqrt(self.squares / self.count) if self.count else 0.0
 
 
@@ -63,7 +63,7 @@ class Threshold:
     """
 
     pid: PID | None = field(default_factory=splitting_pid)
-    """None: alpha stays 1."""
+    """The regulator of alpha; without one, alpha stays 1."""
     alpha: float = 1.0
     state: PIDState = field(default_factory=PIDState)
     sizes: Sizes = field(default_factory=Sizes)
@@ -77,14 +77,14 @@ class Threshold:
         return (self.sizes.mean + self.sizes.std) / self.alpha
 
     def sampled(self, utilization: float) -> Threshold:
-        """After one period of the regulator. What is no number is no measurement."""
+        """The threshold after one period of the regulator. A utilization that is not a number is no measurement."""
         if self.pid is None or not isfinite(utilization):
             return self
         change, state = self.pid.step(self.state, utilization)
         return replace(self, alpha=min(max(self.alpha + change, LEAST_ALPHA), MOST_ALPHA), state=state)
 
     def closed(self, sizes: Iterable[float]) -> Threshold:
-        """After partitions were closed; empty ones say nothing about sizes."""
+        """The threshold after partitions were closed; empty ones say nothing about sizes."""
         seen = self.sizes
         for size in sizes:
             if size > 0:
@@ -92,15 +92,15 @@ class Threshold:
         return replace(self, sizes=seen)
 
     def past(self, pane: int) -> Threshold:
-        """After a punctuation: all panes before this one are closed."""
+        """The threshold after a punctuation: all panes before this one are closed."""
         return replace(self, warm=self.warm or pane > WARM_UP_PANE)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, from which ``from_json`` makes the same again."""
+        """The state as plain values, for ``from_json``."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Threshold:
-        """What ``as_json`` wrote."""
+        """The threshold that ``as_json`` has written."""
         pid = None if document["pid"] is None else PID(**document["pid"])
         return cls(pid, document["alpha"], PIDState(**document["state"]), Sizes(**document["sizes"]), document["warm"])

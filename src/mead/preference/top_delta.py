@@ -34,7 +34,7 @@ class Dominants:
 
     @classmethod
     def of(cls, points: FloatArray) -> Dominants:
-        """Of any tuples.
+        """The skyline of some tuples, with its factors.
 
         >>> Dominants.of(np.array([[1.0, 4.0], [2.0, 2.0], [3.0, 3.0], [4.0, 1.0]])).factors.tolist()
         [1, 1, 1]
@@ -43,7 +43,7 @@ class Dominants:
         return cls(best, factors_among(best))
 
     def merged(self, other: Dominants) -> Dominants:
-        """That of both together; associative and, as a set, commutative.
+        """The dominants of both sets together; associative and, as a set, commutative.
 
         A factor can only grow when tuples are added, so those known already are where the search begins.
         """
@@ -69,7 +69,7 @@ class TopDelta:
     k: int
     """The smallest k whose k-dominant skyline holds delta tuples, or that of the whole skyline."""
     rows: IntArray
-    """Of the tuples asked about, lowest factor first and best sum first among equals."""
+    """Rows of the best tuples: lowest factor first, and best sum first among equals."""
     size: int
     """Tuples in the k-dominant skyline; at least as many as there are rows."""
 

@@ -24,7 +24,7 @@ class Load:
     done: FloatArray
     busy_s: FloatArray
     service_s: float
-    """Mean over all workers, those switched off included; NaN if nobody has done anything."""
+    """Mean service time over all workers, including those switched off; NaN if none has done anything."""
 
     @classmethod
     def of(
@@ -35,7 +35,7 @@ class Load:
         busy_s: FloatArray,
         active: npt.NDArray[np.bool_],
     ) -> Load:
-        """From the counts of all workers, and which of them are active."""
+        """Build it from the counts of all workers; only the active ones are kept."""
         finished = float(np.sum(done))
         service_s = float(np.sum(busy_s)) / finished if finished > 0 else float("nan")
         return cls(interval_s, received[active], done[active], busy_s[active], service_s)
@@ -77,6 +77,6 @@ class Load:
 
     @staticmethod
     def _finite(terms: FloatArray) -> float:
-        """Nothing measured is taken for no load, as in the released code."""
+        """The sum of the terms; without measurements it counts as no load, as in the released code."""
         value = float(np.sum(terms))
         return value if np.isfinite(value) else 0.0

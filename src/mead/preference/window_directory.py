@@ -1,4 +1,4 @@
-"""The window stage: which results wait for which window, and what to do next (Elastic-PPQ, section 3.2).
+"""The window stage: which results wait for which window, and which tasks come next (Elastic-PPQ, section 3.2).
 
 Two kinds of task: WIN_UPDATE merges a waiting result into the window's own, one at a time per window; MERGE makes one
 waiting result of two, and needs no window to be free. Either kind leaves one result fewer, so a window takes exactly as
@@ -24,7 +24,7 @@ class Update(Generic[R]):
     """The window's result so far; None before the first."""
     result: R
     last: bool
-    """After this the window is complete."""
+    """Whether the window is complete after this task."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,17 @@ class Descriptor(Generic[R]):
     """One open window."""
 
     counts: dict[int, int | None]
-    """Partitions of each of its panes, as far as known."""
+    """The number of partitions of each of its panes; None while it is unknown."""
     state: R | None = None
     pending: list[R] = field(default_factory=list)
     completed: int = 0
-    """Tasks that are done."""
+    """How many tasks are done."""
     busy: bool = False
-    """A WIN_UPDATE of it is under way."""
+    """Whether a WIN_UPDATE of it is under way."""
 
     @property
     def tasks(self) -> int | None:
-        """All that it needs; None while the count of a pane is unknown."""
+        """How many tasks it needs in all; None while the count of a pane is unknown."""
         counts = list(self.counts.values())
         return None if None in counts else sum(count or 0 for count in counts)
 
@@ -84,7 +84,7 @@ class WindowDirectory(Generic[R]):
         return sum(len(descriptor.pending) for descriptor in self._open.values())
 
     def add(self, result: PaneResult[R]) -> None:
-        """A result of the pane stage, for every window that its pane belongs to."""
+        """Add a result of the pane stage to every window that its pane belongs to."""
         for window in self.windows.of_pane(result.pane):
             descriptor = self._descriptor(window)
             if result.count != UNKNOWN_COUNT and descriptor.counts[result.pane] is None:
@@ -115,7 +115,7 @@ class WindowDirectory(Generic[R]):
         return tasks
 
     def _update(self, window: int, descriptor: Descriptor[R]) -> Update[R]:
-        """The last one takes the descriptor with it: nobody else will ask for this window."""
+        """Make the next update. The last one removes the descriptor: nobody else will ask for this window."""
         last = descriptor.tasks == descriptor.completed + 1
         task = Update(window, descriptor.state, descriptor.pending.pop(), last)
         descriptor.busy = True
@@ -124,7 +124,7 @@ class WindowDirectory(Generic[R]):
         return task
 
     def done(self, task: Update[R] | Merge[R], result: R) -> None:
-        """Feedback of a worker: what a task has made."""
+        """Take in a worker's feedback: the result of a task."""
         if isinstance(task, Update) and task.last:
             return
         descriptor = self._open[task.window]
@@ -135,7 +135,7 @@ class WindowDirectory(Generic[R]):
             descriptor.state, descriptor.busy = result, False
 
     def as_json(self, encode: Callable[[R], Any]) -> dict[str, Any]:
-        """Plain values; for a moment at which no task is under way, as between micro-batches."""
+        """The state as plain values; only while no task is under way, as between micro-batches."""
         if any(descriptor.busy for descriptor in self._open.values()):
             raise ValueError("tasks are under way; save the directory when they are done")
         return {
@@ -157,7 +157,7 @@ class WindowDirectory(Generic[R]):
 
     @classmethod
     def from_json(cls, document: dict[str, Any], decode: Callable[[Any], R]) -> Self:
-        """What ``as_json`` wrote."""
+        """The directory that ``as_json`` has written."""
         windows = Windows(document["length_ms"], document["slide_ms"])
         directory = cls(windows, merging=document["merging"])
         directory._next = document["next"]

@@ -18,7 +18,7 @@ RECORDED = ("bc", "logs")
 """Workloads that are not generated: they are run if their files are given."""
 
 UNSEEN_SEED = 11
-"""`hybrid` was mended on the seeds 1 to 3. It is judged on others, unless somebody asks for those."""
+"""`hybrid` was tuned on the seeds 1 to 3, so it is judged on others, unless the user asks for those."""
 
 Duration = Annotated[float, typer.Option(min=60.0, metavar="SECONDS", help="Length of every workload.")]
 ReplicasDelay = Annotated[

@@ -88,6 +88,6 @@ def table2(*, as_json: AsJson = False) -> None:
 
 
 def add_to(app: typer.Typer) -> None:
-    """All of them, under their names."""
+    """Add all experiments of DRS, under their names."""
     for name, command in (("fig6", fig6), ("fig8", fig8), ("fig9", fig9), ("fig10", fig10), ("table2", table2)):
         app.command(f"drs-{name}")(command)

@@ -28,7 +28,7 @@ AROUND_A_RUN_S = 30.0
 
 RUN_S, SEED = 300.0, 1
 MOST_TASKS = 16
-"""Of an operator, on one machine."""
+"""The most tasks of an operator on one machine."""
 
 LIVE_REQUIREMENTS = ("mean=0.5", "mean=0.75", "mean=1.0", "mean=1.5", "p95=2")
 
@@ -156,7 +156,7 @@ def _runs_left(runs: int, duration_s: float) -> Iterator[Callable[[str, int], No
 
 
 def _spoken(seconds: float) -> str:
-    """So that people can plan their day by it.
+    """A duration in words, so that people can plan their day by it.
 
     >>> _spoken(45.0), _spoken(7260.0)
     ('1 min', '2 h 1 min')
@@ -168,7 +168,7 @@ def _spoken(seconds: float) -> str:
 def _chosen(
     ctx: typer.Context, requirement: list[str] | None, policy: list[str] | None, replicas: int
 ) -> tuple[list[Requirement], list[PolicyContender]]:
-    """What is asked for; refused where it makes no sense with so many replicas."""
+    """The requirements and policies that were asked for; refused if they make no sense with this many replicas."""
     from mead.evaluate.comparison import PolicyContender
     from mead.evaluate.live.replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, refusal
     from mead.evaluate.workloads import required
@@ -215,5 +215,5 @@ def _workload(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Among the experiments."""
+    """Add it to the experiments."""
     app.command("live")(live)

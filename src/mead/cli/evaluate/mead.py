@@ -53,7 +53,7 @@ TABLES = (
 
 
 def add_to(app: typer.Typer) -> None:
-    """All of them, under their names."""
+    """Add all experiments of MEAD, under their names."""
     for table in TABLES:
         _add_table(app, *table)
     app.command("mead-fig3")(mead_fig3)
@@ -204,7 +204,7 @@ def mead_cost(
 def _files(
     ctx: typer.Context, traces: list[str] | None, *, iat: bool, column: str | None, unit: UnitOption, sort: bool
 ) -> dict[str, Trace | None]:
-    """The traces by name; None for one that is to be generated."""
+    """The traces by name; None for one that has to be generated."""
     files: dict[str, Trace | None] = {}
     for text in traces or ():
         name, equals, path = text.partition("=")

@@ -53,7 +53,7 @@ Folder = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write
 
 
 def show(document: dict[str, Any], parts: Iterable[Any], written: list[Path], *, as_json: bool) -> None:
-    """One document, or tables and where the files are."""
+    """Print one JSON document; or tables, and where the files are."""
     if as_json:
         print_json(document | {"files": [str(path) for path in written]})
         return

@@ -41,7 +41,7 @@ SUMMARIES = {
 
 
 def add_to(app: typer.Typer) -> None:
-    """One command for each experiment; they differ in what they hold, and in nothing else."""
+    """Add one command for each experiment; they differ only in the tables that they hold."""
     for name, summary in SUMMARIES.items():
         _add(app, name, summary)
 

@@ -324,6 +324,6 @@ COMMANDS: dict[str, Callable[..., Any]] = {
 
 
 def add_to(app: typer.Typer) -> None:
-    """All of them, under their names."""
+    """Add all experiments of Elastic-PPQ, under their names."""
     for name, command in COMMANDS.items():
         app.command(f"ppq-{name}")(command)

@@ -36,15 +36,15 @@ class CostModel:
     """
 
     comparison_s: float = RUN_COMPARISON_S
-    """Of two tuples of a skyline query."""
+    """The time to compare two tuples of a skyline query."""
     message_s: float = 0.3e-6
-    """Of every message beyond that: not fitted to anything."""
+    """The time that every message takes beyond that; it is not fitted to anything."""
     attributes: int = 8
     weight: float = 1.0
     """A comparison of this query over one of the skyline query."""
 
     def sizes(self, tuples: int) -> FloatArray:
-        """Expected results of up to so many tuples, by their number."""
+        """The expected number of results of 0, 1, 2 and more tuples, at least up to ``tuples``."""
         return expected_sizes(max(SMALLEST, 1 << tuples.bit_length()), self.attributes)
 
     def insert_s(self, tuples: int) -> FloatArray:
@@ -52,7 +52,7 @@ class CostModel:
         return self.message_s + self.weight * self.comparison_s * self.sizes(tuples)
 
     def merge_s(self, one: int, other: int) -> float:
-        """The time to merge the results of so many tuples.
+        """The time to merge the results of ``one`` and of ``other`` tuples.
 
         Of the first result, those that survive are a fair share of the merged one, for tuples are exchangeable; on the
         way from all to those, half of the losses count.

@@ -1,4 +1,4 @@
-"""Other programs on the same machine: they leave the workers a part of their speed."""
+"""Other programs on the same machine, which leave the workers only a part of their speed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mead.models.arrays import FloatArray, frozen
 
 @dataclass(frozen=True, eq=False)
 class Interference:
-    """The speed of all workers over time: from each time on, that part of the full one.
+    """The speed of all workers over time, as a part of the full speed from each time on.
 
     >>> half = Interference.of([(0.0, 1.0), (10.0, 0.5)])
     >>> half.finish_s(9.0, 2.0)
@@ -34,17 +34,17 @@ class Interference:
 
     @classmethod
     def none(cls) -> Interference:
-        """The machine is ours alone."""
+        """No interference: the machine is ours alone."""
         return cls.of([(0.0, 1.0)])
 
     def finish_s(self, start_s: float, work_s: float) -> float:
-        """When work that takes so long at full speed is done."""
+        """When work is done that takes ``work_s`` at full speed."""
         return float(finish(start_s, work_s, self.times_s, self.speeds))
 
 
 @njit(cache=True)
 def finish(start_s, work_s, times_s, speeds):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    """Step by step through the speeds."""
+    """Go through the speeds step by step until the work is done."""
     now_s = start_s
     for step in range(times_s.size):
         if step + 1 < times_s.size and times_s[step + 1] <= now_s:

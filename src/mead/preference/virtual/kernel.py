@@ -28,7 +28,7 @@ WORKER = np.dtype(
 """Busy and done count what is finished; received is what the emitter sent: tuples and punctuations."""
 
 SERVICE = np.dtype([("end_s", np.float64), ("work_s", np.float64), ("behind", np.int64)])
-"""A message in a queue, or a free place."""
+"""A message in a queue, or a free slot."""
 
 FINISHED, CLOSE, SHORT = 0, 1, 2
 """Why the kernel stops: nothing more to do; a punctuation closes panes; no room for messages."""
@@ -36,7 +36,7 @@ FINISHED, CLOSE, SHORT = 0, 1, 2
 
 @njit(cache=True)
 def drain(worker, length, pool, free, now_s):  # pragma: no cover - compiled
-    """Forget the messages that are done by now; how many are left."""
+    """Forget the messages that are done by now; returns how many are left."""
     while length > 0 and pool[worker.head].end_s <= now_s:
         place_of = worker.head
         worker.busy_s += pool[place_of].work_s
@@ -51,7 +51,7 @@ def drain(worker, length, pool, free, now_s):  # pragma: no cover - compiled
 
 @njit(cache=True)
 def send(worker, length, pool, free, now_s, work_s, times_s, speeds):  # pragma: no cover - compiled
-    """Put a message at the end of a queue; when it will have been dealt with."""
+    """Put a message at the end of a queue; returns when the worker will be done with it."""
     start_s = max(now_s, worker.free_s)
     end_s = finish(start_s, work_s, times_s, speeds)
     place_of = free[0]
@@ -69,7 +69,7 @@ def send(worker, length, pool, free, now_s, work_s, times_s, speeds):  # pragma:
 
 @njit(cache=True)
 def tell(chosen, workers, queues, pool, free, now_s, message_s, times_s, speeds):  # pragma: no cover - compiled
-    """The same message to several workers."""
+    """Send the same message to several workers."""
     for w in range(chosen.size):
         if chosen[w]:
             queues[w] = drain(workers[w], queues[w], pool, free, now_s)
@@ -79,7 +79,7 @@ def tell(chosen, workers, queues, pool, free, now_s, message_s, times_s, speeds)
 
 @njit(cache=True)
 def see(chosen, workers, queues, pool, free, now_s):  # pragma: no cover - compiled
-    """The queues as they are now."""
+    """Bring the lengths of the queues up to date."""
     for w in range(chosen.size):
         if chosen[w]:
             queues[w] = drain(workers[w], queues[w], pool, free, now_s)
@@ -90,7 +90,7 @@ def run(  # pragma: no cover - compiled
     first, end, told, arrivals_s, numbers, late, punctuation, next_pane, splitting, threshold, panes, sizes, held,
     active, cursor, workers, queues, pool, free, insert_s, message_s, times_s, speeds,
 ):  # fmt: skip
-    """Send the tuples from ``first`` to ``end``; the one that stopped it, and why.
+    """Send the tuples from ``first`` to ``end``. Returns the tuple at which it stopped, and why.
 
     ``told`` is the tuple whose punctuation has been dealt with.
     """

@@ -31,7 +31,7 @@ class Stream:
     late: npt.NDArray[np.bool_]
     punctuation: IntArray
     largest_pane: int
-    """Tuples in it."""
+    """How many tuples the largest pane has."""
 
     @classmethod
     def of(cls, trace: Trace, windows: Windows, slack: KSlack) -> Stream:
@@ -47,13 +47,13 @@ class Stream:
 
     @property
     def duration_s(self) -> float:
-        """Until the last arrival."""
+        """The time of the last arrival."""
         return float(self.arrivals_s[-1])
 
 
 @dataclass(frozen=True)
 class Emitted:
-    """A result of a partition, which stands for its tuples by their number, and when it leaves the stage."""
+    """The result of a partition, represented by its number of tuples, and when it leaves the stage."""
 
     time_s: float
     result: PaneResult[int]
@@ -109,7 +109,7 @@ class PaneStage:
             yield from self._progress(int(stream.panes.max()) + 1, stream.duration_s)
 
     def sample(self, interval_s: float, now_s: float) -> Load:
-        """What the workers received and did since the last sample, which was so long ago."""
+        """What the workers received and did since the last sample, ``interval_s`` ago."""
         for worker in range(self._queues.size):
             self._drain(worker, now_s)
         counts = self._counts()
@@ -147,7 +147,7 @@ class PaneStage:
                 yield Emitted(punctuated_s[next(empty)], PaneResult(closed.pane, 1, 0))
 
     def _deliver(self, orders: tuple[Order, ...], now_s: float, kind: type) -> dict[int, float]:
-        """Put messages into queues; when each worker is done with the one of that kind."""
+        """Put messages into queues; returns when each worker is done with its message of that kind."""
         done_s: dict[int, float] = {}
         if self._free[1] < len(orders):
             self._make_room()

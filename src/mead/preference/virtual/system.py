@@ -25,7 +25,7 @@ from mead.preference.window_directory import WindowDirectory
 from mead.workload.trace import Trace
 
 PHANTOM_UTILIZATION, PHANTOM_SPLITTING = 0.9, 1.0
-"""What the controller is told where there is no window stage."""
+"""What the controller is told if there is no window stage."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Setting:
     windows: Windows = field(default_factory=lambda: Windows(1000, 200))
     splitting: Splitting = Splitting.ADAPTIVE
     set_point: float = 0.7
-    """Of the PID. The paper says 0.9; the logs of its last experiments 0.7. The controller's own optimum is 0.9."""
+    """PID set-point. The paper says 0.9; the logs of its last experiments 0.7. The controller's own optimum is 0.9."""
     pid_s: float = 0.25
     control_s: float = 2.5
     elastic: bool = True
@@ -44,12 +44,12 @@ class Setting:
     measured then says little about the workers that are needed. The released code decides all the same."""
     start: Degrees = field(default_factory=lambda: Degrees(1, 1))
     most: int = 59
-    """Workers of both stages: 64 cores less generator, emitters, collector and client."""
+    """The most workers of both stages: 64 cores less generator, emitters, collector and client."""
     panes_only: bool = False
-    """Without the window stage."""
+    """Whether to run without the window stage."""
     merging: bool = True
     profile: Profile = CODE
-    """Of the controller."""
+    """Which fuzzy sets and rules the controller uses."""
     target_drop_ratio: float = 0.0
     cost: CostModel = field(default_factory=CostModel)
     interference: Interference = field(default_factory=Interference.none)
@@ -74,18 +74,18 @@ class Interval:
     """Mean partitions of the panes closed in it; NaN if there were none."""
     window_utilization: float
     idle_ratio: float
-    """Of the window workers."""
+    """The part of the window workers' time in which they were idle."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What happened."""
+    """What happened in a run."""
 
     setting: Setting
     stream_s: float
-    """Until the last arrival."""
+    """When the last tuple arrived."""
     run_s: float
-    """Until the last window, or pane if there are no windows, is finished."""
+    """When the last window, or the last pane if there are no windows, was finished."""
     tuples: int
     dropped: int
     intervals: tuple[Interval, ...]
@@ -95,7 +95,7 @@ class Outcome:
     windows_s: FloatArray
     """When each window left."""
     window_tuples: tuple[int, ...]
-    """Of how many tuples each was made."""
+    """How many tuples each window was made of."""
     updates: int
     merges: int
 
@@ -118,7 +118,7 @@ class Outcome:
 
     @property
     def overrun(self) -> float:
-        """By what part the run takes longer than the stream."""
+        """By which part the run takes longer than the stream."""
         return self.run_s / self.stream_s - 1
 
 
@@ -126,8 +126,8 @@ def simulate(trace: Trace, setting: Setting, clock: Clock | None = None) -> Outc
     """Run a stream. The same trace and setting give the same outcome; there is no other randomness.
 
     The clock says when a sampling period is over, counted from its time now; without one, time jumps. On a wall clock
-    the run takes as long as the stream, and comes to the same: what is decided goes by the periods, not by how late
-    somebody woke up.
+    the run takes as long as the stream, with the same outcome: decisions depend on the periods, and not on how late a
+    thread woke up.
 
     >>> from mead.workload.generators.poisson import Poisson
     >>> trace = Poisson(rate_per_s=5_000.0, duration_s=10.0).generate(np.random.default_rng(1))
@@ -176,7 +176,7 @@ class _System:
         return self._outcome()
 
     def _is_over(self) -> bool:
-        """Once the stream has been sent, what is left of the pane stage is known; the window stage has to be run."""
+        """Whether nothing is left to run. Once all is sent, the pane stage's times are known; windows go on."""
         return self.panes.finished and (self.setting.panes_only or self.windows.next_s == inf)
 
     def _forward(self, emitted: Iterator[Emitted]) -> None:

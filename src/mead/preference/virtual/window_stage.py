@@ -37,7 +37,7 @@ class WindowStage:
         self.finished_s: list[float] = []
         """When each window left the collector, by number."""
         self.finished_tuples: list[int] = []
-        """Of how many tuples it was made."""
+        """How many tuples each of these windows was made of."""
         self.updates = self.merges = 0
         self.active = np.zeros(workers, dtype=np.bool_)
         self._ready = np.ones(workers, dtype=np.bool_)
@@ -55,11 +55,11 @@ class WindowStage:
         return self._events[0][0] if self._events else inf
 
     def expect(self, emitted: Emitted) -> None:
-        """A result that will leave the pane stage."""
+        """Note a result that will leave the pane stage."""
         heappush(self._events, (emitted.time_s, next(self._order), emitted.result))
 
     def run(self, until_s: float) -> None:
-        """Everything that happens before that time."""
+        """Handle everything that happens before that time."""
         while self._events and self._events[0][0] < until_s:
             now_s, _, event = heappop(self._events)
             if isinstance(event, Work):
@@ -69,7 +69,7 @@ class WindowStage:
                 self._use_idle(now_s)
 
     def resize(self, degree: int, now_s: float) -> None:
-        """The first free workers come, or idle ones go; who is removed at work finishes its task."""
+        """Add the first free workers, or remove idle ones; a worker that is removed at work finishes its task."""
         active = np.flatnonzero(self.active)
         if degree > active.size:
             self.active[np.flatnonzero(~self.active)[: degree - active.size]] = True
@@ -85,7 +85,7 @@ class WindowStage:
         return load
 
     def _use_idle(self, now_s: float) -> None:
-        """As many tasks as there are workers for."""
+        """Start as many tasks as there are idle workers."""
         idle = self._ready & self.active
         for task in self.directory.find_tasks(int(idle.sum())):
             self._last = _behind(self._last, idle)
@@ -124,7 +124,7 @@ class WindowStage:
 
 
 def _behind(last: int, idle: npt.NDArray[np.bool_]) -> int:
-    """The next idle worker behind the one that was chosen last."""
+    """The next idle worker after the one that was chosen last."""
     idle_workers = np.flatnonzero(idle)
     later = idle_workers[idle_workers > last]
     return int(later[0] if later.size else idle_workers[0])
