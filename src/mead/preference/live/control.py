@@ -38,7 +38,7 @@ in two reacts by about 1.7 to a change of alpha by 1: with the gains of the code
 and back with every sample. With these it settles in a few."""
 
 LEAST_LEFT = 0.1
-"""Part of the time that a stage has at least: where the rest alone takes too long, nobody can say by how much."""
+"""The least part of the time that a stage is given: if everything else takes too long, the true part is unknown."""
 
 
 def micro_batch_pid(set_point: float) -> PID:
@@ -55,11 +55,11 @@ class StageWork:
 
     @classmethod
     def none(cls, workers: int) -> StageWork:
-        """Of workers that had nothing to do."""
+        """The work of workers that had nothing to do."""
         return cls(np.zeros(workers), np.zeros(workers))
 
     def plus(self, other: StageWork) -> StageWork:
-        """Of both micro-batches; the degree may have changed between them."""
+        """The work of both micro-batches; the degree may have changed between them."""
         workers = max(self.received.size, other.received.size)
         first, second = (
             [np.pad(values, (0, workers - values.size)) for values in (one.received, one.busy_s)]
@@ -68,7 +68,7 @@ class StageWork:
         return StageWork(first[0] + second[0], first[1] + second[1])
 
     def needed_s(self, slots: int) -> float:
-        """How long the work takes at least, on so many cores.
+        """How long the work takes at least, on ``slots`` cores.
 
         >>> [StageWork(np.ones(4), np.array(busy_s)).needed_s(slots=2) for busy_s in ([1, 1, 1, 1], [1, 0, 0, 0])]
         [2.0, 1.0]
@@ -76,7 +76,7 @@ class StageWork:
         return max(float(self.busy_s.max()), float(self.busy_s.sum()) / slots)
 
     def load(self, left_s: float, slots: int) -> Load:
-        """For the formulas of the paper: in the time left for the stage, on so many cores.
+        """The load for the formulas of the paper: in the time left for the stage, on ``slots`` cores.
 
         >>> late = StageWork(np.array([100.0]), np.array([3.0])).load(left_s=1.5, slots=1)
         >>> late.pane_utilization
@@ -96,11 +96,11 @@ class Timing:
 
     ended_s: float
     arrived_s: float
-    """In so long a time its tuples came."""
+    """The time in which its tuples came."""
     took_s: float
 
     def left_s(self, needed_s: float) -> float:
-        """For work that needed so long: what all else, Spark's own work and waiting included, leaves of the time.
+        """The time left for work that needed ``needed_s``, after all else, Spark's own work and waiting included.
 
         >>> Timing(ended_s=9.0, arrived_s=1.0, took_s=0.75).left_s(needed_s=0.5)
         0.75
@@ -119,12 +119,12 @@ class Measured:
     """Partitions of each pane that was closed in it."""
 
     def pane_utilization(self, slots: int) -> float:
-        """Of the pane stage, on so many cores."""
+        """The utilization of the pane stage, on ``slots`` cores."""
         return self.panes.load(self.timing.left_s(self.panes.needed_s(slots)), slots).pane_utilization
 
 
 class Sample:
-    """Of the utilization of the pane stage, over some micro-batches: the time that it needs over the time it has.
+    """The utilization of the pane stage over some micro-batches: the time that it needs over the time that it has.
 
     Workers wait for each other at the end of every micro-batch. So two of them that work one after the other need the
     time of both, and work is not added up by worker.
@@ -134,7 +134,7 @@ class Sample:
         self.arrived_s = self._spent_s = self._needed_s = 0.0
 
     def add(self, seen: Measured, slots: int) -> None:
-        """One micro-batch."""
+        """Add one micro-batch."""
         needed_s = seen.panes.needed_s(slots)
         self.arrived_s += seen.timing.arrived_s
         self._spent_s += max(0.0, seen.timing.took_s - needed_s)

@@ -21,7 +21,7 @@ from mead.preference.panes import Windows
 from mead.preference.punctuation import KSlack
 
 MOST_PANES = 2_000_000
-"""That an event time may be ahead of the one before it. More is another unit, or a broken clock."""
+"""How many panes an event time may be ahead of the one before. More means another unit, or a broken clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Emission:
     """What happened to tuples, in order of arrival."""
 
     workers: IntArray
-    """Of the pane stage; nobody for a tuple that is too late."""
+    """The worker of the pane stage for each tuple; none for a tuple that is too late."""
     panes: IntArray
     closed: tuple[Closed, ...]
 
@@ -54,9 +54,9 @@ class Emitter:
     ) -> None:
         self.windows, self.slack, self.panes = windows, slack, panes
         self.origin_us = origin_us
-        """Where pane 0 begins."""
+        """The time at which pane 0 begins."""
         self.newest_pane = newest_pane
-        """The last one that has a tuple."""
+        """The last pane that has a tuple."""
         self.clock_us = clock_us
         """The latest arrival: those that say that they came before it count as coming with it."""
         self.dropped = dropped

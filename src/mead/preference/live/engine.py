@@ -30,7 +30,7 @@ W = TypeVar("W")
 D = TypeVar("D")
 
 PID_PERIOD_S = 0.25
-"""That of the released code."""
+"""The sampling period of the released code."""
 
 EMPTY_WINDOW = Written("", 0)
 """A window without tuples has a place in the index and no file."""
@@ -40,11 +40,11 @@ class RunTasks(Protocol):
     """Runs a function on every piece of work, each in a task of its own, and hands back what they return."""
 
     def __call__(self, function: Callable[[W], D], works: Sequence[W], /) -> list[D]:
-        """In the order of the work."""
+        """Run the tasks; the results are in the order of the work."""
 
 
 def in_this_process(function: Callable[[W], D], works: Sequence[W]) -> list[D]:
-    """Without Spark, one after the other."""
+    """Do the work without Spark, one piece after the other."""
     return [function(work) for work in works]
 
 
@@ -55,9 +55,9 @@ class Step:
     number: int
     tuples: int
     degrees: Degrees
-    """That were in force."""
+    """The degrees that were in force."""
     alpha: float
-    """Of the threshold, likewise."""
+    """The alpha of the threshold that was in force."""
     closed: tuple[Closed, ...]
     windows: tuple[tuple[int, int], ...]
     """Complete ones, and the sizes of their results."""
@@ -69,7 +69,7 @@ class Step:
     started_s: float
     took_s: float
     pane_utilization: float | None
-    """None for the first: nobody knows how long its tuples took to arrive."""
+    """None for the first micro-batch: how long its tuples took to arrive is unknown."""
 
 
 class Engine:
@@ -92,7 +92,7 @@ class Engine:
         self._schema, self._run, self._now_s = schema, run, now_s
         self._arrivals = ArrivalTimes(folder.tuples)
         self._came_s: float | None = None
-        """When the last tuples that were worked on had come."""
+        """When the last tuples that were worked on had arrived."""
 
     def step(self) -> Step | None:
         """A micro-batch of what has come; None if nothing has."""
@@ -159,7 +159,7 @@ class Engine:
         )
 
     def _arrived_s(self, end: int) -> float | None:
-        """In what time the tuples of a micro-batch came; None for the first, and if a clock was set back."""
+        """The time in which the tuples of a micro-batch came; None for the first, and if a clock was set back."""
         before_s, came_s = self._came_s, self._arrivals.until(end)
         self._came_s = before_s if came_s is None else came_s
         if before_s is None or came_s is None or came_s <= before_s:

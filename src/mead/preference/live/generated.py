@@ -32,13 +32,13 @@ class GeneratedPoints:
         return point_columns(self.attributes)
 
     def events_us(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """When each came into being, from 0 on."""
+        """When each tuple came into being, from 0 on."""
         events_us = self.trace.event_timestamps_us
         events_us = self.trace.timestamps_us if events_us is None else events_us
         return events_us - int(events_us.min())
 
     def stream(self, spark: SparkSession, folder: Path, tasks: int = 1) -> DataFrame:
-        """With ``event_us`` and ``arrival_us``. A stream in a folder that was used before goes on there."""
+        """A stream with ``event_us`` and ``arrival_us``. In a folder that was used before, it goes on from there."""
         folder.mkdir(parents=True, exist_ok=True)
         arrivals, events, asked = folder / "arrivals.npy", folder / "events.npy", folder / "tasks"
         np.save(arrivals, self.trace.timestamps_us - int(self.trace.timestamps_us[0]))

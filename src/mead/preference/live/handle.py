@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 POLL_S = 0.02
-"""So often it is looked whether tuples have come."""
+"""How often we check whether tuples have come."""
 
 END_S = 10.0
-"""A micro-batch of the input that is under way is waited for so long."""
+"""How long we wait for a micro-batch of the input that is under way."""
 
 KEPT_STEPS = 3_600
 
@@ -145,7 +145,7 @@ class PreferenceQuery:
         self._stages.join()
 
     def _run(self) -> None:
-        """In a thread of its own."""
+        """Run the stages, in a thread of their own."""
         try:
             while not self._stop.is_set():
                 finishing = self._finish.is_set()
@@ -164,5 +164,5 @@ class PreferenceQuery:
             self._let_go()
 
     def _end_input(self) -> None:
-        """Between its micro-batches, if that is soon."""
+        """Stop the input: between its micro-batches, if that is soon."""
         Query(self.tuples, self.engine.folder.checkpoint).stop(monotonic() + END_S)

@@ -59,7 +59,7 @@ def tuples_into_log(
 
 
 def result_schema(df: DataFrame) -> StructType:
-    """Of the windows' results."""
+    """The columns of the windows' results."""
     from pyspark.sql.types import LongType, StructField, StructType, TimestampType  # noqa: PLC0415 - loads PySpark
 
     bounds = [StructField(WINDOW, LongType()), StructField(START, TimestampType()), StructField(END, TimestampType())]
@@ -90,7 +90,7 @@ def _micros(df: DataFrame, name: str) -> Column:
 def _written(
     log: StreamLog, columns: pa.Schema, preferences: Preferences, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """In a task: one file, in order of arrival as far as the task can tell, and how many were turned away."""
+    """Write rows in a task: one file, in order of arrival as far as the task can tell, and how many were rejected."""
     rows = [pa.RecordBatch.from_arrays(batch.columns, schema=columns) for batch in batches]
     table = pa.Table.from_batches(rows, schema=columns)
     good = countable(table, preferences)

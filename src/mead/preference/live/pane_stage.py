@@ -33,7 +33,7 @@ class Slice:
     first: int
     """Offset of its first row."""
     ends: tuple[int, ...]
-    """Where the batches of the input end, from its first row."""
+    """Where the batches of the input end, counted from its first row."""
 
     def read(self) -> pa.Table:
         """From where they are; columns that nobody asks for are not touched."""
@@ -42,12 +42,12 @@ class Slice:
 
 @dataclass(frozen=True)
 class PaneWork:
-    """For one worker."""
+    """The work of one worker."""
 
     worker: int
     tuples: Slice
     emitter: Mapping[str, Any]
-    """As it stood before."""
+    """The state of the emitter before this micro-batch."""
     held: Mapping[int, Extent]
     """What the worker has of open panes."""
     partials: Path
@@ -76,12 +76,12 @@ class PaneDone:
     busy_s: float
     """CPU time from the first own tuple on; what everybody does is left out."""
     results: Mapping[int, Extent]
-    """By pane, what replaces the one that was held."""
+    """By pane, the result that replaces the one that was held."""
     emitted: Emitted | None
 
 
 def work_on_panes(work: PaneWork) -> PaneDone:
-    """In a task of Spark's."""
+    """Do the work, in a Spark task."""
     warm_up(work.asked, work.kernel)
     rows = work.tuples.read()
     event_us, arrival_us = (rows.column(name).to_numpy() for name in (EVENT, ARRIVAL))
@@ -114,7 +114,7 @@ def _by_pane(
 
 
 def _written(results: Iterator[tuple[int, pa.Table]], folder: Path) -> dict[int, Extent]:
-    """All in one file."""
+    """Write all results into one file."""
     tables = dict(results)
     batches = [batch for table in tables.values() for batch in table.combine_chunks().to_batches()]
     file, skip, extents = StreamLog(folder).write(batches, batches[0].schema).file, 0, {}

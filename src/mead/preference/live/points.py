@@ -16,12 +16,12 @@ from mead.workload.attributes import HIGHEST
 
 
 def point_columns(attributes: int) -> list[str]:
-    """Their names."""
+    """Names of the attribute columns."""
     return [f"a{n}" for n in range(attributes)]
 
 
 def point_schema(attributes: int) -> str:
-    """Of the tuples (DDL): when they came into being, and independent attributes, uniform on [0, 1000)."""
+    """Columns of the tuples (DDL): when they came into being, and independent attributes, uniform on [0, 1000)."""
     return ", ".join(["event_us bigint", *(f"{name} double" for name in point_columns(attributes))])
 
 

@@ -20,7 +20,7 @@ EVENT, ARRIVAL = "_event_us", "_arrival_us"
 """Columns of the log of tuples, beside those of the user."""
 
 NUMBER = "_number"
-"""Of a tuple, in order of arrival: what is equal otherwise is told apart by it, the same way in every run."""
+"""The number of a tuple in order of arrival: it tells equal tuples apart, the same way in every run."""
 
 WINDOW, START, END = "window", "window_start", "window_end"
 """Columns of the results, before those of the user."""
@@ -43,7 +43,7 @@ class Kernel(Enum):
     SORTED = "sorted"
     """One sorted pass with bit masks: the cost of a tuple hardly depends on how many there are."""
     NESTED_LOOP = "nested-loop"
-    """As in the paper: the load that splitting is made for. For experiments."""
+    """The algorithm of the paper, with the load that splitting is made for. For experiments."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Asked:
     preferences: Preferences
     windows: Windows
     delta: int | None = None
-    """The best so many of every window; None for the whole skyline."""
+    """How many of the best tuples of every window to return; None for the whole skyline."""
     slack_us: int | None = None
-    """Wait so long for late tuples; None for K-slack, which learns it."""
+    """How long to wait for late tuples; None for K-slack, which learns it."""
     target_drop_ratio: float = 0.0
     """K-slack waits no longer than it takes to drop this part of the tuples; 0 for the standard form."""
 
@@ -70,11 +70,11 @@ class Asked:
             raise PreferenceError(str(error)) from error
 
     def k_slack(self) -> KSlack:
-        """As it stands before the first tuple. Punctuations cost nothing here, so there is no least gap."""
+        """K-slack before the first tuple. Punctuations cost nothing here, so there is no least gap between them."""
         return KSlack(self.windows.pane_us, self.target_drop_ratio, least_gap_us=0, fixed_us=self.slack_us)
 
     def as_json(self) -> dict[str, Any]:
-        """By which a folder is recognized."""
+        """The document by which a folder is recognized."""
         return {
             "columns": list(self.preferences.columns),
             "directions": list(self.preferences.directions),
@@ -100,7 +100,7 @@ class Working:
     set_point: float = PAPER_SET_POINT
     """Utilization of the pane stage that the PID aims at."""
     control_s: float = 2.5
-    """The controller decides so often."""
+    """How often the controller decides."""
     profile: Profile = CODE
     """Of the controller: its fuzzy sets, and how its rules add up."""
     merging: bool = True

@@ -29,19 +29,19 @@ READER = "preference"
 """Under which the tuples are kept that have not been worked on."""
 
 KEEPER = "folder"
-"""Under which results are kept, for whoever may want them."""
+"""The name under which results are kept for later readers."""
 
 
 @dataclass
 class QueryState:
-    """After a micro-batch."""
+    """The state of a query after a micro-batch."""
 
     emitter: Emitter
     directory: WindowRounds
     degrees: Degrees
-    """From the next micro-batch on."""
+    """The degrees from the next micro-batch on."""
     step: int = -1
-    """The micro-batch."""
+    """The number of the micro-batch."""
     offset: int = 0
     """The first row of the log of tuples that has not been worked on."""
     held: dict[int, dict[int, Extent]] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class QueryState:
 
     @classmethod
     def fresh(cls, asked: Asked, working: Working) -> QueryState:
-        """Before the first."""
+        """The state before the first micro-batch."""
         table = OwnerTable(working.most, working.splitting)
         panes = PaneEmitter(table, _threshold(working))
         panes.add(range(working.start.panes))
@@ -58,7 +58,7 @@ class QueryState:
 
     @property
     def extents(self) -> list[Extent]:
-        """All results that it needs."""
+        """All results that this state needs."""
         return self.directory.extents + [extent for panes in self.held.values() for extent in panes.values()]
 
     def as_json(self) -> dict[str, Any]:
@@ -92,12 +92,12 @@ class QueryState:
 
 
 def _threshold(working: Working) -> Threshold:
-    """With the PID where panes are split by it."""
+    """A fresh threshold, with the PID if that decides where panes are split."""
     return Threshold(micro_batch_pid(working.set_point) if working.splitting is Splitting.ADAPTIVE else None)
 
 
 def _resumed(saved: Threshold, working: Working) -> Threshold:
-    """What was learned, under the set-point of now; from the beginning if panes were split in another way."""
+    """The threshold with what was learned, under the present set-point; a fresh one if panes were split another way."""
     fresh = _threshold(working)
     return fresh if (saved.pid is None) != (fresh.pid is None) else replace(saved, pid=fresh.pid)
 
@@ -130,11 +130,11 @@ class QueryFolder:
 
     @property
     def checkpoint(self) -> Path:
-        """Of the query that writes the tuples."""
+        """The checkpoint of the query that writes the tuples."""
         return self.path / "checkpoint"
 
     def opened(self, asked: Asked, columns: Sequence[str]) -> QueryFolder:
-        """For this query; refuses the folder of another one."""
+        """Open the folder for this query; refuses that of another one."""
         wanted, file = {**asked.as_json(), "tuple": list(columns)}, self.path / "query.json"
         self.path.mkdir(parents=True, exist_ok=True)
         if not file.exists():
@@ -148,7 +148,7 @@ class QueryFolder:
         return self
 
     def load(self, asked: Asked, working: Working) -> QueryState:
-        """As of the last micro-batch that counts; what a crash has left of another one is removed."""
+        """The state after the last micro-batch that counts; what a crash has left of a later one is removed."""
         step = self._results.repair()
         self._results.register(KEEPER)  # whoever reads results takes none away
         if step < 0:
@@ -159,7 +159,7 @@ class QueryFolder:
         return state
 
     def commit(self, state: QueryState, windows: Iterable[tuple[int, Written]]) -> None:
-        """From here on the micro-batch counts; then what nobody needs any more is removed."""
+        """Make the micro-batch count, and then remove what nobody needs any more."""
         _replace(self._state(state.step), json.dumps(state.as_json()))
         noted = [(written, {"window": window, "rows": written.rows}) for window, written in windows]
         self._results.commit(state.step, noted)

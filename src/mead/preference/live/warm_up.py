@@ -17,7 +17,7 @@ from mead.preference.threshold import Threshold
 
 @cache
 def warm_up(asked: Asked, kernel: Kernel) -> None:
-    """Once in a process."""
+    """Compile what the query needs, once per process."""
     names = asked.preferences.columns
     few = pa.table({name: [1.0, 2.0] for name in names} | {NUMBER: [0, 1]})
     answer(reduced(few, asked, kernel), asked)
@@ -28,5 +28,5 @@ def warm_up(asked: Asked, kernel: Kernel) -> None:
 
 
 def warm_worker(kernels: tuple[Asked, Kernel]) -> None:
-    """In a task of Spark's, before the stream begins."""
+    """Warm a worker up, in a Spark task, before the stream begins."""
     warm_up(*kernels)

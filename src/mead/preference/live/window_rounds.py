@@ -27,7 +27,7 @@ class Chain:
     update: bool
     """WIN_UPDATE, and else MERGE."""
     last: bool
-    """After this the window is complete."""
+    """Whether the window is complete after this."""
 
     @property
     def rows(self) -> int:
@@ -98,15 +98,15 @@ class WindowRounds(WindowDirectory[Extent]):
 
     @property
     def extents(self) -> list[Extent]:
-        """All results that are still needed; for a moment between rounds."""
+        """All results that are still needed; only valid between rounds."""
         states = [descriptor.state for descriptor in self._open.values() if descriptor.state is not None]
         return states + [result for descriptor in self._open.values() for result in descriptor.pending]
 
 
 def spread(chains: Sequence[Chain], workers: int) -> list[list[Chain]]:
-    """Whose turn it is: the largest chains first, each to the worker that has the fewest tuples to look at.
+    """Spread chains over workers: the largest first, each to the worker with the fewest tuples to look at.
 
-    Whoever would get nothing is left out (Graham, "Bounds on Multiprocessing Timing Anomalies", 1969).
+    Workers that would get nothing are left out (Graham, "Bounds on Multiprocessing Timing Anomalies", 1969).
     """
     loads: list[list[Chain]] = [[] for _ in range(min(workers, len(chains)))]
     rows = [0] * len(loads)

@@ -22,7 +22,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class WindowWork:
-    """For one worker, in one round."""
+    """The work of one worker in one round."""
 
     worker: int
     chains: tuple[Chain, ...]
@@ -55,7 +55,7 @@ class WindowDone:
 
 
 def work_on_windows(work: WindowWork) -> WindowDone:
-    """In a task of Spark's."""
+    """Do the work, in a Spark task."""
     warm_up(work.asked, work.kernel)
     started_s = thread_time()
     done = tuple(_done(chain, work) for chain in work.chains)
@@ -87,6 +87,6 @@ def _window(window: int, best: pa.Table, work: WindowWork) -> list[pa.RecordBatc
 
 
 def window_bounds(window: int, origin_us: int, asked: Asked) -> tuple[datetime, datetime]:
-    """From when to when."""
+    """When a window begins and ends."""
     start = EPOCH + timedelta(microseconds=origin_us + 1000 * window * asked.windows.slide_ms)
     return start, start + timedelta(milliseconds=asked.windows.length_ms)
