@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -275,6 +276,26 @@ def test_only_what_is_needed_stays_on_disk(tmp_path: Path) -> None:
         assert {file.name for file in (tmp_path / "partials/data").glob("*")} == needed
         assert [file.name for file in (tmp_path / "state").glob("*.json")] == [f"{number}.json"]
         assert not list((tmp_path / "tuples/data").glob("*"))
+
+
+def test_what_tasks_hand_back_does_not_grow_with_the_tuples(tmp_path: Path) -> None:
+    """Tuples stay in files: the driver is told counts and names."""
+
+    def told(folder: Path, rows: int) -> int:
+        sizes: list[int] = []
+
+        def weighed(function: Callable[[W], D], works: Sequence[W]) -> list[D]:
+            done = in_this_process(function, works)
+            sizes.extend(len(pickle.dumps(one)) for one in done)
+            return done
+
+        running = engine(folder, ASKED, Working(elastic=False, start=Degrees(2, 2)), 2, weighed)
+        put(folder, 0, ordered_stream(rows, 2_000_000 // rows), 2, np.random.default_rng(1))
+        running.step()
+        running.finish()
+        return sum(sizes)
+
+    assert told(tmp_path / "many", 20_000) < 1.2 * told(tmp_path / "few", 200)
 
 
 def test_state_is_the_same_after_a_restart(tmp_path: Path) -> None:

@@ -264,7 +264,7 @@ def live(
     rate: Annotated[
         float,
         typer.Option(
-            min=1.0, metavar="PER_S", help="Mean rate of the stream; the default is for two cores of some 3 GHz."
+            min=1.0, metavar="PER_S", help="Mean rate of the stream; in bursts it is more than one task can serve."
         ),
     ] = 20000.0,
     idc: Annotated[

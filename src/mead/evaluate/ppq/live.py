@@ -2,8 +2,8 @@
 
 The query is the paper's top-100 with its nested loop, so that a large partition is dear: with the sorted kernel, no
 stream that Spark can read on two cores loads a machine of today. Windows follow each other. Sliding ones share their
-panes, and on two cores the nested loop that merges these would need more time than the panes themselves. Every answer
-is compared with that of `live_oracle`.
+panes, and by the number of comparisons the nested loop that merges these costs about as much as the panes themselves.
+Every answer is compared with that of `live_oracle`.
 """
 
 from __future__ import annotations
