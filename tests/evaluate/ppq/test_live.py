@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 from tests.cli.program import complaint
 from tests.preference.conftest import brute_factor, brute_skyline
 
@@ -73,7 +75,12 @@ def test_every_run_has_a_row_and_a_document() -> None:
         for control in CONTROLS
     ]
     table, _ = live_parts(done)
-    assert table.row_count == len(CONTROLS)  # type: ignore[union-attr]
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(table)
+    shown = " ".join(console.export_text().split())
+    assert "…" not in shown, "nothing is cut off at eighty columns"
+    for control in CONTROLS:
+        assert control.title.split()[0] in shown
     assert json.loads(json.dumps(done[0].as_json()))["right"] == 5
 
 

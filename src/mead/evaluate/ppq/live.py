@@ -190,7 +190,7 @@ def results_of(query: PreferenceQuery) -> dict[int, FloatArray]:
 
 def live_parts(done: Sequence[LiveRun]) -> Iterator[Table | str]:
     """Side by side, and what follows."""
-    columns = ("busy", "median", "most", "above 1, %", "pane tasks", "splits", "split, %", "late, s", "right")
+    columns = ("busy", "median", "most", "> 1, %", "tasks", "split, %", "late, s", "right")
     table = plain_table("Both levels on Spark", "acts", *columns)
     titles = {control.name: control.title for control in CONTROLS}
     for one in done:
@@ -200,15 +200,14 @@ def live_parts(done: Sequence[LiveRun]) -> Iterator[Table | str]:
             one.highest_utilization,
             100 * one.overloaded,
             one.pane_tasks,
-            one.splitting,
             100 * one.split,
             one.overrun_s,
         )
-        table.add_row(titles[one.control], *map(number, figures), f"{one.right} of {one.windows}")
+        table.add_row(titles[one.control], *map(number, figures), f"{one.right}/{one.windows}")
     yield table
     yield (
         "Busy is the utilization of the pane stage: at 1, micro-batches take as long as their tuples took to come. It "
         f"counts from {SETTLED_S:g} s on: mean, median and highest of the control intervals, and how many are above 1. "
-        "Splits are the partitions of a pane, and split the part of the panes that have several. Splitting alone has "
-        "4 + 2 tasks. Late is how long after the last arrival the last window was complete."
+        "Tasks are those of the pane stage. Split is the part of the panes that have several partitions. Splitting "
+        "alone has 4 + 2 tasks. Late is how long after the last arrival the last window was complete."
     )
