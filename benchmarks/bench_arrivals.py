@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import Console
 
-from mead.models.map import MAP
-from mead.models.ph import PH
+from mead.queueing.map import MAP
+from mead.queueing.ph import PH
 from mead.workload.files import read_trace, write_trace
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
@@ -44,7 +44,7 @@ FIRST_SAMPLE = """
 import time
 started = time.perf_counter()
 import numpy as np
-from mead.models.map import MAP
+from mead.queueing.map import MAP
 imported = time.perf_counter()
 MAP.two_state(100.0, 50.0).sample(1000, np.random.default_rng(1))
 print(imported - started, time.perf_counter() - imported)

@@ -31,7 +31,7 @@ from rich.table import Table
 from mead.execute.cgroup import CgroupShares
 from mead.execute.control_file import write
 from mead.execute.detect import detect
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 
 if TYPE_CHECKING:
     from benchmarks.common import table

@@ -28,18 +28,18 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from mead.models.arrays import FloatArray
-from mead.models.fitting.calibrated import fit_calibrated
-from mead.models.fitting.kpc import fit_kpc
-from mead.models.fitting.result import WindowFit
-from mead.models.map import MAP
-from mead.models.ph import PH
-from mead.models.queues.kingman import kingman
-from mead.models.queues.map_ph_1 import map_ph_1_at_utilizations
-from mead.models.queues.mg1 import m_ph_1
-from mead.models.queues.replay import ServiceTimes, replay_at_utilizations
-from mead.models.queues.response import QueueSolution, Unstable
-from mead.models.statistics import scv
+from mead.queueing.arrays import FloatArray
+from mead.queueing.fitting.calibration import fit_calibrated
+from mead.queueing.fitting.kpc.fit import fit_kpc
+from mead.queueing.fitting.result import WindowFit
+from mead.queueing.map import MAP
+from mead.queueing.ph import PH
+from mead.queueing.queues.kingman import kingman
+from mead.queueing.queues.map_ph_1 import map_ph_1_at_utilizations
+from mead.queueing.queues.mg1 import m_ph_1
+from mead.queueing.queues.replay import ServiceTimes, replay_at_utilizations
+from mead.queueing.queues.response import QueueSolution, Unstable
+from mead.queueing.statistics.inter_arrivals import scv
 from mead.workload.files import read_trace
 from mead.workload.generators.registry import KINDS
 
@@ -207,7 +207,7 @@ def transfer(iats: FloatArray) -> None:
 FIRST_FIT = """
 import sys, time
 import numpy as np
-from mead.models.fitting.calibrated import fit_calibrated
+from mead.queueing.fitting.calibration import fit_calibrated
 iats = np.load(sys.argv[1])
 seconds = []
 for _ in range(4):

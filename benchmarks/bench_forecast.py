@@ -19,8 +19,8 @@ import numpy as np
 from rich.console import Console
 
 from mead.evaluate.pasps.scenarios import smooth_rates
-from mead.models.arrays import FloatArray
-from mead.models.forecast.registry import PREDICTORS, Predictor, forecaster
+from mead.queueing.arrays import FloatArray
+from mead.queueing.forecasting.registry import PREDICTORS, Predictor, forecaster
 
 if TYPE_CHECKING:
     from benchmarks.common import table

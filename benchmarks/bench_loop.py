@@ -27,8 +27,8 @@ from mead.knowledge.plan import Plan
 from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 

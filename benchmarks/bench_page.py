@@ -20,9 +20,9 @@ from rich.console import Console
 from mead.config.pipeline_file import read_pipeline
 from mead.config.policies import ThresholdOptions
 from mead.evaluate.experiment import run
-from mead.models.map import MAP
 from mead.monitor.responses import BatchResponses, PathMonitor
 from mead.plan import registry
+from mead.queueing.map import MAP
 from mead.serve import answers
 from mead.serve.board import Board
 from mead.serve.decisions import decided

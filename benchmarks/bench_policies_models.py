@@ -19,10 +19,10 @@ from rich.console import Console
 from rich.progress import track
 
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
-from mead.models.queues.response import Unstable
 from mead.plan.solved import ArrivalModel, solved
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
+from mead.queueing.queues.response import Unstable
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 

@@ -22,15 +22,15 @@ from rich.progress import track
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
-from mead.models.ph import PH
-from mead.models.queues.batch_server import BatchServer
-from mead.models.queues.gigk import gigk
-from mead.models.queues.map_ph_1 import map_ph_1, map_ph_1_at_utilizations
-from mead.models.queues.microbatch import micro_batch, micro_batch_many
-from mead.models.queues.replay import ReplayResponse, ServiceTimes, replay, replay_at_utilizations, replay_batches
-from mead.models.queues.response import QueueSolution, ResponseTime, Unstable
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.ph import PH
+from mead.queueing.queues.batch_server import BatchServer
+from mead.queueing.queues.gigk import gigk
+from mead.queueing.queues.map_ph_1 import map_ph_1, map_ph_1_at_utilizations
+from mead.queueing.queues.microbatch import micro_batch, micro_batch_many
+from mead.queueing.queues.replay import ReplayResponse, ServiceTimes, replay, replay_at_utilizations, replay_batches
+from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
 
 if TYPE_CHECKING:
     from benchmarks.common import best_s, fresh_process_table, table
@@ -49,9 +49,9 @@ FIRST_CALLS = """
 import time
 started = time.perf_counter()
 import numpy as np
-from mead.models.ph import PH
-from mead.models.queues.batch_server import BatchServer
-from mead.models.queues.replay import ServiceTimes, replay, replay_batches
+from mead.queueing.ph import PH
+from mead.queueing.queues.batch_server import BatchServer
+from mead.queueing.queues.replay import ServiceTimes, replay, replay_batches
 imported = time.perf_counter()
 iats = np.full(100, 1.0)
 services = ServiceTimes.drawn(PH.erlang(2, 0.5), 100, np.random.default_rng(1))

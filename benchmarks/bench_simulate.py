@@ -21,8 +21,8 @@ from rich.table import Table
 from mead.knowledge.allocation import Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
 from mead.simulate.draws import demands_s
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace

@@ -25,8 +25,8 @@ from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
 from mead.plan import registry
+from mead.queueing.network.graph import Edge
 from mead.workload.generators.markovian import Markovian
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.models.arrays import FloatArray
-from mead.models.fitting.calibrated import fit_calibrated
-from mead.models.map import MAP
-from mead.models.network.graph import Edge, Network, Operator
-from mead.models.ph import PH
-from mead.models.queues.map_ph_1 import map_ph_1
-from mead.models.queues.response import QueueSolution, ResponseTime, Unstable
+from mead.queueing.arrays import FloatArray
+from mead.queueing.fitting.calibration import fit_calibrated
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge, Network, Operator
+from mead.queueing.ph import PH
+from mead.queueing.queues.map_ph_1 import map_ph_1
+from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
 from mead.workload.files import read_trace
 
 VECTORS = Path(__file__).parents[1] / "tests" / "vectors" / "mapph1.json"

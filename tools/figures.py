@@ -24,18 +24,18 @@ from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.requirement import Requirement
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
-from mead.models.ph import PH
-from mead.models.queues.map_ph_1 import map_ph_1
-from mead.models.queues.response import Unstable
-from mead.models.statistics import idc
 from mead.plan.forecast import response_s
 from mead.plan.kingman import Kingman
 from mead.plan.map import Map
 from mead.plan.mg1 import MG1
 from mead.plan.predictive import Analysis, Predictive
 from mead.plan.solved import ArrivalModel
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
+from mead.queueing.ph import PH
+from mead.queueing.queues.map_ph_1 import map_ph_1
+from mead.queueing.queues.response import Unstable
+from mead.queueing.statistics.inter_arrivals import idc
 from mead.simulate.simulation import Simulation
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace

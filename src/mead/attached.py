@@ -31,9 +31,9 @@ from mead.knowledge.history.recorder import Recorder
 from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
-from mead.models.arrays import FloatArray, frozen
 from mead.monitor.run_record import RunRecord
 from mead.plan.registry import policy as policy_of
+from mead.queueing.arrays import FloatArray, frozen
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
 from mead.serve.judged import model_error

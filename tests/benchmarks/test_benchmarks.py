@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from mead.execute.detect import detect
-from mead.models.map import MAP
+from mead.queueing.map import MAP
 from mead.spark.log import StreamLog
 from mead.workload.trace import Trace
 

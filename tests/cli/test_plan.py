@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.cli.program import EXAMPLES, answer, run
 
-from mead.models.map import MAP
 from mead.plan.registry import POLICIES
+from mead.queueing.map import MAP
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 

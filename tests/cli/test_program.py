@@ -15,7 +15,7 @@ from typer.main import get_command
 
 import mead
 from mead.cli import app
-from mead.models.map import MAP
+from mead.queueing.map import MAP
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.program import EXAMPLES, answer, complaint, run
 from tests.serve import runs
 
-from mead.models.map import MAP
+from mead.queueing.map import MAP
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 

@@ -15,7 +15,7 @@ from mead.config.policies import MapOptions, ReplayOptions, ThresholdOptions
 from mead.config.yaml_lines import MOST_BYTES
 from mead.knowledge.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 

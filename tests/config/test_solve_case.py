@@ -10,7 +10,7 @@ import pytest
 
 from mead.config.keys import ConfigError, parsed, read_file
 from mead.config.solve_case import MatricesFile, SolveCase, matrices_in
-from mead.models.map import MAP
+from mead.queueing.map import MAP
 
 ROOT = Path(__file__).parents[2]
 CASE: dict[str, Any] = {

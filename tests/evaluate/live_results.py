@@ -14,9 +14,9 @@ from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.round import Round
 from mead.live import LiveResult
 from mead.loop import Mode
-from mead.models.arrays import frozen
 from mead.monitor.responses import BatchResponses, PathMonitor
 from mead.monitor.run_record import RunRecord
+from mead.queueing.arrays import frozen
 from mead.spark.engine import EngineCpu
 
 NOTHING = frozen([])

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from mead.evaluate.characterize_plot import drawn, plot_characteristics
 from mead.evaluate.characterize_report import CharacterizeReport
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
-from mead.models.partial_statistics import Characteristics, Frame, Partial
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.statistics.partial import Characteristics, Frame, Partial
 
 LITTLE = [np.zeros(5), np.array([1.0]), np.array([1.0, 3.0]), np.full(500, 0.1)]
 

@@ -12,7 +12,7 @@ from mead.evaluate.outcome import statistic_s
 from mead.knowledge.allocation import Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
 from mead.workload.generators.bursts import Bursts
 from mead.workload.trace import Trace

@@ -8,7 +8,7 @@ from mead.knowledge.grounds import Candidate, Grounds
 from mead.knowledge.history.values import Decision, PastRound, PastRun
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 
 LEVELS = (0.25, 0.5, 1.0)
 PIPELINE = Pipeline(

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from mead.evaluate.fit_plot import drawn, plot_fits
 from mead.evaluate.fit_report import WindowReport, report_fits
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
 from mead.workload.trace import Trace
 
 

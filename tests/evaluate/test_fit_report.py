@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from mead.evaluate.fit_report import UTILIZATIONS, Statistics, WindowReport, report_fits
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
-from mead.models.ph import PH
-from mead.models.queues.map_ph_1 import map_ph_1
-from mead.models.statistics import acf, scv
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.ph import PH
+from mead.queueing.queues.map_ph_1 import map_ph_1
+from mead.queueing.statistics.inter_arrivals import acf, scv
 from mead.workload.trace import Trace
 
 

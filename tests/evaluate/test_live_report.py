@@ -17,7 +17,7 @@ from mead.evaluate.live_report import UNDRAINED, LiveReport, LiveVerdict, broken
 from mead.evaluate.outcome import broken_windows as simulated_windows
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Responses
 
 PATH = "parser>matcher"

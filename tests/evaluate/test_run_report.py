@@ -18,9 +18,9 @@ from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.requirement import Requirement
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
 from mead.plan.registry import policy
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Responses
 from mead.workload.trace import Trace
 

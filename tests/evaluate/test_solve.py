@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from mead.config.keys import ConfigError, parsed
 from mead.config.solve_case import SolveCase
 from mead.evaluate.solve import Answer, solve_case
-from mead.models.queues.response import SATURATED
+from mead.queueing.queues.response import SATURATED
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 POISSON = {"rate_per_s": 100.0, "scv": 1.0}

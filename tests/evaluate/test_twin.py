@@ -15,8 +15,8 @@ from mead.evaluate.live_report import LiveReport
 from mead.evaluate.twin import as_learned, twin
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray
-from mead.models.network.graph import Edge
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.graph import Edge
 
 OVERHEAD_S, DEMAND_S = 0.1, 0.01
 PATH = "parser>matcher"

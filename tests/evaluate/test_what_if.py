@@ -27,10 +27,10 @@ from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
 from mead.plan.registry import policy
 from mead.plan.replayed import Draws, WindowReplay
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 

@@ -18,8 +18,8 @@ from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop
-from mead.models.network.graph import Edge
 from mead.plan.drs import DRS
+from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
 from mead.workload.generators.poisson import Poisson
 

@@ -31,7 +31,7 @@ from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round
 from mead.knowledge.sampled import NOTHING_SAMPLED
 from mead.loop import Mode
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.simulate.metrics import FaultyMetrics
 from mead.workload.trace import Trace
 

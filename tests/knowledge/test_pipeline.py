@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import InvalidPipelineError, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge, InvalidNetworkError
+from mead.queueing.network.graph import Edge, InvalidNetworkError
 
 LOG_ANALYSIS = Pipeline(
     "log-analysis",

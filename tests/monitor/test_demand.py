@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
 from mead.monitor.demand import DemandEstimator
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import Observation
 from mead.knowledge.round import Round
-from mead.models.arrays import frozen
 from mead.monitor import run_record
 from mead.monitor.run_record import RunRecord
+from mead.queueing.arrays import frozen
 
 SHARES = (0.4, 0.7, 1.0)
 

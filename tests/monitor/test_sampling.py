@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.sampled import SampledTimes
-from mead.models.network.graph import Edge
-from mead.models.statistics import scv
 from mead.monitor.sampling import Measurer, recorded
 from mead.monitor.smoothing import AlphaWeighted, Window
+from mead.queueing.network.graph import Edge
+from mead.queueing.statistics.inter_arrivals import scv
 from mead.simulate.simulation import Simulation
 from mead.workload.generators.poisson import Poisson
 from mead.workload.trace import Trace

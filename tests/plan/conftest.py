@@ -6,7 +6,7 @@ import pytest
 
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 from mead.testing import readings
 
 INTERVAL_S = readings.INTERVAL_S

@@ -12,8 +12,8 @@ from mead.evaluate.experiment import Run, run
 from mead.evaluate.outcome import Outcome
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
 from mead.plan.registry import policy
+from mead.queueing.network.graph import Edge
 from mead.simulate.conditions import Conditions
 from mead.simulate.metrics import FaultyMetrics
 from mead.workload.files import read_trace

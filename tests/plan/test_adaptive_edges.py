@@ -19,8 +19,8 @@ from mead.knowledge.plan import Prediction
 from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
-from mead.models.network.graph import Edge
 from mead.plan.adaptive import Adaptive
+from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace

@@ -20,8 +20,8 @@ from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round
-from mead.models.arrays import frozen
 from mead.plan import registry
+from mead.queueing.arrays import frozen
 from mead.workload.trace import Trace
 
 LOW, HIGH = Allocation.of(a=Resources(0.4)), Allocation.of(a=Resources(1.0))

@@ -14,8 +14,8 @@ from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
 from mead.plan.registry import policy
+from mead.queueing.network.graph import Edge
 from mead.workload.files import read_trace
 from mead.workload.trace import Trace
 

@@ -10,9 +10,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from mead.config.policies import PolicyOptions
-from mead.models.arrays import FloatArray
 from mead.plan.policy import Policy
 from mead.plan.registry import POLICIES, policy
+from mead.queueing.arrays import FloatArray
 from mead.testing.conformance import CHECKS, Maker, controlled, planned
 from mead.testing.readings import MIDDLE
 

@@ -14,8 +14,8 @@ from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.loop import Mode
-from mead.models.network.graph import Edge
 from mead.plan.drs import DRS
+from mead.queueing.network.graph import Edge
 from mead.simulate.conditions import Conditions
 from mead.workload.generators.steps import Steps
 

@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mead.knowledge.pipeline import Batches
-from mead.models.queues.mmk import mmk
-from mead.models.queues.response import Unstable
 from mead.plan.drs_model import Model, OpenNetwork, Station
 from mead.plan.drs_search import (
     InsufficientProcessors,
@@ -23,6 +21,8 @@ from mead.plan.drs_search import (
     assign_processors,
     min_processors,
 )
+from mead.queueing.queues.mmk import mmk
+from mead.queueing.queues.response import Unstable
 
 BATCHES = st.none() | st.builds(Batches, st.floats(0.0, 2.0), st.none() | st.floats(0.1, 5.0))
 CASES = json.loads((Path(__file__).parents[1] / "vectors" / "drs.json").read_text())["cases"]

@@ -11,8 +11,8 @@ from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
-from mead.models.network.graph import Edge
 from mead.plan.ds2 import DS2
+from mead.queueing.network.graph import Edge
 
 if TYPE_CHECKING:
     from tests.plan.conftest import Observer

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mead.knowledge.observation import COUNT_BIN_S, Observation
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
 from mead.plan.futures import LEAST_TO_FIT, REFIT_S, SAMPLED_S, Futures
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
 
 if TYPE_CHECKING:
     from tests.plan.conftest import Describer, Observer

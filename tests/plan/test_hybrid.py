@@ -17,11 +17,11 @@ from mead.evaluate.outcome import Outcome
 from mead.knowledge.allocation import Resources
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray
-from mead.models.control.decision import backlogs
-from mead.models.control.kernel import Rule, decide, follow
 from mead.plan.hybrid import TwoKnobs
 from mead.plan.registry import policy
+from mead.policies.adaptive.decision import backlogs
+from mead.policies.adaptive.kernel import Rule, decide, follow
+from mead.queueing.arrays import FloatArray
 from mead.simulate.conditions import Conditions
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace

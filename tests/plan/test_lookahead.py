@@ -10,13 +10,13 @@ from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import COUNT_BIN_S
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray
-from mead.models.control.kernel import Rule
-from mead.models.control.rates import learn
-from mead.models.network.graph import Edge
 from mead.plan.account import usage
 from mead.plan.lookahead import Outlook, State, levels_of, look_ahead
 from mead.plan.pricing import Rulebook, Setting
+from mead.policies.adaptive.kernel import Rule
+from mead.policies.adaptive.rates import learn
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Responses, Simulation
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace

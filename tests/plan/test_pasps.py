@@ -14,10 +14,10 @@ from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation, OperatorReading
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
-from mead.models.network.expected_load import CycleError
-from mead.models.network.graph import Edge
 from mead.plan.dabs import Dabs
 from mead.plan.pasps import PaSps
+from mead.queueing.network.expected_load import CycleError
+from mead.queueing.network.graph import Edge
 
 POOL: dict[str, Any] = {"shares": (1.0,), "max_replicas": 8}
 CHAIN = Pipeline(

@@ -14,15 +14,15 @@ from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
-from mead.models.network.decomposition import Arrivals
-from mead.models.network.graph import Edge
-from mead.models.queues.response import Unstable
 from mead.plan.forecast import response_s
 from mead.plan.registry import policy
 from mead.plan.replayed import Draws, WindowReplay
 from mead.plan.solved import ArrivalModel
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.network.decomposition import Arrivals
+from mead.queueing.network.graph import Edge
+from mead.queueing.queues.response import Unstable
 
 if TYPE_CHECKING:
     from tests.plan.conftest import Describer, Observer

@@ -8,14 +8,14 @@ import pytest
 
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray
-from mead.models.control.rates import learn
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
 from mead.plan.hybrid import TwoKnobs
 from mead.plan.lookahead import Outlook
 from mead.plan.price_search import SAVING, Found, PriceSearch
 from mead.plan.pricing import PRICES, Rulebook, Setting
+from mead.policies.adaptive.rates import learn
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
 
 MEAN, LATE = Requirement("a>b", 0.5), Requirement("a>b", 1.0, 95)
 

@@ -5,11 +5,11 @@ import pytest
 
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.models.arrays import FloatArray
-from mead.models.network.graph import Edge
-from mead.models.queues.replay import DEFAULT_SEQUENCES, ReplayResponse
-from mead.models.queues.response import ResponseTime, Unstable
 from mead.plan.replayed import Draws, WindowReplay
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.graph import Edge
+from mead.queueing.queues.replay import DEFAULT_SEQUENCES, ReplayResponse
+from mead.queueing.queues.response import ResponseTime, Unstable
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.decomposition import Arrivals
-from mead.models.network.graph import Edge
-from mead.models.network.solve import NetworkSolution
-from mead.models.queues.wait_and_service import WaitAndService
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.forecast import enough, meets, overloads, remembered
 from mead.plan.mg1 import _poisson
 from mead.plan.replayed import Draws, WindowReplay
 from mead.plan.search import Predictor, closest, exact, heuristic, involved, trimmed
+from mead.queueing.network.decomposition import Arrivals
+from mead.queueing.network.graph import Edge
+from mead.queueing.network.solve import NetworkSolution
+from mead.queueing.queues.wait_and_service import WaitAndService
 
 
 def log_analysis(bound_s: float, percent: float | None = None) -> Pipeline:

@@ -5,14 +5,14 @@ import pytest
 
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.models.map import MAP
-from mead.models.network.graph import Edge, InvalidNetworkError
-from mead.models.network.solve import solve_network
-from mead.models.queues.batch_server import BatchServer
-from mead.models.queues.microbatch import micro_batch
-from mead.models.queues.mmk import mmk
-from mead.models.queues.response import QueueSolution, ResponseTime, Unstable
 from mead.plan.solved import ArrivalModel, solved
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge, InvalidNetworkError
+from mead.queueing.network.solve import solve_network
+from mead.queueing.queues.batch_server import BatchServer
+from mead.queueing.queues.microbatch import micro_batch
+from mead.queueing.queues.mmk import mmk
+from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 

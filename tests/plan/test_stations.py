@@ -5,10 +5,10 @@ import pytest
 
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
-from mead.models.network.solve import solve_network
 from mead.plan.stations import stations
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
+from mead.queueing.network.solve import solve_network
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 

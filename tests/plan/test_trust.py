@@ -20,13 +20,13 @@ from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.requirement import Requirement
 from mead.loop import Mode
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
 from mead.plan.forecast import mean_s
 from mead.plan.predictive import Predictive
 from mead.plan.registry import policy
 from mead.plan.trust import FORGOTTEN, MOST, TOLERATED, Trust
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
 from mead.workload.trace import Trace
 
 TIMES = st.lists(st.floats(0.001, 1000.0), min_size=1, max_size=30)

@@ -9,8 +9,8 @@ from mead.evaluate.experiment import run
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.map import MAP
 from mead.plan.adaptive import TOLERATED, Adaptive
+from mead.queueing.map import MAP
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline("one", [Operator("matcher", 0.0018)], requirements=[Requirement("matcher", 2.0)])

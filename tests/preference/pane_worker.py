@@ -12,7 +12,6 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from mead.models.arrays import IntArray
 from mead.preference.messages import (
     UNKNOWN_COUNT,
     ClosedEmpty,
@@ -24,6 +23,7 @@ from mead.preference.messages import (
     UpdateCount,
 )
 from mead.preference.pane_emitter import PaneEmitter
+from mead.queueing.arrays import IntArray
 
 R = TypeVar("R")
 S = TypeVar("S")

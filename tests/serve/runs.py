@@ -15,9 +15,9 @@ from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round
 from mead.loop import Mode
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
 from mead.plan import registry
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
 from mead.workload.trace import Trace

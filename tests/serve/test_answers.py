@@ -13,7 +13,7 @@ from tests.serve import runs
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.map import MAP
+from mead.queueing.map import MAP
 from mead.serve.answers import LEAST_FITTED, arrivals, frontier, prediction, workload
 from mead.serve.question import BOUND_FACTORS, DISPERSIONS, RATES_PER_S, Question
 

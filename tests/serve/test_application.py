@@ -22,7 +22,7 @@ from mead.config.keys import LONGEST_NAME
 from mead.config.pipeline_file import MOST_OPERATORS
 from mead.knowledge.allocation import Resources
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.serve.answers import prediction
 from mead.serve.application import STATIC, application
 from mead.serve.board import Board

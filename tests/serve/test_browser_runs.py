@@ -21,8 +21,8 @@ from mead.config.policies import MG1Options
 from mead.evaluate.experiment import run
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
 from mead.plan import registry
+from mead.queueing.network.graph import Edge
 from mead.serve import events
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts

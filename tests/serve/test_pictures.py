@@ -14,8 +14,8 @@ from tests.serve.page import VIEWS, Page
 
 from mead.config.pipeline_file import read_pipeline
 from mead.evaluate.experiment import run
-from mead.models.map import MAP
 from mead.plan import registry
+from mead.queueing.map import MAP
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
 from mead.serve.server import serving

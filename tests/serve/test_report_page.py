@@ -20,7 +20,7 @@ from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.serve.compare_page import compare_page
 from mead.serve.figures import RunFigures
 from mead.serve.report_page import MOST_DECISIONS, report_page

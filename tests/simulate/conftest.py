@@ -11,7 +11,7 @@ import pytest
 
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 from mead.simulate.draws import coin_blocks, demand_blocks
 from mead.simulate.grouping import Grouping
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.network.graph import Edge
-from mead.models.ph import PH
+from mead.queueing.network.graph import Edge
+from mead.queueing.ph import PH
 from mead.simulate.draws import LAST_BLOCK, Buffers, coin_blocks, demand_blocks, demands_s
 from mead.simulate.records import OPERATOR
 from mead.simulate.simulation import Simulation

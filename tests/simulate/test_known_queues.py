@@ -9,15 +9,15 @@ import pytest
 
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
-from mead.models.ph import PH
-from mead.models.queues.batch_server import BatchServer
-from mead.models.queues.map_ph_1 import map_ph_1
-from mead.models.queues.mmk import mmk
-from mead.models.queues.replay import ReplayResponse, ServiceTimes, replay, replay_batches
-from mead.models.queues.response import QueueSolution, ResponseTime, Unstable
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
+from mead.queueing.ph import PH
+from mead.queueing.queues.batch_server import BatchServer
+from mead.queueing.queues.map_ph_1 import map_ph_1
+from mead.queueing.queues.mmk import mmk
+from mead.queueing.queues.replay import ReplayResponse, ServiceTimes, replay, replay_batches
+from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
 from mead.simulate.draws import demands_s
 from mead.simulate.simulation import Simulation
 from mead.workload.files import read_trace

@@ -7,10 +7,10 @@ import pytest
 
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.network.graph import Edge
-from mead.models.network.traffic import arrival_rates
-from mead.models.queues.mmk import mmk
-from mead.models.queues.response import Unstable
+from mead.queueing.network.graph import Edge
+from mead.queueing.network.traffic import arrival_rates
+from mead.queueing.queues.mmk import mmk
+from mead.queueing.queues.response import Unstable
 from mead.simulate.simulation import Simulation
 from mead.workload.generators.poisson import Poisson
 from mead.workload.trace import Trace

@@ -13,7 +13,7 @@ from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.simulate.metrics import FaultyMetrics, MonitoredSimulation, joined
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mead.config.replica_keys import GroupingKind
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, InvalidPipelineError, Operator, Pipeline
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.simulate.conditions import Conditions, Restart
 from mead.simulate.grouping import Grouping
 from mead.simulate.simulation import Simulation

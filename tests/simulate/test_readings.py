@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 

@@ -11,7 +11,7 @@ import pytest
 
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.simulate.conditions import Conditions
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace

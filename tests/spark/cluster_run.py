@@ -27,9 +27,9 @@ from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.round import Round
 from mead.live import run_live
 from mead.loop import ControlLoop
-from mead.models.network.graph import Edge
 from mead.monitor.run_record import RunRecord
 from mead.plan.drs import DRS
+from mead.queueing.network.graph import Edge
 from mead.spark import executors as executors_module
 from mead.spark.engine import SparkEngine
 from mead.spark.executors import HOLD_S, Executors, Highest

@@ -17,7 +17,7 @@ from mead.applications.log_analysis import matcher, parser
 from mead.applications.log_analysis.counter import count
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.spark.inputs import TraceInput
 from mead.spark.log import StreamLog
 from mead.spark.operators import OnBatches, OnStream, Work

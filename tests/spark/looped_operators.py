@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.spark.operators import OnBatches, Work
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mead.models.hurst import hurst
-from mead.models.map import MAP
-from mead.models.partial_statistics import Characteristics
-from mead.models.scales import lags_of, spans_of
-from mead.models.statistics import acf, idc, scv
+from mead.queueing.map import MAP
+from mead.queueing.statistics.hurst import hurst
+from mead.queueing.statistics.inter_arrivals import acf, idc, scv
+from mead.queueing.statistics.partial import Characteristics
+from mead.queueing.statistics.scales import lags_of, spans_of
 from mead.spark.characterize import characterize, parts_of
 from mead.workload.files import read_trace, write_trace
 from mead.workload.formats import npy, text

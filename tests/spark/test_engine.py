@@ -16,7 +16,7 @@ from mead.execute.dry_run import DryRunShares
 from mead.execute.shares import CpuUsage, ShareManager
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.spark import engine as engine_module
 from mead.spark.engine import SparkEngine
 from mead.spark.probe import OBSERVATION, Stamps

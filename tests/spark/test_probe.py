@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from mead.models.arrays import IntArray
+from mead.queueing.arrays import IntArray
 from mead.spark import probe
 from mead.spark.in_place import InPlace, InPlaceReader
 from mead.spark.log import StreamLog

@@ -12,7 +12,7 @@ import pytest
 
 from mead.execute.dry_run import DryRunShares
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.spark.broker_inputs import ForeignInput
 from mead.spark.inputs import Input, TraceInput
 from mead.spark.operators import OnBatches, OnStream, OperatorError, Work

@@ -12,7 +12,7 @@ from tests.spark import log_pipeline as logs
 from mead.applications.log_analysis import matcher, parser
 from mead.execute.dry_run import DryRunShares
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.spark.broker_inputs import ForeignInput
 from mead.spark.checkpoint import begun
 from mead.spark.engine import SparkEngine

@@ -18,8 +18,8 @@ from mead.execute.detect import detect
 from mead.execute.shares import CpuUsage, ShareManager
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import Observation
-from mead.models.arrays import FloatArray, IntArray
 from mead.monitor.sketch import ResponseSketch
+from mead.queueing.arrays import FloatArray, IntArray
 from mead.spark.engine import SparkEngine
 from mead.spark.running import RunningPipeline
 from mead.spark.workers import started_for

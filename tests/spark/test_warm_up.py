@@ -12,7 +12,7 @@ import pytest
 
 from mead.execute.dry_run import DryRunShares
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.spark import running as running_module
 from mead.spark.inputs import TraceInput
 from mead.spark.query import Query

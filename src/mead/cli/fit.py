@@ -59,7 +59,7 @@ def fit(
     from time import perf_counter
 
     from mead.evaluate.fit_report import report_fits
-    from mead.models.fitting.windows import DEFAULT_WINDOWS
+    from mead.queueing.fitting.windows import DEFAULT_WINDOWS
 
     if plot is not None:
         check_writable(ctx, plot, PLOT_ENDINGS)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mead.knowledge.round import Round
     from mead.live import LiveResult
     from mead.loop import Mode
-    from mead.models.arrays import FloatArray
+    from mead.queueing.arrays import FloatArray
     from mead.serve.board import Board
     from mead.serve.facts import RunFacts
     from mead.serve.figures import RunFigures

@@ -12,7 +12,7 @@ from mead.cli.history import LAST
 from mead.cli.inputs import read_trace_or_fail
 
 if TYPE_CHECKING:
-    from mead.models.arrays import FloatArray
+    from mead.queueing.arrays import FloatArray
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
 FOLLOWED_S = 1.0

@@ -36,8 +36,8 @@ from mead.config.yaml_lines import MOST_BYTES, Document, LineError, read_yaml
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import DEFAULT_SHARES, Batches, InvalidPipelineError, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge, InvalidNetworkError
-from mead.models.ph import MAX_ERLANG_PHASES
+from mead.queueing.network.graph import Edge, InvalidNetworkError
+from mead.queueing.ph import MAX_ERLANG_PHASES
 
 MOST_LEVELS_OF_SHARE = 100
 MOST_LEVELS = 50_000

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, mode
 
 from mead.config.keys import Keys, Positive, wrong_key
 from mead.config.source_keys import Function
-from mead.models.forecast.registry import USUAL_QUANTILE, Predictor
+from mead.queueing.forecasting.registry import USUAL_QUANTILE, Predictor
 
 Tuples = Annotated[int, Field(ge=100, le=10_000_000)]
 Fraction = Annotated[float, Field(gt=0, le=1)]

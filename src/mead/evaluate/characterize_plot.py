@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from mead.evaluate.fit_plot import MG1, MODEL, PLAIN, STYLE, TRACE, widen
-from mead.models.partial_statistics import Characteristics
+from mead.queueing.statistics.partial import Characteristics
 
 
 def plot_characteristics(found: Characteristics, path: Path) -> None:

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mead.evaluate.tables import NOTHING, number, plain_table
-from mead.models.hurst import METHOD
-from mead.models.partial_statistics import Characteristics
+from mead.queueing.statistics.hurst import METHOD
+from mead.queueing.statistics.partial import Characteristics
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ from mead.evaluate.outcome import statistic_s
 from mead.knowledge.allocation import Resources
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray, IntArray
-from mead.models.network.graph import PATH_SEPARATOR
+from mead.queueing.arrays import FloatArray, IntArray
+from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.simulate.draws import demands_s
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace

@@ -21,10 +21,10 @@ from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.experiment import Run, recorded_every_for, run
 from mead.evaluate.mead.tables import Case
 from mead.evaluate.outcome import Outcome, Verdict, statistic_s
-from mead.models.arrays import FloatArray
-from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan import registry
 from mead.plan.own import own_policy
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.simulate.conditions import Conditions, Restart
 from mead.simulate.metrics import FaultyMetrics
 

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from mead.evaluate.fit_report import Statistics, WindowReport, responses_at
-from mead.models.arrays import FloatArray
-from mead.models.scales import lags_of, spans_of
+from mead.queueing.arrays import FloatArray
+from mead.queueing.statistics.scales import lags_of, spans_of
 
 UTILIZATIONS = tuple(np.linspace(0.1, 0.95, 18).round(2).tolist())
 POINTS = 40

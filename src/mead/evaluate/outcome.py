@@ -11,7 +11,7 @@ import numpy as np
 from mead.evaluate.experiment import Run
 from mead.evaluate.windows import broken_part, window_starts_s
 from mead.knowledge.requirement import STEP_S, WINDOW_S, Requirement
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 from mead.simulate.simulation import Responses
 
 MINUTE_S = 60.0

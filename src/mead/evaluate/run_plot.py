@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from mead.evaluate.experiment import Run
 from mead.evaluate.fit_plot import SECONDS, STYLE
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 from mead.simulate.simulation import Responses
 
 MOST_POINTS = 1800

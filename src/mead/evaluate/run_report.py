@@ -15,7 +15,7 @@ from mead.evaluate.outcome import Outcome, Verdict
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.plan import Plan
 from mead.knowledge.round import Round
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 
 
 @dataclass(frozen=True)

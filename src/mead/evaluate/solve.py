@@ -12,12 +12,12 @@ import numpy as np
 
 from mead.config.keys import ConfigError
 from mead.config.solve_case import ArrivalKeys, OperatorKeys, SolveCase
-from mead.models.map import MAP
-from mead.models.network.decomposition import MODELS, Arrivals, decomposed, independent_path
-from mead.models.network.graph import PATH_SEPARATOR, Edge, Network, Operator
-from mead.models.network.solve import MAP_MODEL, NetworkSolution, solve_network
-from mead.models.ph import PH
-from mead.models.queues.response import QueueSolution, Unstable
+from mead.queueing.map import MAP
+from mead.queueing.network.decomposition import MODELS, Arrivals, decomposed, independent_path
+from mead.queueing.network.graph import PATH_SEPARATOR, Edge, Network, Operator
+from mead.queueing.network.solve import MAP_MODEL, NetworkSolution, solve_network
+from mead.queueing.ph import PH
+from mead.queueing.queues.response import QueueSolution, Unstable
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.pipeline import Pipeline
 from mead.live import LiveResult
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 

@@ -20,12 +20,12 @@ from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Prediction
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import PATH_SEPARATOR, InvalidNetworkError
-from mead.models.queues.batch_server import BatchServer
-from mead.models.queues.response import overloaded
 from mead.plan import registry
 from mead.plan.forecast import remembered
 from mead.plan.replayed import Draws, WindowReplay
+from mead.queueing.network.graph import PATH_SEPARATOR, InvalidNetworkError
+from mead.queueing.queues.batch_server import BatchServer
+from mead.queueing.queues.response import overloaded
 from mead.simulate.conditions import Conditions, Restart
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace

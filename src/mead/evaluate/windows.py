@@ -12,7 +12,7 @@ from math import ceil
 import numpy as np
 
 from mead.knowledge.requirement import STEP_S, WINDOW_S, Requirement
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 
 
 def window_starts_s(duration_s: float, length_s: float, step_s: float) -> FloatArray:

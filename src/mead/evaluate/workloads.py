@@ -15,7 +15,7 @@ import numpy as np
 
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 from mead.workload.generators.kind import Generator
 from mead.workload.generators.live_maps import LiveMapsStandIn
 from mead.workload.generators.markovian import Markovian

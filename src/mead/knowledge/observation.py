@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.sampled import NOTHING_SAMPLED, SampledTimes
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from mead.knowledge.allocation import Allocation
 from mead.knowledge.because import Because
 from mead.knowledge.observation import Observation
 from mead.knowledge.plan import Plan
-from mead.models.arrays import frozen
+from mead.queueing.arrays import frozen
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mead.knowledge.observation import COUNT_BIN_S
-from mead.models.arrays import FloatArray, IntArray, frozen
+from mead.queueing.arrays import FloatArray, IntArray, frozen
 
 BIN_US = round(COUNT_BIN_S * 1e6)
 COUNTED_BINS = round(600 / COUNT_BIN_S)

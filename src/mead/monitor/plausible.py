@@ -7,7 +7,7 @@ from math import inf
 
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 
 
 def implausible(observation: Observation, pipeline: Pipeline, after_s: float) -> str:

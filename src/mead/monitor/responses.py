@@ -9,8 +9,8 @@ import numpy as np
 
 from mead.knowledge.observation import PathReading
 from mead.knowledge.requirement import STEP_S, Requirement, late_bound_s
-from mead.models.arrays import FloatArray
 from mead.monitor.sketch import ResponseSketch
+from mead.queueing.arrays import FloatArray
 
 SPREAD = 8
 """Between two ranks of a micro-batch, response times are taken to be spread evenly: this many stand for them all."""

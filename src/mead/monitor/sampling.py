@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.sampled import SampledTimes
-from mead.models.arrays import FloatArray
 from mead.monitor.smoothing import Smoothing
+from mead.queueing.arrays import FloatArray
 
 POISSON_SCV = 1.0
 """SCV of the IATs at an operator where none is measured."""

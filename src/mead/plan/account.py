@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from mead.knowledge.observation import PathReading
 from mead.knowledge.requirement import WINDOW_S, Requirement
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 
 LONG_S = 1800.0
 """A requirement is accounted for over its window, and over this longer time as well."""

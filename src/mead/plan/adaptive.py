@@ -1,7 +1,7 @@
 """Our own policy, with two clocks.
 
 Every second, a rule sets each operator's level from its backlog and the present rate: the decision of a Markov
-decision process in which CPU, changes and backlog have a price (``mead.models.control``). Every 15 seconds the price of
+decision process in which CPU, changes and backlog have a price (``mead.queueing.control``). Every 15 seconds the price of
 the backlog is chosen anew: the lowest at which the loop of rule and pipeline, closed over the recent arrivals, keeps
 what is left of the requirement. What was predicted is compared with what came, and the difference is allowed for.
 """
@@ -23,10 +23,6 @@ from mead.knowledge.observation import COUNT_BIN_S, Observation
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.plan import Plan, Prediction
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray
-from mead.models.control.kernel import Rule, costs_at, decide
-from mead.models.control.rates import learn, smoothing
-from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.account import Account
 from mead.plan.futures import Futures
 from mead.plan.knobs import Knobs, OneKnob
@@ -36,6 +32,10 @@ from mead.plan.price_search import PriceSearch
 from mead.plan.pricing import CHANGE_COSTS, PRICES, Rulebook, Setting
 from mead.plan.steps import kept, moved, unusable
 from mead.plan.weighed import Dearer, weighed_by_cost
+from mead.policies.adaptive.kernel import Rule, costs_at, decide
+from mead.policies.adaptive.rates import learn, smoothing
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.graph import PATH_SEPARATOR
 
 FIRST_S = 10.0
 """Arrivals must be seen for this long before any level is changed."""

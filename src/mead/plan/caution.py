@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 
 BATCHES = 10
 """Parts of a window, long enough to be nearly independent and enough to show a variance: the usual number."""

@@ -6,11 +6,11 @@ from types import MappingProxyType
 
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.network.decomposition import Arrivals, OperatorModel, decomposed, independent_path
-from mead.models.network.graph import PATH_SEPARATOR
-from mead.models.network.solve import NetworkSolution
 from mead.plan.forecast import Asked
 from mead.plan.stations import stations
+from mead.queueing.network.decomposition import Arrivals, OperatorModel, decomposed, independent_path
+from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.queueing.network.solve import NetworkSolution
 
 
 def decomposed_pipeline(

@@ -13,13 +13,13 @@ from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.plan import Plan, Prediction
-from mead.models.network.graph import PATH_SEPARATOR
 from mead.monitor.sampling import Measurements, Measurer, judged_paths
 from mead.monitor.smoothing import AlphaWeighted, Window
 from mead.plan.drs_model import Model, OpenNetwork, Station
 from mead.plan.drs_schedule import Goal, Situation, decide
 from mead.plan.drs_search import Limits
 from mead.plan.steps import kept, moved, unusable
+from mead.queueing.network.graph import PATH_SEPARATOR
 
 OVER_PROVISION = 0.45
 """T_min over T_max where it is not given: 450 ms and 1000 ms in the paper's Fig. 9."""

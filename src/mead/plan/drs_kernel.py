@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mead.models.queues.gigk import whitt_factor
-from mead.models.queues.split_batch import batch_wait_s
+from mead.queueing.queues.gigk import whitt_factor
+from mead.queueing.queues.split_batch import batch_wait_s
 
 STATION = np.dtype(
     [

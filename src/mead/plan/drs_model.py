@@ -1,7 +1,7 @@
 """The performance model of DRS (Fu et al. 2017): an open network of queues, and the sojourn time of what enters it.
 
 The paper serves tuple by tuple. An operator in micro-batches has its queue, and before it the wait for a micro-batch to
-begin and to end (`mead.models.queues.split_batch`). Of that, what processors shorten belongs to the sojourn time. The
+begin and to end (`mead.queueing.queues.split_batch`). Of that, what processors shorten belongs to the sojourn time. The
 *gate*, which they do not shorten, is kept apart: it is no reason to add any.
 """
 
@@ -14,9 +14,9 @@ from functools import cached_property
 from math import floor, inf, isfinite
 
 from mead.knowledge.pipeline import Batches
-from mead.models.queues.gigk import gigk
-from mead.models.queues.response import SATURATED, Unstable, overloaded
-from mead.models.queues.split_batch import batch_wait_s, gate_s
+from mead.queueing.queues.gigk import gigk
+from mead.queueing.queues.response import SATURATED, Unstable, overloaded
+from mead.queueing.queues.split_batch import batch_wait_s, gate_s
 
 
 class Model(Enum):

@@ -10,10 +10,10 @@ from math import inf
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.plan import Prediction
 from mead.knowledge.requirement import Requirement
-from mead.models.network.sojourn import Part
-from mead.models.network.solve import NetworkSolution
-from mead.models.ph import PH
-from mead.models.queues.response import QueueSolution, ResponseTime, Unstable, check_percent, overloaded
+from mead.queueing.network.sojourn import Part
+from mead.queueing.network.solve import NetworkSolution
+from mead.queueing.ph import PH
+from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable, check_percent, overloaded
 
 
 class Asked(Mapping[str, QueueSolution]):

@@ -16,9 +16,9 @@ import numpy as np
 from mead.config.policies import HybridOptions
 from mead.knowledge.allocation import Resources
 from mead.knowledge.pipeline import Operator
-from mead.models.arrays import FloatArray, IntArray
-from mead.models.control.kernel import Rule, costs_at
 from mead.plan.adaptive import Adaptive
+from mead.policies.adaptive.kernel import Rule, costs_at
+from mead.queueing.arrays import FloatArray, IntArray
 
 
 def hybrid(options: HybridOptions) -> Adaptive:

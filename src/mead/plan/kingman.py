@@ -8,15 +8,15 @@ from mead.config.policies import KingmanOptions
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
-from mead.models.network.decomposition import MODELS, Arrivals
-from mead.models.network.solve import NetworkSolution
-from mead.models.ph import PH
-from mead.models.statistics import scv
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.predictive import Predictive
 from mead.plan.solved import ArrivalModel, solved
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.network.decomposition import MODELS, Arrivals
+from mead.queueing.network.solve import NetworkSolution
+from mead.queueing.ph import PH
+from mead.queueing.statistics.inter_arrivals import scv
 
 LEAST_SCV = 0.01
 """More regular arrivals are taken as this regular: a renewal process of two moments has one phase per 1 / SCV."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from mead.knowledge.allocation import Resources
 from mead.knowledge.pipeline import Operator
-from mead.models.arrays import FloatArray, IntArray
-from mead.models.control.kernel import Rule
+from mead.policies.adaptive.kernel import Rule
+from mead.queueing.arrays import FloatArray, IntArray
 
 
 class Knobs(Protocol):

@@ -13,10 +13,10 @@ from mead.knowledge.observation import COUNT_BIN_S
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Prediction
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray
-from mead.models.control.kernel import Rule, follow, stays_s
-from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.account import usage
+from mead.policies.adaptive.kernel import Rule, follow, stays_s
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.graph import PATH_SEPARATOR
 
 SEGMENTS_S = (600.0, 300.0, 120.0)
 """The worst of these last stretches counts: what is long past may be over, what is new may not last."""

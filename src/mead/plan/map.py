@@ -8,12 +8,12 @@ from mead.config.policies import MapOptions
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray
-from mead.models.fitting.calibrated import fit_calibrated
-from mead.models.fitting.result import WindowFit
-from mead.models.network.solve import NetworkSolution
 from mead.plan.predictive import Predictive
 from mead.plan.solved import ArrivalModel, solved
+from mead.queueing.arrays import FloatArray
+from mead.queueing.fitting.calibration import fit_calibrated
+from mead.queueing.fitting.result import WindowFit
+from mead.queueing.network.solve import NetworkSolution
 
 SEED = 0
 """Seed of the service times that a fit replays. All rounds draw the same: only the arrivals make a difference."""

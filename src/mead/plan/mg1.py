@@ -8,17 +8,17 @@ from mead.config.policies import MG1Options
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
-from mead.models.network.decomposition import Arrivals
-from mead.models.network.graph import Operator as Station
-from mead.models.network.solve import NetworkSolution
-from mead.models.queues.gigk import gigk
-from mead.models.queues.mg1 import m_ph_1
-from mead.models.queues.response import QueueSolution
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.predictive import Predictive
 from mead.plan.solved import ArrivalModel, solved
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.network.decomposition import Arrivals
+from mead.queueing.network.graph import Operator as Station
+from mead.queueing.network.solve import NetworkSolution
+from mead.queueing.queues.gigk import gigk
+from mead.queueing.queues.mg1 import m_ph_1
+from mead.queueing.queues.response import QueueSolution
 
 
 class MG1(Predictive[float]):

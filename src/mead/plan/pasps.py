@@ -14,9 +14,10 @@ from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import COUNT_BIN_S, Observation
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
-from mead.models.arrays import FloatArray
-from mead.models.forecast.registry import USUAL_QUANTILE, forecaster
-from mead.models.network.expected_load import (
+from mead.plan.steps import Steps, kept, unusable
+from mead.queueing.arrays import FloatArray
+from mead.queueing.forecasting.registry import USUAL_QUANTILE, forecaster
+from mead.queueing.network.expected_load import (
     CycleError,
     Link,
     Load,
@@ -26,7 +27,6 @@ from mead.models.network.expected_load import (
     replicas_needed,
     whole_replicas,
 )
-from mead.plan.steps import Steps, kept, unusable
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,15 @@ from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.plan import Plan
-from mead.models.arrays import FloatArray
-from mead.models.fitting.windows import distinct
-from mead.models.network.solve import NetworkSolution
 from mead.plan.caution import higher_rate
 from mead.plan.forecast import against, enough, mean_s, predictions, remembered, worst
 from mead.plan.search import Predictor, closest, exact, heuristic, trimmed
 from mead.plan.steps import Steps, kept, unusable
 from mead.plan.trust import Trust, no_less
 from mead.plan.weighed import weighed
+from mead.queueing.arrays import FloatArray
+from mead.queueing.fitting.windows import distinct
+from mead.queueing.network.solve import NetworkSolution
 
 Model = TypeVar("Model")
 

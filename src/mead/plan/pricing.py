@@ -16,14 +16,14 @@ import numpy as np
 from mead.knowledge.allocation import Resources
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray
-from mead.models.control.decision import BACKLOGS, Charges, Decisions, Server, backlogs
-from mead.models.control.kernel import Rule
-from mead.models.control.rates import RateModel
-from mead.models.network.graph import PATH_SEPARATOR
-from mead.models.queues.split_batch import gate_s
 from mead.plan.knobs import Knobs, OneKnob
 from mead.plan.standby import Surge, ready_replicas
+from mead.policies.adaptive.decision import BACKLOGS, Charges, Decisions, Server, backlogs
+from mead.policies.adaptive.kernel import Rule
+from mead.policies.adaptive.rates import RateModel
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.queueing.queues.split_batch import gate_s
 
 PRICES = 0.04 * 2 ** (np.arange(17) / 2)
 """As parts of the cores that the path needs. Below the first, a rule would not react to a burst such as was never seen;

@@ -8,10 +8,10 @@ from mead.config.policies import ReplayOptions
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray
-from mead.models.network.solve import NetworkSolution
 from mead.plan.predictive import Predictive
 from mead.plan.replayed import Draws, WindowReplay
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.solve import NetworkSolution
 
 SEED = 0
 """Every round draws the same service times, so that only the arrivals make a difference."""

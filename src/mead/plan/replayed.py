@@ -14,15 +14,15 @@ import numpy as np
 
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.arrays import FloatArray, IntArray
-from mead.models.network.graph import PATH_SEPARATOR, Edge, Network
-from mead.models.network.solve import NetworkSolution
-from mead.models.ph import PH
-from mead.models.queues.batch_server import BatchServer
-from mead.models.queues.replay import DEFAULT_SEQUENCES, ReplayResponse, ServiceTimes, replay, replay_batches
-from mead.models.queues.response import QueueSolution, Unstable, overloaded
 from mead.plan.forecast import Asked
 from mead.plan.stations import stations
+from mead.queueing.arrays import FloatArray, IntArray
+from mead.queueing.network.graph import PATH_SEPARATOR, Edge, Network
+from mead.queueing.network.solve import NetworkSolution
+from mead.queueing.ph import PH
+from mead.queueing.queues.batch_server import BatchServer
+from mead.queueing.queues.replay import DEFAULT_SEQUENCES, ReplayResponse, ServiceTimes, replay, replay_batches
+from mead.queueing.queues.response import QueueSolution, Unstable, overloaded
 
 
 @dataclass

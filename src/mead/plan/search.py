@@ -15,11 +15,11 @@ from typing import TypeAlias
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import PATH_SEPARATOR
-from mead.models.network.solve import NetworkSolution
-from mead.models.queues.response import Unstable, overloaded
 from mead.plan.forecast import enough, meets, response_s
 from mead.plan.rules import ROUNDING, one_up
+from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.queueing.network.solve import NetworkSolution
+from mead.queueing.queues.response import Unstable, overloaded
 
 Predictor: TypeAlias = Callable[[Allocation], NetworkSolution]
 

@@ -8,17 +8,17 @@ from functools import cache
 
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.map import MAP
-from mead.models.network.bottleneck import Chains
-from mead.models.network.graph import PATH_SEPARATOR, InvalidNetworkError, Network
-from mead.models.network.solve import NetworkSolution
-from mead.models.network.streams import Stream, streams_of
-from mead.models.queues.batch_server import BatchServer
-from mead.models.queues.map_ph_1 import map_ph_1
-from mead.models.queues.microbatch import MicroBatches
-from mead.models.queues.response import QueueSolution, Unstable
 from mead.plan.forecast import Asked, LongerService, sum_of
 from mead.plan.stations import stations
+from mead.queueing.map import MAP
+from mead.queueing.network.bottleneck import Chains
+from mead.queueing.network.graph import PATH_SEPARATOR, InvalidNetworkError, Network
+from mead.queueing.network.solve import NetworkSolution
+from mead.queueing.network.streams import Stream, streams_of
+from mead.queueing.queues.batch_server import BatchServer
+from mead.queueing.queues.map_ph_1 import map_ph_1
+from mead.queueing.queues.microbatch import MicroBatches
+from mead.queueing.queues.response import QueueSolution, Unstable
 
 
 @dataclass(eq=False)

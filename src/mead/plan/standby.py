@@ -17,9 +17,9 @@ import numpy as np
 from mead.knowledge.observation import COUNT_BIN_S
 from mead.knowledge.pipeline import Operator
 from mead.knowledge.requirement import WINDOW_S, Requirement
-from mead.models.arrays import FloatArray
-from mead.models.control.kernel import stays_s
 from mead.plan.account import margin, usage
+from mead.policies.adaptive.kernel import stays_s
+from mead.queueing.arrays import FloatArray
 
 FOLLOWED_S = 10.0
 """How long a jump is followed after all replicas have come."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.network.graph import Edge, Network, Operator
+from mead.queueing.network.graph import Edge, Network, Operator
 
 
 def stations(pipeline: Pipeline, allocation: Allocation, *, joint: bool = False) -> Network:

@@ -24,10 +24,10 @@ from mead.knowledge.merged import merged
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
-from mead.models.network.graph import PATH_SEPARATOR
 from mead.plan.policy import Policy
 from mead.plan.rules import ROUNDING
 from mead.plan.steps import kept, moved, unusable
+from mead.queueing.network.graph import PATH_SEPARATOR
 
 LOOK_S = 1.0
 """Time between two looks at what waits."""

@@ -10,11 +10,11 @@ from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.grounds import Candidate
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray
-from mead.models.network.graph import PATH_SEPARATOR
-from mead.models.network.solve import NetworkSolution
-from mead.models.queues.response import Unstable
 from mead.plan.forecast import Asked, response_s
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.queueing.network.solve import NetworkSolution
+from mead.queueing.queues.response import Unstable
 
 MOST_KEPT = 12
 """How many candidates are kept: those nearest in cost to the chosen one, because there the decision was close."""

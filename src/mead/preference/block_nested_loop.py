@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from mead.models.arrays import FloatArray, IntArray
+from mead.queueing.arrays import FloatArray, IntArray
 
 ALONE = -1
 """A tuple that comes from no earlier result."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mead.models.arrays import IntArray
 from mead.preference.messages import (
     ClosedEmpty,
     EmptyPane,
@@ -17,6 +16,7 @@ from mead.preference.messages import (
 )
 from mead.preference.owner_table import OwnerTable
 from mead.preference.threshold import Threshold
+from mead.queueing.arrays import IntArray
 
 
 @dataclass(frozen=True)

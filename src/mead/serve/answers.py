@@ -13,15 +13,15 @@ from mead.evaluate.decision_json import allocation_json
 from mead.evaluate.fit_report import Statistics
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray
-from mead.models.fitting.calibrated import fit_calibrated
-from mead.models.map import MAP
-from mead.models.network.solve import NetworkSolution
-from mead.models.queues.response import QueueSolution, Unstable
-from mead.models.scales import lags_of, spans_of
 from mead.plan.forecast import enough, meets, remembered, response_s
 from mead.plan.search import Predictor
 from mead.plan.solved import ArrivalModel, solved
+from mead.queueing.arrays import FloatArray
+from mead.queueing.fitting.calibration import fit_calibrated
+from mead.queueing.map import MAP
+from mead.queueing.network.solve import NetworkSolution
+from mead.queueing.queues.response import QueueSolution, Unstable
+from mead.queueing.statistics.scales import lags_of, spans_of
 from mead.serve.question import Question
 
 PERCENTS = (50.0, 95.0, 99.0)

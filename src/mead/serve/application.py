@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mead.models.network.graph import InvalidNetworkError
+from mead.queueing.network.graph import InvalidNetworkError
 from mead.serve import answers
 from mead.serve.board import Board
 from mead.serve.decisions import decided

@@ -20,12 +20,12 @@ from mead.knowledge.observation import OperatorReading
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.requirement import WINDOW_S
 from mead.knowledge.round import Round
-from mead.models.arrays import FloatArray, frozen
 from mead.monitor.demand import DemandEstimator
 from mead.monitor.overhead import OverheadEstimator
 from mead.monitor.responses import PathMonitor
 from mead.monitor.run_record import KEPT_ROUNDS
 from mead.monitor.sketch import ResponseSketch
+from mead.queueing.arrays import FloatArray, frozen
 from mead.serve.facts import RunFacts
 from mead.serve.frame import Frame, Kind
 from mead.serve.framed import of_round

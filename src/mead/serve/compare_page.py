@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mead.evaluate.tables import NOTHING
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 from mead.serve.figures import RunFigures
 from mead.serve.frame import Frame
 from mead.serve.one_file import html_table, one_file

@@ -8,7 +8,7 @@ from pathlib import Path
 from mead.knowledge.history.file import IN_FOLDER, History
 from mead.knowledge.history.values import Decision, PastRound, PastRun
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
 from mead.serve.frame import Frame

@@ -8,9 +8,9 @@ import numpy as np
 
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray
-from mead.models.scales import spans_of
-from mead.models.statistics import idc
+from mead.queueing.arrays import FloatArray
+from mead.queueing.statistics.inter_arrivals import idc
+from mead.queueing.statistics.scales import spans_of
 from mead.serve.answers import FITTED_IATS, LEAST_FITTED
 from mead.serve.board import Board
 from mead.serve.frame import Frame

@@ -16,8 +16,8 @@ from mead.evaluate.concluded import Figures
 from mead.evaluate.experiment import recorded_every_for, run
 from mead.evaluate.outcome import statistic_s
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray
 from mead.plan import registry
+from mead.queueing.arrays import FloatArray
 from mead.serve.frame import Frame, Kind
 from mead.workload.trace import Trace
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.arrays import FloatArray
-from mead.models.network.graph import PATH_SEPARATOR
-from mead.models.ph import PH
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.queueing.ph import PH
 from mead.simulate.records import Records
 
 FIRST_BLOCK, LAST_BLOCK = 256, 16_384

@@ -9,7 +9,7 @@ import numpy as np
 
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 from mead.simulate.conditions import Conditions
 from mead.simulate.draws import Buffers, coin_blocks, demand_blocks
 from mead.simulate.kernel import run

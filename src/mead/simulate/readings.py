@@ -11,7 +11,7 @@ from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.requirement import late_bound_s
 from mead.knowledge.sampled import NOTHING_SAMPLED, SampledTimes
-from mead.models.arrays import FloatArray, frozen
+from mead.queueing.arrays import FloatArray, frozen
 from mead.simulate.machine import Machine
 from mead.simulate.records import Records
 from mead.workload.trace import Trace

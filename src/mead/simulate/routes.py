@@ -14,8 +14,8 @@ from math import ceil
 import numpy as np
 
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import IntArray
-from mead.models.network.graph import PATH_SEPARATOR, Edge
+from mead.queueing.arrays import IntArray
+from mead.queueing.network.graph import PATH_SEPARATOR, Edge
 from mead.simulate.records import EDGE, Records
 
 SOURCE = ""

@@ -13,8 +13,8 @@ from mead.config.policies import KEPT_IATS
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.arrays import FloatArray, frozen
-from mead.models.network.graph import PATH_SEPARATOR
+from mead.queueing.arrays import FloatArray, frozen
+from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.simulate.conditions import Conditions, Restart, check_names
 from mead.simulate.machine import Counters, Machine
 from mead.simulate.readings import Monitor

@@ -2,7 +2,7 @@
 
 Two passes over pieces of the file (row groups, ranges of rows, blocks of lines), both in tasks that read their pieces
 themselves. The first checks every row and finds what one has to know beforehand: how many arrivals, from when to when.
-The second adds up what `mead.models.partial_statistics` puts together. Each task reads on from a little before its
+The second adds up what `mead.queueing.statistics.partial` puts together. Each task reads on from a little before its
 first row, so that no product across the border of two tasks is missing. To the driver come a few numbers per piece from
 the first pass, and one small row per task from the second; no arrivals.
 """
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from mead.models.arrays import FloatArray, IntArray
-from mead.models.partial_statistics import Characteristics, Frame, Partial
+from mead.queueing.arrays import FloatArray, IntArray
+from mead.queueing.statistics.partial import Characteristics, Frame, Partial
 from mead.spark.job_progress import Onlooker, shown, silent
 from mead.spark.tasks import spans
 from mead.workload.files import split_trace
@@ -48,7 +48,7 @@ def characterize(
     scratch: str | Path | None = None,
     progress: Onlooker = silent,
 ) -> Characteristics:
-    """What `mead.models.statistics` would say about all the trace in memory.
+    """What `mead.queueing.statistics.inter_arrivals` would say about all the trace in memory.
 
     Every machine that runs tasks has to see the file under its path. ``sort`` puts time stamps in order that are not,
     by Spark, through a temporary folder in ``scratch``, which all machines have to see too. ``progress`` is told what

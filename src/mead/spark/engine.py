@@ -9,9 +9,9 @@ from time import process_time, time_ns
 from mead.execute.shares import CpuUsage
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.observation import Observation, OperatorReading
-from mead.models.network.graph import PATH_SEPARATOR
 from mead.monitor.arrivals import Arrivals
 from mead.monitor.responses import monitors
+from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.spark.batch_times import add_stamps, responses, stamp_fault
 from mead.spark.executors import Executors
 from mead.spark.java_machine import java_cpu_s, java_pid

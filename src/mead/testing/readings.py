@@ -12,9 +12,9 @@ from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
-from mead.models.network.graph import Edge
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Edge
 
 INTERVAL_S = 60.0
 """The length of the interval that readings are of, unless told otherwise."""

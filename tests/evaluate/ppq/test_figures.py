@@ -8,9 +8,9 @@ import pytest
 from mead.evaluate.ppq.fig9 import Run, Step, fig9_parts
 from mead.evaluate.ppq.measures import during_stream, mean, per_second, variation
 from mead.evaluate.ppq.streams import GAME, STREAMS
-from mead.models.statistics import scv
 from mead.preference.degrees import Degrees
 from mead.preference.virtual.system import Interval, Setting, simulate
+from mead.queueing.statistics.inter_arrivals import scv
 
 
 def test_the_coefficient_of_variation_is_that_of_windows_per_second() -> None:

@@ -9,17 +9,17 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 
-from mead.models.arrays import FloatArray
-from mead.models.forecast.automatic import Automatic
-from mead.models.forecast.autoregressive import Autoregressive
-from mead.models.forecast.basic import Basic
-from mead.models.forecast.conformal import Conformal
-from mead.models.forecast.ewma import Ewma
-from mead.models.forecast.forecaster import Forecaster
-from mead.models.forecast.forest import Forest
-from mead.models.forecast.fourier import Fourier
-from mead.models.forecast.linear import Linear
-from mead.models.forecast.perceptron import Perceptron
+from mead.queueing.arrays import FloatArray
+from mead.queueing.forecasting.automatic import Automatic
+from mead.queueing.forecasting.autoregressive import Autoregressive
+from mead.queueing.forecasting.basic import Basic
+from mead.queueing.forecasting.conformal import Conformal
+from mead.queueing.forecasting.ewma import Ewma
+from mead.queueing.forecasting.forecaster import Forecaster
+from mead.queueing.forecasting.forest import Forest
+from mead.queueing.forecasting.fourier import Fourier
+from mead.queueing.forecasting.linear import Linear
+from mead.queueing.forecasting.perceptron import Perceptron
 
 WINDOW, STEPS = 40, 6
 SERIES = np.random.default_rng(5).gamma(4.0, 50.0, 60)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from mead.models.arrays import FloatArray, IntArray
-from mead.models.map import MAP
-from mead.models.network.graph import Network
+from mead.queueing.arrays import FloatArray, IntArray
+from mead.queueing.map import MAP
+from mead.queueing.network.graph import Network
 
 Simulate = Callable[[Network, MAP, int, int], "Simulated"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mead.models.arrays import FloatArray
-from mead.models.statistics import acf
+from mead.queueing.arrays import FloatArray
+from mead.queueing.statistics.inter_arrivals import acf
 from mead.workload.files import read_trace
 from mead.workload.generators.live_maps import SLOW_BURSTS, LiveMapsStandIn
 from mead.workload.generators.synt import PHASES, Synt

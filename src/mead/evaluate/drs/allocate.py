@@ -12,8 +12,6 @@ from rich.table import Table
 from mead.config.allocate_case import AllocateCase
 from mead.config.keys import ConfigError
 from mead.evaluate.tables import TimeUnit, number, plain_table
-from mead.models.arrays import FloatArray, frozen
-from mead.models.network.traffic import UnstableLoop, arrival_rates
 from mead.plan.drs_model import Model, OpenNetwork, Station
 from mead.plan.drs_search import (
     InsufficientProcessors,
@@ -22,6 +20,8 @@ from mead.plan.drs_search import (
     assign_processors,
     min_processors,
 )
+from mead.queueing.arrays import FloatArray, frozen
+from mead.queueing.network.traffic import UnstableLoop, arrival_rates
 
 Refusal: TypeAlias = UnstableLoop | InsufficientProcessors | TmaxUnreachable
 

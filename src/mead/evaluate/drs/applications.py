@@ -18,12 +18,12 @@ from mead.evaluate.experiment import Run, run
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.arrays import FloatArray, frozen
-from mead.models.network.graph import Edge
 from mead.monitor.sampling import Measurer
 from mead.monitor.smoothing import Window
 from mead.plan.drs import DRS, network_of
 from mead.plan.drs_model import Model, OpenNetwork
+from mead.queueing.arrays import FloatArray, frozen
+from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Responses, Simulation
 from mead.workload.generators.poisson import Poisson
 from mead.workload.generators.steps import Steps

@@ -23,7 +23,7 @@ from mead.evaluate.drs.applications import (
     tweets,
 )
 from mead.evaluate.tables import number, plain_table
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 
 MINUTES = 27
 T_RA_MINUTES = 14

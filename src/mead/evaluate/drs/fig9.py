@@ -17,7 +17,7 @@ from rich.table import Table
 from mead.config.policies import DRSOptions
 from mead.evaluate.drs.applications import VIDEO, Event, by_minute, controlled, events, shown
 from mead.evaluate.tables import number, plain_table
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 from mead.workload.generators.steps import Steps
 
 T_MAX_S, T_MIN_S = 1.0, 0.3

@@ -22,11 +22,11 @@ from mead.evaluate.workloads import PATH, Workload, required
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
-from mead.models.fitting.windows import DEFAULT_WINDOWS, distinct, fit_windows
-from mead.models.map import MAP
-from mead.models.network.solve import solve_network
-from mead.models.queues.response import Unstable
 from mead.plan import registry
+from mead.queueing.fitting.windows import DEFAULT_WINDOWS, distinct, fit_windows
+from mead.queueing.map import MAP
+from mead.queueing.network.solve import solve_network
+from mead.queueing.queues.response import Unstable
 from mead.simulate.simulation import Simulation
 
 OBSERVED_S = 300.0

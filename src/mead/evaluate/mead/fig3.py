@@ -18,12 +18,12 @@ from mead.evaluate.fit_report import MeanAndP95
 from mead.evaluate.tables import NOTHING, number, plain_table
 from mead.evaluate.workloads import Workload
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.fitting.windows import fit_windows
-from mead.models.ph import PH
-from mead.models.queues.kingman import kingman
-from mead.models.queues.map_ph_1 import map_ph_1_at_utilizations
-from mead.models.queues.mg1 import m_ph_1
-from mead.models.statistics import scv
+from mead.queueing.fitting.windows import fit_windows
+from mead.queueing.ph import PH
+from mead.queueing.queues.kingman import kingman
+from mead.queueing.queues.map_ph_1 import map_ph_1_at_utilizations
+from mead.queueing.queues.mg1 import m_ph_1
+from mead.queueing.statistics.inter_arrivals import scv
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from mead.models.arrays import FloatArray
+from mead.queueing.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

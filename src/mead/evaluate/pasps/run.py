@@ -17,11 +17,11 @@ from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.plan import Plan
-from mead.models.arrays import FloatArray
-from mead.models.network.expected_load import replicas_needed, whole_replicas
 from mead.plan import registry
 from mead.plan.pasps import Outlook, asked_for
 from mead.plan.policy import Policy
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.expected_load import replicas_needed, whole_replicas
 from mead.simulate.conditions import Conditions, Restart
 
 INTERVAL_S = 30.0

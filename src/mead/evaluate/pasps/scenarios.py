@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from mead.knowledge.pipeline import Operator, Pipeline
-from mead.models.arrays import FloatArray
-from mead.models.network.graph import Edge
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.graph import Edge
 from mead.workload.generators.steps import Steps
 from mead.workload.trace import Trace
 

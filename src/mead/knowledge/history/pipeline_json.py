@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.knowledge.requirement import Requirement
-from mead.models.network.graph import Edge
+from mead.queueing.network.graph import Edge
 
 
 def pipeline_to_json(pipeline: Pipeline) -> str:

@@ -20,7 +20,6 @@ from math import nan
 
 import numpy as np
 
-from mead.models.arrays import FloatArray
 from mead.preference.degrees import Controller, Degrees
 from mead.preference.live.query_spec import Working
 from mead.preference.owner_table import Splitting
@@ -28,6 +27,7 @@ from mead.preference.pid import PID
 from mead.preference.threshold import Threshold
 from mead.preference.utilization import Load
 from mead.preference.virtual.system import PHANTOM_SPLITTING, Interval
+from mead.queueing.arrays import FloatArray
 
 KEPT_INTERVALS = 3_600
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from mead.models.arrays import IntArray
 from mead.preference.dominance import PreferenceError
 from mead.preference.owner_table import NOBODY
 from mead.preference.pane_emitter import Closed, PaneEmitter
 from mead.preference.panes import Windows
 from mead.preference.punctuation import KSlack
+from mead.queueing.arrays import IntArray
 
 MOST_PANES = 2_000_000
 """How many panes an event time may be ahead of the one before. More means another unit, or a broken clock."""

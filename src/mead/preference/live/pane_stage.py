@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mead.models.arrays import IntArray
 from mead.preference.block_nested_loop import ALONE
 from mead.preference.live.emission import Emission, Emitter, by_arrival
 from mead.preference.live.query_spec import ARRIVAL, EVENT, NUMBER, Asked, Kernel
 from mead.preference.live.reduction import reduced
 from mead.preference.live.warm_up import warm_up
 from mead.preference.pane_emitter import Closed
+from mead.queueing.arrays import IntArray
 from mead.spark.log import Extent, StreamLog
 
 NOTHING = Extent("", 0, 0)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mead.models.arrays import FloatArray, IntArray
+from mead.queueing.arrays import FloatArray, IntArray
 from mead.spark.trace_source import times_us
 from mead.workload.attributes import HIGHEST
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mead.models.arrays import FloatArray, IntArray
 from mead.preference.block_nested_loop import nested_loop_factors, nested_loop_skyline
 from mead.preference.dominance import Preferences, best_first
 from mead.preference.live.query_spec import NUMBER, Asked, Kernel
 from mead.preference.skyline import skyline
 from mead.preference.top_delta import Dominants, factors_among
+from mead.queueing.arrays import FloatArray, IntArray
 
 
 def points_of(rows: pa.Table, preferences: Preferences) -> FloatArray:

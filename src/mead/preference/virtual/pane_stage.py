@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mead.models.arrays import FloatArray, IntArray
 from mead.preference.messages import UNKNOWN_COUNT, ClosedEmpty, Order, PaneResult, Punctuation, TurnOff
 from mead.preference.pane_emitter import Closed, PaneEmitter
 from mead.preference.panes import Windows
@@ -17,6 +16,7 @@ from mead.preference.utilization import Load
 from mead.preference.virtual import kernel
 from mead.preference.virtual.cost import CostModel
 from mead.preference.virtual.interference import Interference
+from mead.queueing.arrays import FloatArray, IntArray
 from mead.workload.trace import Trace
 
 FIRST_ROOM = 1 << 16

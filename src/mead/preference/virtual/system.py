@@ -9,7 +9,6 @@ from math import inf, nan
 import numpy as np
 
 from mead.clock import Clock, VirtualClock
-from mead.models.arrays import FloatArray, frozen
 from mead.preference.degrees import Controller, Degrees
 from mead.preference.fuzzy import CODE, Profile
 from mead.preference.owner_table import OwnerTable, Splitting
@@ -22,6 +21,7 @@ from mead.preference.virtual.interference import Interference
 from mead.preference.virtual.pane_stage import Emitted, PaneStage, Stream
 from mead.preference.virtual.window_stage import WindowStage
 from mead.preference.window_directory import WindowDirectory
+from mead.queueing.arrays import FloatArray, frozen
 from mead.workload.trace import Trace
 
 PHANTOM_UTILIZATION, PHANTOM_SPLITTING = 0.9, 1.0

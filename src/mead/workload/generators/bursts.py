@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mead.models.map import MAP
+from mead.queueing.map import MAP
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mead.models.arrays import FloatArray
-from mead.models.map import MAP
-from mead.models.sampling import BLOCK, alias_table, walk
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.sampling import BLOCK, alias_table, walk
 
 SMALLEST_BLOCK = 1 << 10
 

@@ -1,0 +1,55 @@
+"""ANN: a multi-layer perceptron on the index of a sample."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from mead.queueing.arrays import FloatArray
+from mead.queueing.forecasting.forecaster import Windowed
+
+REPO_SCALE = 1000.0
+"""The number by which the authors' program divides its samples."""
+
+
+class Perceptron(Windowed):
+    """scikit-learn's MLPRegressor as PA-SPS uses it: 100 rectifiers, Adam, 1,000 epochs at most, seed 1.
+
+    Index and samples are standardised. With ``repo_compat`` they are as in the authors' program: samples divided by
+    1,000, the index as it is. Then the answer depends on the unit of the samples: the optimiser overshoots on the
+    large index, and training stops wherever it is after ten epochs. The same data times 10 or 100 give another
+    forecast, often one that is far too high.
+
+    >>> flat = Perceptron(window=12)
+    >>> flat.observe(np.full(12, 70.0))
+    >>> flat.forecast(2).round(6).tolist()
+    [70.0, 70.0]
+    """
+
+    def __init__(self, window: int, *, repo_compat: bool = False) -> None:
+        super().__init__(window)
+        self.repo_compat = repo_compat
+
+    def _beyond(self, window: FloatArray, steps: int) -> FloatArray:
+        index = np.arange(window.size + steps, dtype=np.float64)
+        if self.repo_compat:
+            return np.asarray(REPO_SCALE * _trained(index[: window.size], window / REPO_SCALE, index[window.size :]))
+        scale = float(window.std())
+        if scale == 0:
+            return np.full(steps, window[0])
+        index = (index - index[: window.size].mean()) / index[: window.size].std()
+        target = (window - window.mean()) / scale
+        return np.asarray(window.mean() + scale * _trained(index[: window.size], target, index[window.size :]))
+
+
+def _trained(index: FloatArray, target: FloatArray, ahead: FloatArray) -> FloatArray:
+    """Train on the window, and go on behind it. scikit-learn takes a second to load, hence not before it is used."""
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - see above
+    from sklearn.neural_network import MLPRegressor  # noqa: PLC0415 - see above
+
+    network = MLPRegressor(random_state=1, max_iter=1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # 1,000 epochs are what PA-SPS gives it
+        network.fit(index[:, None], target)
+    return np.asarray(network.predict(ahead[:, None]))

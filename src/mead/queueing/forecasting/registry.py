@@ -1,0 +1,48 @@
+"""All forecasters by name, in one place."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+from mead.queueing.forecasting.automatic import Automatic
+from mead.queueing.forecasting.autoregressive import Autoregressive
+from mead.queueing.forecasting.basic import Basic
+from mead.queueing.forecasting.conformal import Conformal
+from mead.queueing.forecasting.ewma import Ewma
+from mead.queueing.forecasting.forecaster import Forecaster
+from mead.queueing.forecasting.forest import Forest
+from mead.queueing.forecasting.fourier import Fourier
+from mead.queueing.forecasting.linear import Linear
+from mead.queueing.forecasting.perceptron import Perceptron
+
+Predictor: TypeAlias = Literal["basic", "lr", "fft", "ann", "ann-repo", "rf", "ewma", "ar", "conformal", "auto"]
+PREDICTORS: tuple[Predictor, ...] = get_args(Predictor)
+
+CANDIDATES: tuple[Predictor, ...] = ("ewma", "basic", "lr", "fft", "ar")
+"""Candidates of ``auto``: the forecasters that are fitted within a millisecond."""
+
+
+USUAL_QUANTILE = 0.9
+"""Default quantile of ``conformal``."""
+
+
+def forecaster(name: Predictor, *, window: int, steps: int, quantile: float = USUAL_QUANTILE) -> Forecaster:
+    """A forecaster of ``steps`` samples from the last ``window`` ones; the smoothed ones average over ``steps``.
+
+    >>> type(forecaster("lr", window=12, steps=6)).__name__
+    'Linear'
+    """
+    made: dict[Predictor, Forecaster] = {
+        "basic": Basic(window),
+        "lr": Linear(window),
+        "fft": Fourier(window),
+        "ann": Perceptron(window),
+        "ann-repo": Perceptron(window, repo_compat=True),
+        "rf": Forest(window),
+        "ewma": Ewma(span=steps),
+        "ar": Autoregressive(window),
+        "conformal": Conformal(Ewma(span=steps), steps=steps, quantile=quantile),
+    }
+    if name == "auto":
+        return Automatic({candidate: made[candidate] for candidate in CANDIDATES}, steps=steps)
+    return made[name]

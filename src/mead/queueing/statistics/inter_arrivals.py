@@ -1,0 +1,103 @@
+"""What a window of inter-arrival times looks like: rate, variability, correlation, dispersion.
+
+The same four words describe a trace and the MAP fitted to it, so the two can be laid side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.fft import irfft, next_fast_len, rfft
+
+from mead.queueing.arrays import FloatArray, IntArray
+
+STEPS_PER_SPAN = 8
+"""Where counting intervals overlap, each starts an eighth of its length after the one before."""
+
+PLENTY = 5000
+"""With this many intervals side by side, the variance is known well enough; overlapping would only cost time."""
+
+EDGE = 1e-11
+"""An arrival so close to the edge between two intervals, in parts of the whole time, lies on it: times that were added
+up in another order differ in their last digits, and must not fall into another interval for that."""
+
+
+def scv(iats: FloatArray) -> float:
+    """Squared coefficient of variation; 0 for constant IATs, 1 for Poisson arrivals.
+
+    >>> scv(np.array([1.0, 3.0]))
+    0.25
+    """
+    mean = iats.mean()
+    return float(iats.var() / mean**2) if mean > 0 else 0.0
+
+
+def acf(iats: FloatArray, lags: Iterable[int]) -> FloatArray:
+    """Autocorrelation at the given lags, by the biased estimator; 0 where the IATs are constant.
+
+    One FFT serves all lags, so the cost is n log n and not n times the number of lags.
+
+    >>> acf(np.array([1.0, 2.0] * 500), [1, 2]).round(2).tolist()
+    [-1.0, 1.0]
+    """
+    wanted = np.asarray(list(lags), dtype=np.int64)
+    if wanted.size == 0 or iats.min() == iats.max():  # the mean of equal numbers may differ from them by rounding
+        return np.zeros(wanted.size)
+    if wanted.min() < 0 or wanted.max() >= iats.size:
+        raise ValueError(f"lags must lie in [0, {iats.size - 1}]; got {wanted.min()} to {wanted.max()}")
+    length = next_fast_len(iats.size + int(wanted.max()), real=True)
+    spectrum = rfft(iats - iats.mean(), length)
+    covariance = irfft(spectrum * spectrum.conj(), length)
+    return np.asarray(covariance[wanted] / covariance[0])
+
+
+def idc(iats: FloatArray, t_s: npt.ArrayLike) -> FloatArray:
+    """Index of dispersion ``Var N(t) / E N(t)`` of the counts in intervals of length t; 1 for Poisson arrivals.
+
+    An interval longer than half the window has too few counts to have a variance: that is an error here.
+
+    >>> idc(np.ones(1000), [10.0]).round(3).tolist()
+    [0.0]
+    """
+    arrivals = np.cumsum(iats)
+    end = float(arrivals[-1])
+    spans = np.atleast_1d(np.asarray(t_s, dtype=np.float64))
+    if spans.size and (spans.min() <= 0 or spans.max() > end / 2):
+        raise ValueError(f"t must lie in (0, {end / 2:g}], half the window; got {spans.min():g} to {spans.max():g}")
+    result = np.empty(spans.size)
+    for i, span in enumerate(spans):
+        steps = steps_of(float(span), end)
+        step = float(span) / steps
+        whole = whole_intervals(end, step)
+        # Counted from the end, where there is an arrival for certain: some interval is never empty.
+        bins = np.bincount(interval_of(end - arrivals, step, end), minlength=whole)
+        result[i] = dispersion(bins[:whole], steps)
+    return result
+
+
+def steps_of(span: float, end: float) -> int:
+    """How many steps an interval is long if one begins at every step; 1 if intervals lie side by side until ``end``."""
+    return STEPS_PER_SPAN if end / span < PLENTY else 1
+
+
+def whole_intervals(end: float, length: float) -> int:
+    """How many intervals of this length go into the time until ``end``."""
+    return int(end * (1 + EDGE) / length)
+
+
+def interval_of(ages: FloatArray, length: float, end: float) -> IntArray:
+    """In which interval of this length each arrival lies, counted back from ``end``, where its age would be 0.
+
+    >>> interval_of(np.array([0.0, 0.3, 0.1 * 3, 0.35]), 0.1, end=10.0).tolist()
+    [0, 3, 3, 3]
+    """
+    return np.asarray((ages + end * EDGE) / length).astype(np.int64)
+
+
+def dispersion(bins: IntArray, steps: int) -> float:
+    """Variance over mean of the counts in intervals of so many neighbouring bins, one beginning at every bin."""
+    running = np.concatenate([[0], np.cumsum(bins)])
+    counts = running[steps:] - running[:-steps]
+    return float(counts.var() / counts.mean())

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from mead.queueing.network.graph import CyclicNetworkError, Edge, InvalidNetworkError, Network, Operator
+from mead.queueing.ph import PH
+
+SERVICE = PH.erlang(2, 0.001)
+
+
+def network(names: str, *edges: tuple[str, str]) -> Network:
+    return Network([Operator(name, SERVICE) for name in names], [Edge(*edge) for edge in edges])
+
+
+def test_paths_lead_from_every_source_to_every_sink() -> None:
+    diamond = network("pabcs", ("p", "a"), ("p", "b"), ("a", "c"), ("b", "c"), ("s", "b"))
+    assert diamond.paths == (("p", "a", "c"), ("p", "b", "c"), ("s", "b", "c"))
+
+
+def test_operators_are_ordered_after_their_predecessors() -> None:
+    shuffled = network("cbap", ("p", "a"), ("p", "b"), ("a", "c"), ("b", "c"))
+    place = shuffled.order.index
+    assert all(place(edge.source) < place(edge.target) for edge in shuffled.edges)
+
+
+def test_a_share_scales_the_service_of_the_named_operators_only() -> None:
+    slower = network("ab", ("a", "b")).with_shares({"a": 0.4})
+    assert slower.operator("a").service.mean_s == pytest.approx(0.0025)
+    assert slower.operator("a").service.scv == pytest.approx(0.5)
+    assert slower.operator("b") == Operator("b", SERVICE)
+
+
+@pytest.mark.parametrize(
+    ("names", "edges", "complaint"),
+    [
+        ("", [], "at least one operator"),
+        ("aa", [], "two operators have the name 'a'"),
+        ("a>", [], "without '>'"),
+        ("ab", [("a", "x")], "unknown operator 'x'; the operators are 'a', 'b'"),
+        ("ab", [("a", "b"), ("a", "b")], "'a' to 'b' is there twice"),
+    ],
+)
+def test_what_is_no_network_is_refused(names: str, edges: list[tuple[str, str]], complaint: str) -> None:
+    with pytest.raises(InvalidNetworkError, match=complaint):
+        network(names, *edges)
+
+
+@pytest.mark.parametrize("edges", [[("a", "a")], [("a", "b"), ("b", "c"), ("c", "b")]])
+def test_a_cycle_is_an_error_of_its_own(edges: list[tuple[str, str]]) -> None:
+    with pytest.raises(CyclicNetworkError, match="on or behind a cycle"):
+        network("abc", *edges)
+
+
+@pytest.mark.parametrize("selectivity", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_selectivity_is_positive_and_finite(selectivity: float) -> None:
+    with pytest.raises(InvalidNetworkError, match="must be above 0 and finite"):
+        Edge("a", "b", selectivity)
+
+
+@pytest.mark.parametrize("share", [0.0, -0.5, float("nan")])
+def test_a_share_is_positive(share: float) -> None:
+    with pytest.raises(InvalidNetworkError, match="share of operator 'a' must be above 0"):
+        network("a").with_shares({"a": share})
+
+
+def test_a_share_for_nobody_is_refused() -> None:
+    with pytest.raises(InvalidNetworkError, match="no operator 'x'"):
+        network("a").with_shares({"x": 0.5})
+
+
+def test_an_operator_needs_a_server() -> None:
+    with pytest.raises(InvalidNetworkError, match="at least one server; got 0"):
+        Operator("a", SERVICE, servers=0)
