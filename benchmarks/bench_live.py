@@ -38,7 +38,7 @@ from mead.evaluate.workloads import DEMAND_S, PATH, Workload
 from mead.execute.detect import detect
 from mead.execute.lent import lent
 from mead.execute.share_probe import actuation_delay_s
-from mead.knowledge.history.file import IN_FOLDER, History
+from mead.history.file import IN_FOLDER, History
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.requirement import Requirement

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from mead.clock import VirtualClock
 from mead.evaluate import experiment
-from mead.knowledge.history.file import History
+from mead.history.file import History
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline

@@ -14,8 +14,8 @@ import pytest
 from mead.attached import Attached, Seen
 from mead.clock import RunClock
 from mead.config.policies import MG1Options, PolicyOptions, StaticOptions
+from mead.history.file import History
 from mead.knowledge.allocation import Allocation
-from mead.knowledge.history.file import History
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation
 from mead.knowledge.pipeline import Operator, Pipeline

@@ -26,8 +26,8 @@ from mead.config.policy_choice import chosen_policy
 from mead.controller import Controller
 from mead.execute.preparation import prepared
 from mead.execute.shares import ShareManager
-from mead.knowledge.history.file import History
-from mead.knowledge.history.recorder import Recorder
+from mead.history.file import History
+from mead.history.recorder import Recorder
 from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode

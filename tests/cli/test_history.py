@@ -13,9 +13,9 @@ import pytest
 from tests.cli.program import EXAMPLES, Word, answer, complaint, run
 from tests.serve import runs
 
+from mead.history.file import History
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.grounds import Candidate, Grounds
-from mead.knowledge.history.file import History
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan, Prediction
 from mead.knowledge.requirement import Requirement

@@ -21,8 +21,8 @@ from tests.spark import log_pipeline as logs
 from mead.execute.detect import detect
 from mead.execute.mounts import cgroup_mounts
 from mead.execute.processes import all_processes
-from mead.knowledge.history.file import History
-from mead.knowledge.history.schema import HistoryError
+from mead.history.file import History
+from mead.history.schema import HistoryError
 
 complaint = partial(program.complaint, "run")
 

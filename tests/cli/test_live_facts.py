@@ -13,7 +13,7 @@ from tests.serve.prometheus import fired, why_no_prometheus
 from mead.cli.history import recorded
 from mead.cli.live import LiveOptions, _facts, _watched
 from mead.config.policies import MapOptions, OwnOptions, PolicyOptions
-from mead.knowledge.history.file import History
+from mead.history.file import History
 from mead.loop import Mode
 from mead.plan import registry
 from mead.serve.exposition import exposition

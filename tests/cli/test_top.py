@@ -21,7 +21,7 @@ import pytest
 from tests.cli import program
 from tests.serve import runs
 
-from mead.knowledge.history.file import History
+from mead.history.file import History
 from mead.serve.server import serving
 
 complaint = partial(program.complaint, "top")

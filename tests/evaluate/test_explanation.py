@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mead.evaluate.explanation import Explanation
+from mead.history.records import Decision, PastRound, PastRun
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.grounds import Candidate, Grounds
-from mead.knowledge.history.values import Decision, PastRound, PastRun
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.queueing.network.graph import Edge

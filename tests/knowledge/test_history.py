@@ -19,10 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mead.evaluate import experiment
+from mead.history import recorder
+from mead.history.file import History
+from mead.history.schema import BY_RUN, VERSION, HistoryError
 from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.history import recorder
-from mead.knowledge.history.file import History
-from mead.knowledge.history.schema import BY_RUN, VERSION, HistoryError
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.observation import Observation, OperatorReading, PathReading
 from mead.knowledge.pipeline import Batches, Operator, Pipeline

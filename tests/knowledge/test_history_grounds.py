@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.serve import runs
 
+from mead.history.file import History
+from mead.history.grounds_json import grounds_from_json, grounds_to_json
+from mead.history.schema import VERSION, HistoryError
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.grounds import NO_GROUNDS, Candidate, Grounds
-from mead.knowledge.history.file import History
-from mead.knowledge.history.grounds_json import grounds_from_json, grounds_to_json
-from mead.knowledge.history.schema import VERSION, HistoryError
 from mead.knowledge.pipeline import Operator, Pipeline
 
 PIPELINE = Pipeline("two", [Operator("parser", 0.001), Operator("matcher", 0.004, max_replicas=4)])

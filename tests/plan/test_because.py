@@ -12,9 +12,9 @@ import pytest
 
 from mead.config.policies import DabsOptions, DRSOptions, MG1Options, PolicyOptions, StaticOptions, ThresholdOptions
 from mead.evaluate.experiment import Run, run
+from mead.history.file import History
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.because import Because
-from mead.knowledge.history.file import History
 from mead.knowledge.observation import Observation, OperatorReading
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan

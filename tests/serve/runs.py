@@ -10,7 +10,7 @@ import numpy as np
 
 from mead.config.policies import AdaptiveOptions, MG1Options, PolicyOptions, ThresholdOptions
 from mead.evaluate.experiment import Run, run
-from mead.knowledge.history.file import History
+from mead.history.file import History
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.requirement import Requirement
 from mead.knowledge.round import Round

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from tests.serve import runs
 
-from mead.knowledge.history.file import History
+from mead.history.file import History
 from mead.knowledge.round import Round
 from mead.serve.board import Board
 from mead.serve.frame import Kind

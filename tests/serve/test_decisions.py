@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.serve import runs
 
-from mead.knowledge.history.file import History
+from mead.history.file import History
 from mead.serve.decisions import decided
 
 

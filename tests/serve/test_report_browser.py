@@ -12,7 +12,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from tests.serve import runs
 from tests.serve.browser import browser, complaints, drawings, why_no_browser
 
-from mead.knowledge.history.file import History
+from mead.history.file import History
 from mead.serve.compare_page import compare_page
 from mead.serve.figures import RunFigures
 from mead.serve.report_page import report_page

@@ -15,7 +15,7 @@ from tests.serve import runs
 from mead.evaluate.concluded import DRAINED
 from mead.evaluate.run_report import RunReport
 from mead.evaluate.tables import number
-from mead.knowledge.history.file import History
+from mead.history.file import History
 from mead.knowledge.pipeline import Operator, Pipeline
 from mead.knowledge.plan import Plan
 from mead.knowledge.requirement import Requirement

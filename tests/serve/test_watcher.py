@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.serve import runs
 
-from mead.knowledge.history.file import History
+from mead.history.file import History
 from mead.serve.board import Board
 from mead.serve.look import RECENT, Look
 from mead.serve.server import serving

@@ -23,7 +23,7 @@ from mead.execute.control_file import read_counters, read_processes
 from mead.execute.detect import Opener, detect
 from mead.execute.guests import held_elsewhere
 from mead.execute.share_probe import TOLERANCE, actuation_delay_s
-from mead.knowledge.history.file import History
+from mead.history.file import History
 from mead.knowledge.round import Round
 from mead.serve.figures import RunFigures
 from mead.spark.attached_engine import came_since_us

@@ -36,8 +36,8 @@ def explain(
     """
     from mead.evaluate.explanation import Explanation, chosen_round
     from mead.evaluate.explanation_tables import explanation_tables
-    from mead.knowledge.history.file import History
-    from mead.knowledge.history.schema import HistoryError
+    from mead.history.file import History
+    from mead.history.schema import HistoryError
     from mead.serve.past import history_file
 
     try:

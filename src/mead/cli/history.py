@@ -14,7 +14,7 @@ from mead.cli.terminal import AsJson, print_json
 
 if TYPE_CHECKING:
     from mead.evaluate.concluded import Figures
-    from mead.knowledge.history.recorder import Recorder
+    from mead.history.recorder import Recorder
     from mead.knowledge.pipeline import Pipeline
     from mead.knowledge.round import Round
 
@@ -63,9 +63,9 @@ def history(
     from mead.evaluate.history_report import decision_json, decision_tables, run_json, runs_table
     from mead.evaluate.policy_errors import policy_errors
     from mead.evaluate.tables import plain_text
-    from mead.knowledge.history.file import History
-    from mead.knowledge.history.schema import HistoryError
-    from mead.knowledge.history.values import errors_of
+    from mead.history.file import History
+    from mead.history.records import errors_of
+    from mead.history.schema import HistoryError
     from mead.serve.past import history_file
 
     file = history_file(file)
@@ -109,7 +109,7 @@ def history(
 
 def _forgotten(file: Path, keep: int) -> int:
     """Remove all but the last ``keep`` runs from the file; returns how many were removed."""
-    from mead.knowledge.history.file import History
+    from mead.history.file import History
 
     with History.read(file):  # to keep what is not there would make an empty one
         pass
@@ -158,8 +158,8 @@ def recorded(
 
     ``interval_s`` is the time between two rounds.
     """
-    from mead.knowledge.history.file import History
-    from mead.knowledge.history.schema import HistoryError
+    from mead.history.file import History
+    from mead.history.schema import HistoryError
     from mead.serve.facts import ROUND_INTERVAL
 
     if file is None:

@@ -96,7 +96,7 @@ def run_file(
     from mead.evaluate.live_report import LiveReport
     from mead.execute.lent import lent
     from mead.execute.preparation import prepared
-    from mead.knowledge.history.file import IN_FOLDER
+    from mead.history.file import IN_FOLDER
     from mead.live import SparkLostError, run_live
     from mead.loop import Mode
     from mead.plan import registry
@@ -308,8 +308,8 @@ def _display(
 def write_report(folder: Path, notes: list[str]) -> RunFigures | None:
     """The page of the last run in a folder, as `mead report` writes it; and its figures. None without a history."""
     from mead.cli.report import write_page
-    from mead.knowledge.history.file import IN_FOLDER, History
-    from mead.knowledge.history.schema import HistoryError
+    from mead.history.file import IN_FOLDER, History
+    from mead.history.schema import HistoryError
     from mead.serve.figures import RunFigures
     from mead.serve.report_page import report_page
 
@@ -327,7 +327,7 @@ def print_report(report: LiveReport, folder: Path, notes: list[str]) -> None:
     """Print the report on standard output: figures, notes, and where to look further."""
     from rich.console import Console
 
-    from mead.knowledge.history.file import IN_FOLDER
+    from mead.history.file import IN_FOLDER
     from mead.spark.wiring import RESULTS
 
     console = Console()

@@ -53,8 +53,8 @@ def report(
 
     Example: `mead report runs/demo-20260101-120000`
     """
-    from mead.knowledge.history.file import History
-    from mead.knowledge.history.schema import HistoryError
+    from mead.history.file import History
+    from mead.history.schema import HistoryError
     from mead.serve.compare_page import compare_page
     from mead.serve.figures import RunFigures
     from mead.serve.past import history_file

@@ -75,8 +75,8 @@ def serve(
     import time
     from threading import Event
 
-    from mead.knowledge.history.file import History
-    from mead.knowledge.history.schema import HistoryError
+    from mead.history.file import History
+    from mead.history.schema import HistoryError
     from mead.serve.past import PastBoard, history_file
     from mead.serve.server import ServeError, serving
 

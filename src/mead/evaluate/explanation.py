@@ -8,11 +8,11 @@ from typing import Any
 from mead.evaluate.decision_json import allocation_json
 from mead.evaluate.history_report import decision_json, run_json
 from mead.evaluate.tables import number
+from mead.history.file import History
+from mead.history.records import Decision, PastRound, PastRun
+from mead.history.schema import HistoryError
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.grounds import Candidate, Grounds
-from mead.knowledge.history.file import History
-from mead.knowledge.history.schema import HistoryError
-from mead.knowledge.history.values import Decision, PastRound, PastRun
 from mead.knowledge.requirement import Requirement
 
 BETWEEN = 10

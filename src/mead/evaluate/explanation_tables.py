@@ -10,7 +10,7 @@ from rich.text import Text
 from mead.evaluate.explanation import Explanation
 from mead.evaluate.history_report import described
 from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table, plain_text
-from mead.knowledge.history.values import Decision, Effect
+from mead.history.records import Decision, Effect
 
 UNKNOWN = "What was weighed is not in the history: the policy compares no candidates, or the file is old."
 

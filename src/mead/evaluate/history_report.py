@@ -11,7 +11,7 @@ from rich.text import Text
 
 from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.tables import NOTHING, TimeUnit, plain_table, plain_text
-from mead.knowledge.history.values import Decision, Effect, PastRun
+from mead.history.records import Decision, Effect, PastRun
 from mead.plan.steps import moved
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from mead.knowledge.history.values import InForce
+from mead.history.records import InForce
 from mead.knowledge.surprise import surprising, times_predicted
 from mead.serve.frame import Frame
 

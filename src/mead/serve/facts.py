@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from mead.knowledge.history.values import PastRun
+from mead.history.records import PastRun
 from mead.knowledge.pipeline import Pipeline
 
 ROUND_INTERVAL = "round_interval_s"

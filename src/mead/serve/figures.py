@@ -11,8 +11,8 @@ from typing import Any
 from mead.evaluate.concluded import DRAINED, ENGINE, PERCENTS, broken_windows
 from mead.evaluate.history_report import run_json
 from mead.evaluate.windows import window_starts_s
-from mead.knowledge.history.file import History
-from mead.knowledge.history.values import PastRun
+from mead.history.file import History
+from mead.history.records import PastRun
 from mead.knowledge.requirement import STEP_S, WINDOW_S, Requirement
 from mead.serve.decisions import Decided, decided
 from mead.serve.frame import Frame, OperatorFrame

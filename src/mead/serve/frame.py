@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from mead.history.rows import number
 from mead.knowledge.allocation import Allocation
 from mead.knowledge.because import Because
-from mead.knowledge.history.rows import number
 from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.plan import Prediction
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mead.history.records import Decision, PastRound
+from mead.history.rows import number, rate_per_s
 from mead.knowledge.allocation import Allocation
-from mead.knowledge.history.rows import number, rate_per_s
-from mead.knowledge.history.values import Decision, PastRound
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.requirement import late_bound_s
 from mead.knowledge.round import Round

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from mead.knowledge.history.file import IN_FOLDER, History
-from mead.knowledge.history.values import Decision, PastRound, PastRun
+from mead.history.file import IN_FOLDER, History
+from mead.history.records import Decision, PastRound, PastRun
 from mead.knowledge.pipeline import Pipeline
 from mead.queueing.arrays import FloatArray
 from mead.serve.board import Board

@@ -11,8 +11,8 @@ from urllib.request import ProxyHandler, build_opener
 
 from pydantic import BaseModel, ValidationError
 
-from mead.knowledge.history.file import History
-from mead.knowledge.history.schema import HistoryError
+from mead.history.file import History
+from mead.history.schema import HistoryError
 from mead.monitor.run_record import KEPT_ROUNDS
 from mead.serve.facts import interval_s_of
 from mead.serve.frame import Frame

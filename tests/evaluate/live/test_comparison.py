@@ -19,8 +19,8 @@ from mead.evaluate.live.comparison import BATCHES, ROWS, LiveComparison, LiveRun
 from mead.evaluate.live.replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, ReplicatedWorkload, flash_crowd, refusal
 from mead.evaluate.live.rows import LiveRow, in_order, live_table, troubles
 from mead.evaluate.workloads import PATH, Workload, required
+from mead.history.file import IN_FOLDER, History
 from mead.knowledge.allocation import Resources
-from mead.knowledge.history.file import IN_FOLDER, History
 from mead.knowledge.plan import Plan, Prediction
 from mead.knowledge.requirement import Requirement
 from mead.live import LiveResult

@@ -27,7 +27,7 @@ from mead.evaluate.twin import twin
 from mead.evaluate.workloads import PATH, Workload
 from mead.execute.detect import Opener
 from mead.execute.lent import lent
-from mead.knowledge.history.file import IN_FOLDER, History
+from mead.history.file import IN_FOLDER, History
 from mead.knowledge.knowledge import Knowledge
 from mead.knowledge.pipeline import Batches, Pipeline
 from mead.knowledge.requirement import Requirement

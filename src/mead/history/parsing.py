@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+from mead.history.records import Effect, InForce
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.because import Because
-from mead.knowledge.history.values import Effect, InForce
 from mead.knowledge.plan import Prediction
 
 KNOWN = {one.value for one in Because}

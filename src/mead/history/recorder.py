@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from mead.history.grounds_json import grounds_to_json
+from mead.history.rows import PHASES, Row, number, operator_rows, path_rows, rate_per_s, text
 from mead.knowledge.allocation import Allocation
-from mead.knowledge.history.grounds_json import grounds_to_json
-from mead.knowledge.history.rows import PHASES, Row, number, operator_rows, path_rows, rate_per_s, text
 from mead.knowledge.pipeline import Pipeline
 from mead.knowledge.round import Round
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from mead.history.rows import number
 from mead.knowledge.allocation import Allocation, Resources
 from mead.knowledge.grounds import Candidate, Grounds
-from mead.knowledge.history.rows import number
 from mead.knowledge.pipeline import Pipeline
 
 DIGITS = 5

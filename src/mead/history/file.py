@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from mead.history.grounds_json import grounds_from_json
+from mead.history.parsing import allocation_of, because_of, effect_of, newer
+from mead.history.pipeline_json import pipeline_from_json, pipeline_to_json
+from mead.history.recorder import Recorder
+from mead.history.records import Checked, Decision, PastRound, PastRun, errors_of
+from mead.history.rows import PHASES
+from mead.history.schema import BY_RUN, CHECKED, EXPECTED, FOLLOWED, HistoryError, connect
 from mead.knowledge.grounds import Grounds
-from mead.knowledge.history.grounds_json import grounds_from_json
-from mead.knowledge.history.parsed import allocation_of, because_of, effect_of, newer
-from mead.knowledge.history.pipeline_json import pipeline_from_json, pipeline_to_json
-from mead.knowledge.history.recorder import Recorder
-from mead.knowledge.history.rows import PHASES
-from mead.knowledge.history.schema import BY_RUN, CHECKED, EXPECTED, FOLLOWED, HistoryError, connect
-from mead.knowledge.history.values import Checked, Decision, PastRound, PastRun, errors_of
 from mead.knowledge.observation import OperatorReading, PathReading
 from mead.knowledge.pipeline import Pipeline
 
