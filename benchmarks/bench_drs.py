@@ -23,11 +23,11 @@ import numpy as np
 from rich.console import Console
 
 from mead.evaluate.drs.table2 import PUBLISHED_MS
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.plan.drs_model import Model, OpenNetwork, Station
 from mead.plan.drs_search import assign_processors, min_processors
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.generators.poisson import Poisson
 
 if TYPE_CHECKING:

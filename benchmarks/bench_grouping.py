@@ -8,10 +8,10 @@ import numpy as np
 from rich.console import Console
 
 from mead.config.replica_keys import GroupingKind
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.simulate.conditions import Conditions
 from mead.simulate.grouping import Grouping
 from mead.simulate.simulation import Simulation
+from mead.values.pipeline import Operator, Pipeline
 from mead.workload.generators.poisson import Poisson
 
 if TYPE_CHECKING:

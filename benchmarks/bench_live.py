@@ -39,9 +39,6 @@ from mead.execute.detect import detect
 from mead.execute.lent import lent
 from mead.execute.share_probe import actuation_delay_s
 from mead.history.file import IN_FOLDER, History
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.live import LiveResult, run_live
 from mead.plan import registry
 from mead.spark.build import live_pipeline
@@ -55,6 +52,9 @@ from mead.spark.probe import STAMP
 from mead.spark.quiet_start import quiet_start
 from mead.spark.running import WARM_UP, RunningPipeline
 from mead.spark.session import started
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.files import read_trace
 from mead.workload.generators.poisson import Poisson
 

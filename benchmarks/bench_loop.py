@@ -20,16 +20,16 @@ from rich.table import Table
 from mead.clock import VirtualClock
 from mead.evaluate import experiment
 from mead.history.file import History
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
-from mead.knowledge.requirement import Requirement
-from mead.knowledge.round import Round
 from mead.loop import ControlLoop
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
+from mead.values.requirement import Requirement
+from mead.values.round import Round
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:

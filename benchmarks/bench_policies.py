@@ -30,9 +30,9 @@ from mead.evaluate.comparison_report import NOTE, comparison_tables
 from mead.evaluate.mead.tables import EVERYONE, TABLE_1, TABLE_2, Case
 from mead.evaluate.summary import COLUMNS, rows_of
 from mead.evaluate.workloads import Workload, generated, live_maps, recorded, required, synt
-from mead.knowledge.pipeline import Batches
 from mead.simulate.conditions import Conditions
 from mead.simulate.metrics import FaultyMetrics
+from mead.values.pipeline import Batches
 from mead.workload.files import read_trace
 
 if TYPE_CHECKING:

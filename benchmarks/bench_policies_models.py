@@ -18,12 +18,12 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.plan.solved import ArrivalModel, solved
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.queueing.queues.response import Unstable
 from mead.simulate.simulation import Simulation
+from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:

@@ -20,15 +20,15 @@ from rich.console import Console
 from rich.progress import track
 
 from mead.config.policies import MG1Options
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.forecast import meets, remembered, response_s, worst
 from mead.plan.mg1 import MG1
 from mead.plan.search import Predictor, exact, heuristic
 from mead.queueing.network.graph import Edge
 from mead.queueing.network.solve import NetworkSolution
 from mead.queueing.queues.response import Unstable
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 
 if TYPE_CHECKING:
     from benchmarks.common import table

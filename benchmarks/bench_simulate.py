@@ -18,13 +18,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from mead.knowledge.allocation import Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.simulate.draws import demands_s
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ CONTROLLED_S = 1_800
 FIRST_RUN = """
 import time
 started = time.process_time()
-from mead.knowledge.pipeline import Operator, Pipeline
+from mead.values.pipeline import Operator, Pipeline
 from mead.simulate.simulation import Simulation
 from mead.workload.trace import Trace
 imported = time.process_time()

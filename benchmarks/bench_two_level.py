@@ -23,10 +23,10 @@ from mead.config.policies import kept_iats_for
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan import registry
 from mead.queueing.network.graph import Edge
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.generators.markovian import Markovian
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
 """A policy of one's own: cores for all that arrives, and for clearing up what waits within a part of the bound."""
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.plan import Plan
 from mead.plan.rules import bounded
 from mead.plan.steps import moved, unusable
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.plan import Plan
 
 
 class ClearUp:

@@ -15,17 +15,17 @@ from mead.attached import Attached, Seen
 from mead.clock import RunClock
 from mead.config.policies import MG1Options, PolicyOptions, StaticOptions
 from mead.history.file import History
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.loop import ControlLoop, Mode
 from mead.monitor.run_record import RunRecord
 from mead.plan.registry import policy as policy_of
 from mead.serve.facts import RunFacts
 from mead.serve.figures import RunFigures
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline("mine", [Operator("mine", 0.002, shares=(0.5, 1.0))], [], [Requirement("mine", bound_s=0.5)])

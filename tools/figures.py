@@ -18,12 +18,6 @@ from matplotlib.figure import Figure
 from mead.config.policies import KingmanOptions, MapOptions, MG1Options
 from mead.evaluate.fit_plot import KINGMAN, MODEL, PLAIN, SECONDS, STYLE, TRACE
 from mead.evaluate.fit_plot import MG1 as MG1_COLOUR
-from mead.knowledge.allocation import Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
-from mead.knowledge.requirement import Requirement
 from mead.plan.forecast import response_s
 from mead.plan.kingman import Kingman
 from mead.plan.map import Map
@@ -37,6 +31,12 @@ from mead.queueing.queues.map_ph_1 import map_ph_1
 from mead.queueing.queues.response import Unstable
 from mead.queueing.statistics.inter_arrivals import idc
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
+from mead.values.requirement import Requirement
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 

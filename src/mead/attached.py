@@ -28,8 +28,6 @@ from mead.execute.preparation import prepared
 from mead.execute.shares import ShareManager
 from mead.history.file import History
 from mead.history.recorder import Recorder
-from mead.knowledge.requirement import Requirement
-from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
 from mead.monitor.run_record import RunRecord
 from mead.plan.registry import policy as policy_of
@@ -42,6 +40,8 @@ from mead.spark.attached_engine import AttachedEngine, AttachError
 from mead.spark.attached_query import context_of, cores_of, pipeline_of
 from mead.spark.java_machine import java_pid
 from mead.spark.probe import stamped
+from mead.values.requirement import Requirement
+from mead.values.round import Round
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

@@ -20,10 +20,6 @@ from mead.controller import Controller
 from mead.execute.engine import Engine
 from mead.execute.negotiator import NegotiatedEngine
 from mead.execute.shares import CpuUsage, ShareManager
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
 from mead.monitor.run_record import RunRecord
 from mead.monitor.sketch import ResponseSketch
@@ -37,6 +33,10 @@ from mead.spark.negotiator import ExecutorNegotiator
 from mead.spark.operators import Work
 from mead.spark.rabbitmq.blocks import RabbitStreams
 from mead.spark.running import RunningPipeline
+from mead.values.allocation import Allocation
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import Pipeline
+from mead.values.round import Round
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

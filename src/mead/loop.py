@@ -14,16 +14,16 @@ from threadpoolctl import ThreadpoolController
 from mead.clock import Clock
 from mead.execute.engine import Engine
 from mead.execute.negotiator import NotGranted
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.because import Because
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.plan import Plan
-from mead.knowledge.round import Round
 from mead.monitor.demand import DemandEstimator
 from mead.monitor.overhead import OverheadEstimator
 from mead.monitor.plausible import implausible
 from mead.plan.policy import Policy
+from mead.values.allocation import Allocation
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.plan import Plan
+from mead.values.reason import Because
+from mead.values.round import Round
 
 
 class Mode(Enum):

@@ -6,8 +6,8 @@ import pytest
 from tests.serve import runs
 
 from mead.cli.live import LINE_EVERY_S, _display
-from mead.knowledge.plan import Plan
-from mead.knowledge.round import Round
+from mead.values.plan import Plan
+from mead.values.round import Round
 
 MOST = runs.PIPELINE.most
 

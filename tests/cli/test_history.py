@@ -14,12 +14,12 @@ from tests.cli.program import EXAMPLES, Word, answer, complaint, run
 from tests.serve import runs
 
 from mead.history.file import History
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.grounds import Candidate, Grounds
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan, Prediction
-from mead.knowledge.requirement import Requirement
-from mead.knowledge.round import Round
+from mead.values.allocation import Allocation
+from mead.values.grounds import Candidate, Grounds
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan, Prediction
+from mead.values.requirement import Requirement
+from mead.values.round import Round
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 

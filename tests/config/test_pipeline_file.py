@@ -13,9 +13,9 @@ from mead.config.keys import ConfigError
 from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipeline
 from mead.config.policies import MapOptions, ReplayOptions, ThresholdOptions
 from mead.config.yaml_lines import MOST_BYTES
-from mead.knowledge.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.network.graph import Edge
+from mead.values.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 

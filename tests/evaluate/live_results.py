@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from mead.execute.shares import CpuUsage
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.observation import Observation, OperatorReading, PathReading
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.round import Round
 from mead.live import LiveResult
 from mead.loop import Mode
 from mead.monitor.responses import BatchResponses, PathMonitor
 from mead.monitor.run_record import RunRecord
 from mead.queueing.arrays import frozen
 from mead.spark.engine import EngineCpu
+from mead.values.allocation import Allocation, Resources
+from mead.values.observation import Observation, OperatorReading, PathReading
+from mead.values.pipeline import Pipeline
+from mead.values.round import Round
 
 NOTHING = frozen([])
 

@@ -9,11 +9,11 @@ import pytest
 
 from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.outcome import statistic_s
-from mead.knowledge.allocation import Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.generators.bursts import Bursts
 from mead.workload.trace import Trace
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from mead.evaluate.explanation import Explanation
 from mead.history.records import Decision, PastRound, PastRun
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.grounds import Candidate, Grounds
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.network.graph import Edge
+from mead.values.allocation import Allocation, Resources
+from mead.values.grounds import Candidate, Grounds
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 
 LEVELS = (0.25, 0.5, 1.0)
 PIPELINE = Pipeline(

@@ -15,10 +15,10 @@ from tests.evaluate.live_results import live_result, seen
 from mead.evaluate.concluded import DRAINED
 from mead.evaluate.live_report import UNDRAINED, LiveReport, LiveVerdict, broken_windows
 from mead.evaluate.outcome import broken_windows as simulated_windows
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Responses
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 
 PATH = "parser>matcher"
 MEAN, P90 = Requirement(PATH, 1.0), Requirement(PATH, 1.0, percent=90.0)

@@ -7,11 +7,11 @@ import pytest
 
 from mead.evaluate.experiment import Run
 from mead.evaluate.outcome import Outcome, broken_windows, statistic_s
-from mead.knowledge.allocation import Resources
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
-from mead.knowledge.round import Round
 from mead.simulate.simulation import Responses, Simulation
+from mead.values.allocation import Resources
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
+from mead.values.round import Round
 from mead.workload.trace import Trace
 
 MEAN = Requirement("matcher", bound_s=1.0)

@@ -13,15 +13,15 @@ from mead.evaluate.experiment import Run, run
 from mead.evaluate.run_plot import by_arrival, drawn, plot_run
 from mead.evaluate.run_report import RunReport
 from mead.evaluate.run_tables import run_tables
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
-from mead.knowledge.requirement import Requirement
 from mead.plan.registry import policy
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Responses
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
+from mead.values.requirement import Requirement
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline(

@@ -13,10 +13,10 @@ from tests.evaluate.live_results import at_share, live_result
 from mead.evaluate.full_share import FullShare
 from mead.evaluate.live_report import LiveReport
 from mead.evaluate.twin import as_learned, twin
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import Edge
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 
 OVERHEAD_S, DEMAND_S = 0.1, 0.01
 PATH = "parser>matcher"

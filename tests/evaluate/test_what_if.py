@@ -23,15 +23,15 @@ from mead.evaluate.experiment import run
 from mead.evaluate.frontier import FACTORS
 from mead.evaluate.what_if import MOST_TUPLES, WhatIf, tail, what_if
 from mead.evaluate.what_if_report import what_if_tables
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.registry import policy
 from mead.plan.replayed import Draws, WindowReplay
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.trace import Trace
 
 PATH = "parser>matcher"

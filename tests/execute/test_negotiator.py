@@ -11,16 +11,16 @@ from mead.clock import VirtualClock
 from mead.config.policies import DRSOptions
 from mead.evaluate import experiment
 from mead.execute.negotiator import PATIENCE_S, NegotiatedEngine, NotGranted, Pool, within
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
-from mead.knowledge.round import Round
 from mead.loop import ControlLoop
 from mead.plan.drs import DRS
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
+from mead.values.round import Round
 from mead.workload.generators.poisson import Poisson
 
 CHAIN = Pipeline(

@@ -8,8 +8,8 @@ from mead.execute import preparation
 from mead.execute.detect import Detection, Opener
 from mead.execute.limit import PERIOD_US
 from mead.execute.preparation import prepared
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import Operator, Pipeline
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import Operator, Pipeline
 
 ONE = Pipeline("one", [Operator("matcher", 0.001)])
 PERIOD_S, MEASURED_S = PERIOD_US / 1e6, 0.07

@@ -22,17 +22,17 @@ from mead.evaluate import experiment
 from mead.history import recorder
 from mead.history.file import History
 from mead.history.schema import BY_RUN, VERSION, HistoryError
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation, OperatorReading, PathReading
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.plan import Plan, Prediction
-from mead.knowledge.requirement import Requirement
-from mead.knowledge.round import Round
-from mead.knowledge.sampled import NOTHING_SAMPLED
 from mead.loop import Mode
 from mead.queueing.network.graph import Edge
 from mead.simulate.metrics import FaultyMetrics
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation, OperatorReading, PathReading
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.plan import Plan, Prediction
+from mead.values.requirement import Requirement
+from mead.values.round import Round
+from mead.values.samples import NOTHING_SAMPLED
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline(

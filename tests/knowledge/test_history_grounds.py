@@ -16,9 +16,9 @@ from tests.serve import runs
 from mead.history.file import History
 from mead.history.grounds_json import grounds_from_json, grounds_to_json
 from mead.history.schema import VERSION, HistoryError
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.grounds import NO_GROUNDS, Candidate, Grounds
-from mead.knowledge.pipeline import Operator, Pipeline
+from mead.values.allocation import Allocation, Resources
+from mead.values.grounds import NO_GROUNDS, Candidate, Grounds
+from mead.values.pipeline import Operator, Pipeline
 
 PIPELINE = Pipeline("two", [Operator("parser", 0.001), Operator("matcher", 0.004, max_replicas=4)])
 GIVEN = st.builds(Resources, st.sampled_from([0.4, 0.7, 1.0]), st.integers(1, 4))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.knowledge.observation import COUNT_BIN_S
 from mead.monitor.arrivals import COUNTED_BINS, Arrivals
 from mead.queueing.arrays import FloatArray, IntArray
+from mead.values.observation import COUNT_BIN_S
 
 START_US = 1_700_000_000_000_000
 BIN_US = 100_000

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.observation import Observation
-from mead.knowledge.round import Round
 from mead.monitor import run_record
 from mead.monitor.run_record import RunRecord
 from mead.queueing.arrays import frozen
+from mead.values.allocation import Allocation, Resources
+from mead.values.observation import Observation
+from mead.values.round import Round
 
 SHARES = (0.4, 0.7, 1.0)
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.sampled import SampledTimes
 from mead.monitor.sampling import Measurer, recorded
 from mead.monitor.smoothing import AlphaWeighted, Window
 from mead.queueing.network.graph import Edge
 from mead.queueing.statistics.inter_arrivals import scv
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.samples import SampledTimes
 from mead.workload.generators.poisson import Poisson
 from mead.workload.trace import Trace
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
 from mead.queueing.arrays import FloatArray
 from mead.testing import readings
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
 
 INTERVAL_S = readings.INTERVAL_S
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.knowledge.observation import PathReading
-from mead.knowledge.requirement import WINDOW_S, Requirement
 from mead.plan.account import LONG_S, MARGIN_MEAN, MARGIN_PERCENTILE, Account, usage
+from mead.values.observation import PathReading
+from mead.values.requirement import WINDOW_S, Requirement
 
 MEAN = Requirement("a>b", bound_s=0.5)
 LATE = Requirement("a>b", bound_s=0.5, percent=90)

@@ -10,12 +10,12 @@ import pytest
 from mead.config.policies import AdaptiveOptions, StaticOptions
 from mead.evaluate.experiment import Run, run
 from mead.evaluate.outcome import Outcome
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.registry import policy
 from mead.queueing.network.graph import Edge
 from mead.simulate.conditions import Conditions
 from mead.simulate.metrics import FaultyMetrics
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.files import read_trace
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace

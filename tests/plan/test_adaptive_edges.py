@@ -11,17 +11,17 @@ from mead.clock import VirtualClock
 from mead.config.policies import AdaptiveOptions
 from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Prediction
-from mead.knowledge.requirement import Requirement
-from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
 from mead.plan.adaptive import Adaptive
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Prediction
+from mead.values.requirement import Requirement
+from mead.values.round import Round
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 

@@ -9,10 +9,10 @@ import numpy as np
 from mead.config.policies import AdaptiveOptions
 from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.adaptive import Adaptive
 from mead.simulate.conditions import Conditions
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 

@@ -13,15 +13,15 @@ import pytest
 from mead.config.policies import DabsOptions, DRSOptions, MG1Options, PolicyOptions, StaticOptions, ThresholdOptions
 from mead.evaluate.experiment import Run, run
 from mead.history.file import History
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.because import Because
-from mead.knowledge.observation import Observation, OperatorReading
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
-from mead.knowledge.requirement import Requirement
-from mead.knowledge.round import Round
 from mead.plan import registry
 from mead.queueing.arrays import frozen
+from mead.values.allocation import Allocation, Resources
+from mead.values.observation import Observation, OperatorReading
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
+from mead.values.reason import Because
+from mead.values.requirement import Requirement
+from mead.values.round import Round
 from mead.workload.trace import Trace
 
 LOW, HIGH = Allocation.of(a=Resources(0.4)), Allocation.of(a=Resources(1.0))

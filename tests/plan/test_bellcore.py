@@ -12,10 +12,10 @@ import pytest
 from mead.config.policies import KingmanOptions, MG1Options, PolicyOptions, ReplayOptions
 from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.registry import policy
 from mead.queueing.network.graph import Edge
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.files import read_trace
 from mead.workload.trace import Trace
 

@@ -10,13 +10,13 @@ from mead.config.keys import ConfigError
 from mead.config.policies import DRSOptions, StaticOptions
 from mead.config.policy_choice import chosen_policy
 from mead.evaluate.experiment import Run, run
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.loop import Mode
 from mead.plan.drs import DRS
 from mead.queueing.network.graph import Edge
 from mead.simulate.conditions import Conditions
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.generators.steps import Steps
 
 if TYPE_CHECKING:

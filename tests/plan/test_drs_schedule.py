@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mead.knowledge.pipeline import Batches
 from mead.plan.drs_model import OpenNetwork, Station
 from mead.plan.drs_schedule import Goal, Situation, decide
 from mead.plan.drs_search import Limits
+from mead.values.pipeline import Batches
 
 DECISIONS = json.loads((Path(__file__).parents[1] / "vectors" / "drs.json").read_text())["decisions"]
 LOADS = (0.225, 0.304, 0.0016)

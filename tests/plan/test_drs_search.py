@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mead.knowledge.pipeline import Batches
 from mead.plan.drs_model import Model, OpenNetwork, Station
 from mead.plan.drs_search import (
     InsufficientProcessors,
@@ -23,6 +22,7 @@ from mead.plan.drs_search import (
 )
 from mead.queueing.queues.mmk import mmk
 from mead.queueing.queues.response import Unstable
+from mead.values.pipeline import Batches
 
 BATCHES = st.none() | st.builds(Batches, st.floats(0.0, 2.0), st.none() | st.floats(0.1, 5.0))
 CASES = json.loads((Path(__file__).parents[1] / "vectors" / "drs.json").read_text())["cases"]

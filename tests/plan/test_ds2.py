@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from mead.config.policies import DS2Options
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
 from mead.plan.ds2 import DS2
 from mead.queueing.network.graph import Edge
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
 
 if TYPE_CHECKING:
     from tests.plan.conftest import Observer

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from mead.config.policies import AdaptiveOptions, HybridOptions, PolicyOptions
 from mead.evaluate.experiment import Run, run
 from mead.evaluate.outcome import Outcome
-from mead.knowledge.allocation import Resources
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.hybrid import TwoKnobs
 from mead.plan.registry import policy
 from mead.policies.adaptive.decision import backlogs
 from mead.policies.adaptive.kernel import Rule, decide, follow
 from mead.queueing.arrays import FloatArray
 from mead.simulate.conditions import Conditions
+from mead.values.allocation import Resources
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 

@@ -6,10 +6,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.observation import COUNT_BIN_S
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.account import usage
 from mead.plan.lookahead import Outlook, State, levels_of, look_ahead
 from mead.plan.pricing import Rulebook, Setting
@@ -18,6 +14,10 @@ from mead.policies.adaptive.rates import learn
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Responses, Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.observation import COUNT_BIN_S
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from mead.config.policies import DabsOptions, PaSpsOptions, PspsOptions
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation, OperatorReading
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
 from mead.plan.dabs import Dabs
 from mead.plan.pasps import PaSps
 from mead.queueing.network.expected_load import CycleError
 from mead.queueing.network.graph import Edge
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation, OperatorReading
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
 
 POOL: dict[str, Any] = {"shares": (1.0,), "max_replicas": 8}
 CHAIN = Pipeline(

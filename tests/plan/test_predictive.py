@@ -8,12 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mead.config.policies import KingmanOptions, MapOptions, MG1Options, PolicyOptions, ReplayOptions
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.plan import Plan
-from mead.knowledge.requirement import Requirement
 from mead.plan.forecast import response_s
 from mead.plan.registry import policy
 from mead.plan.replayed import Draws, WindowReplay
@@ -23,6 +17,12 @@ from mead.queueing.map import MAP
 from mead.queueing.network.decomposition import Arrivals
 from mead.queueing.network.graph import Edge
 from mead.queueing.queues.response import Unstable
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.plan import Plan
+from mead.values.requirement import Requirement
 
 if TYPE_CHECKING:
     from tests.plan.conftest import Describer, Observer

@@ -6,8 +6,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.hybrid import TwoKnobs
 from mead.plan.lookahead import Outlook
 from mead.plan.price_search import SAVING, Found, PriceSearch
@@ -16,6 +14,8 @@ from mead.policies.adaptive.rates import learn
 from mead.queueing.arrays import FloatArray
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 
 MEAN, LATE = Requirement("a>b", 0.5), Requirement("a>b", 1.0, 95)
 

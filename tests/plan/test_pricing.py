@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.knowledge.allocation import Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.hybrid import TwoKnobs
 from mead.plan.knobs import levels
 from mead.plan.pricing import CHANGE_COSTS, PRICES, Rulebook, Setting, _Charges
 from mead.policies.adaptive.kernel import Rule, decide
 from mead.policies.adaptive.rates import RateModel, learn
 from mead.queueing.network.graph import Edge
+from mead.values.allocation import Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 
 MEAN, LATE = Requirement("a>b", 0.5), Requirement("a>b", 0.5, 95)
 

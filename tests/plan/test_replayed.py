@@ -3,14 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.plan.replayed import Draws, WindowReplay
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import Edge
 from mead.queueing.queues.replay import DEFAULT_SEQUENCES, ReplayResponse
 from mead.queueing.queues.response import ResponseTime, Unstable
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.trace import Trace
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.plan.rules import Rules
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Operator, Pipeline
 
 ONE = Pipeline("one", [Operator("matcher", 0.0015, max_replicas=4)])
 LEVELS = st.sampled_from(ONE.operators[0].shares)

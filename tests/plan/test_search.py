@@ -7,9 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.forecast import enough, meets, overloads, remembered
 from mead.plan.mg1 import _poisson
@@ -19,6 +16,9 @@ from mead.queueing.network.decomposition import Arrivals
 from mead.queueing.network.graph import Edge
 from mead.queueing.network.solve import NetworkSolution
 from mead.queueing.queues.wait_and_service import WaitAndService
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 
 
 def log_analysis(bound_s: float, percent: float | None = None) -> Pipeline:

@@ -3,8 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.plan.solved import ArrivalModel, solved
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge, InvalidNetworkError
@@ -14,6 +12,8 @@ from mead.queueing.queues.microbatch import micro_batch
 from mead.queueing.queues.mmk import mmk
 from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.trace import Trace
 
 BURSTY = MAP.two_state(rate_per_s=330.0, idc=50.0)

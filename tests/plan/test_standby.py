@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mead.knowledge.observation import COUNT_BIN_S
-from mead.knowledge.pipeline import Operator
-from mead.knowledge.requirement import WINDOW_S, Requirement
 from mead.plan.account import MARGIN_PERCENTILE
 from mead.plan.standby import FOLLOWED_S, Surge, ready_replicas
+from mead.values.observation import COUNT_BIN_S
+from mead.values.pipeline import Operator
+from mead.values.requirement import WINDOW_S, Requirement
 
 MATCHER = Operator("matcher", 0.004, shares=(0.4, 0.7, 1.0), max_replicas=6)
 P99 = Requirement("matcher", 1.0, 99)

@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mead.config.policies import StaticOptions
-from mead.knowledge.knowledge import Knowledge
 from mead.plan.static import Static
+from mead.values.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from tests.plan.conftest import Describer, Observer

@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.plan.stations import stations
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.queueing.network.solve import solve_network
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Operator, Pipeline
 from mead.workload.trace import Trace
 
 LOOP = Pipeline(

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mead.config.policies import ThresholdOptions
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
 from mead.plan.threshold import Threshold
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
 
 if TYPE_CHECKING:
     from tests.plan.conftest import Observer

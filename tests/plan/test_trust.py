@@ -13,12 +13,6 @@ from hypothesis import strategies as st
 
 from mead.config.policies import KingmanOptions, MapOptions, MG1Options, PredictiveOptions, ReplayOptions
 from mead.evaluate.experiment import Run, run
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
-from mead.knowledge.requirement import Requirement
 from mead.loop import Mode
 from mead.plan.forecast import mean_s
 from mead.plan.predictive import Predictive
@@ -27,6 +21,12 @@ from mead.plan.trust import FORGOTTEN, MOST, TOLERATED, Trust
 from mead.queueing.arrays import FloatArray
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
+from mead.values.requirement import Requirement
 from mead.workload.trace import Trace
 
 TIMES = st.lists(st.floats(0.001, 1000.0), min_size=1, max_size=30)

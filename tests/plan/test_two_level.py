@@ -11,16 +11,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from mead.config.policies import PolicyOptions, StaticOptions
 from mead.evaluate.experiment import run
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation, OperatorReading
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
-from mead.knowledge.requirement import Requirement
 from mead.plan.registry import policy
 from mead.plan.two_level import TwoLevel, split
 from mead.testing.conformance import CHECKS
 from mead.testing.readings import bursty, observed
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation, OperatorReading
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
+from mead.values.requirement import Requirement
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:

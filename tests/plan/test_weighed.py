@@ -6,11 +6,11 @@ import numpy as np
 
 from mead.config.policies import AdaptiveOptions
 from mead.evaluate.experiment import run
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.adaptive import TOLERATED, Adaptive
 from mead.queueing.map import MAP
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline("one", [Operator("matcher", 0.0018)], requirements=[Requirement("matcher", 2.0)])

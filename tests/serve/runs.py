@@ -11,15 +11,15 @@ import numpy as np
 from mead.config.policies import AdaptiveOptions, MG1Options, PolicyOptions, ThresholdOptions
 from mead.evaluate.experiment import Run, run
 from mead.history.file import History
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
-from mead.knowledge.round import Round
 from mead.loop import Mode
 from mead.plan import registry
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
+from mead.values.round import Round
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline(

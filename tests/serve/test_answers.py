@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.serve import runs
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.map import MAP
 from mead.serve.answers import LEAST_FITTED, arrivals, frontier, prediction, workload
 from mead.serve.question import BOUND_FACTORS, DISPERSIONS, RATES_PER_S, Question
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 
 ONE = Pipeline("one", [Operator("a", 0.001, scv=1.0)], requirements=[Requirement("a", 0.01)])
 

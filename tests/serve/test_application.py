@@ -20,8 +20,6 @@ from tests.serve import runs
 
 from mead.config.keys import LONGEST_NAME
 from mead.config.pipeline_file import MOST_OPERATORS
-from mead.knowledge.allocation import Resources
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.queueing.network.graph import Edge
 from mead.serve.answers import prediction
 from mead.serve.application import STATIC, application
@@ -31,6 +29,8 @@ from mead.serve.model_process import BusyError, ModelProcess, TakenBackError
 from mead.serve.present import present
 from mead.serve.question import Question
 from mead.serve.server import serving
+from mead.values.allocation import Resources
+from mead.values.pipeline import Operator, Pipeline
 
 VIEWS = ("now", "pipeline", "why", "workload", "what-if")
 PATHS = [

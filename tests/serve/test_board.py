@@ -8,10 +8,10 @@ import pytest
 from tests.serve import runs
 
 from mead.history.file import History
-from mead.knowledge.round import Round
 from mead.serve.board import Board
 from mead.serve.frame import Kind
 from mead.serve.past import PastBoard
+from mead.values.round import Round
 
 NOW_S = runs.STARTED_S + 100_000.0
 

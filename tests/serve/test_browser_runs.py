@@ -19,8 +19,6 @@ from tests.serve.page import Page, served
 
 from mead.config.policies import MG1Options
 from mead.evaluate.experiment import run
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan import registry
 from mead.queueing.network.graph import Edge
 from mead.serve import events
@@ -28,6 +26,8 @@ from mead.serve.board import Board
 from mead.serve.facts import RunFacts
 from mead.serve.present import present
 from mead.serve.server import serving
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.trace import Trace
 
 RATE = "output[for=rate_per_s]"

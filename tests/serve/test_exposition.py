@@ -23,8 +23,6 @@ from prometheus_client.samples import Sample
 from tests.serve import runs
 from tests.serve.prometheus import fired, why_no_prometheus
 
-from mead.knowledge.because import Because
-from mead.knowledge.requirement import Requirement
 from mead.monitor.responses import BatchResponses, PathMonitor
 from mead.serve.alerts import alert_rules
 from mead.serve.board import Board
@@ -35,6 +33,8 @@ from mead.serve.judged import model_error
 from mead.serve.metrics import Metric
 from mead.serve.metrics_reference import page
 from mead.serve.server import serving
+from mead.values.reason import Because
+from mead.values.requirement import Requirement
 
 ROOT = Path(__file__).parents[2]
 needs_prometheus = pytest.mark.usefixtures("_prometheus")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.serve import runs
 
-from mead.knowledge.pipeline import Pipeline
 from mead.serve.board import Board
 from mead.serve.present import dispersion, present
+from mead.values.pipeline import Pipeline
 
 
 def test_sliders_begin_where_the_run_is() -> None:

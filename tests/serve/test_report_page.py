@@ -16,14 +16,14 @@ from mead.evaluate.concluded import DRAINED
 from mead.evaluate.run_report import RunReport
 from mead.evaluate.tables import number
 from mead.history.file import History
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
-from mead.knowledge.requirement import Requirement
-from mead.knowledge.round import Round
 from mead.queueing.network.graph import Edge
 from mead.serve.compare_page import compare_page
 from mead.serve.figures import RunFigures
 from mead.serve.report_page import MOST_DECISIONS, report_page
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
+from mead.values.requirement import Requirement
+from mead.values.round import Round
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 PARSER, MATCHER, REASON = "<b parser & co", "$x_{$", "queue > 5 & \"rate\" </script><script>alert('x')</script>"

@@ -7,11 +7,11 @@ import pytest
 from tests.serve import runs
 
 from mead.config.policies import StaticOptions
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.serve.board import Board
 from mead.serve.frame import Frame
 from mead.serve.savings import Savings, advised, figures_of, in_charge, observed
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 
 ONE = Pipeline("one", [Operator("a", 0.001, shares=(0.5, 1.0))], requirements=[Requirement("a", 0.5)])
 

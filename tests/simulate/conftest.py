@@ -9,11 +9,11 @@ from math import ceil, floor, inf
 
 import pytest
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.queueing.arrays import FloatArray
 from mead.simulate.draws import coin_blocks, demand_blocks
 from mead.simulate.grouping import Grouping
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Operator, Pipeline
 
 Tuple = tuple[float, tuple[str, ...], float]
 """Arrival at the source, the way it has come, demand here."""

@@ -5,12 +5,12 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.queueing.network.graph import Edge
 from mead.queueing.ph import PH
 from mead.simulate.draws import LAST_BLOCK, Buffers, coin_blocks, demand_blocks, demands_s
 from mead.simulate.records import OPERATOR
 from mead.simulate.simulation import Simulation
+from mead.values.pipeline import Operator, Pipeline
 from mead.workload.trace import Trace
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.queueing.arrays import FloatArray
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
@@ -20,6 +18,8 @@ from mead.queueing.queues.replay import ReplayResponse, ServiceTimes, replay, re
 from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
 from mead.simulate.draws import demands_s
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.files import read_trace
 from mead.workload.trace import Trace
 

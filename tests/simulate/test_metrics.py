@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from mead.evaluate import experiment
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
-from mead.knowledge.requirement import Requirement
 from mead.queueing.network.graph import Edge
 from mead.simulate.metrics import FaultyMetrics, MonitoredSimulation, joined
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
+from mead.values.requirement import Requirement
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline(

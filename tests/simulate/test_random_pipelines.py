@@ -11,12 +11,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mead.config.replica_keys import GroupingKind
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Batches, InvalidPipelineError, Operator, Pipeline
 from mead.queueing.network.graph import Edge
 from mead.simulate.conditions import Conditions, Restart
 from mead.simulate.grouping import Grouping
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Batches, InvalidPipelineError, Operator, Pipeline
 from mead.workload.trace import Trace
 
 shares = st.floats(0.2, 2.0)

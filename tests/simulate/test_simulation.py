@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.queueing.network.graph import Edge
 from mead.simulate.conditions import Conditions
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.trace import Trace
 
 

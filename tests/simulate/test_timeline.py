@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mead.knowledge.allocation import Allocation, Resources
 from mead.simulate.timeline import Timeline
+from mead.values.allocation import Allocation, Resources
 
 
 def pair(a: float, b: float, replicas: int = 1) -> Allocation:

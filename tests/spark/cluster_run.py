@@ -21,10 +21,6 @@ from mead.config.policies import DRSOptions
 from mead.execute.detect import detect
 from mead.execute.negotiator import NegotiatedEngine
 from mead.execute.processes import PROCESSES
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.round import Round
 from mead.live import run_live
 from mead.loop import ControlLoop
 from mead.monitor.run_record import RunRecord
@@ -41,6 +37,10 @@ from mead.spark.query_builder import STREAMS
 from mead.spark.running import RunningPipeline
 from mead.spark.session import started
 from mead.spark.wiring import RESULTS
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.round import Round
 
 MASTER = "local-cluster[2,1,1024]"
 ROWS, ROWS_PER_S = 600, 100

@@ -25,9 +25,6 @@ from mead.config.policies import AdaptiveOptions
 from mead.execute.detect import detect
 from mead.execute.processes import process
 from mead.execute.shares import CpuUsage
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.round import Round
 from mead.loop import ControlLoop
 from mead.plan.registry import policy
 from mead.spark import engine as engine_module
@@ -40,6 +37,9 @@ from mead.spark.operators import OnBatches, Work
 from mead.spark.progress import Progress
 from mead.spark.running import RunningPipeline
 from mead.spark.trace_source import TraceReader
+from mead.values.allocation import Allocation
+from mead.values.knowledge import Knowledge
+from mead.values.round import Round
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

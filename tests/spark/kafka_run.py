@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from mead.execute.dry_run import DryRunShares
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.spark import running as running_module
 from mead.spark.broker_inputs import ForeignInput
 from mead.spark.engine import SparkEngine
@@ -20,6 +19,7 @@ from mead.spark.fast_profile import FastProfile
 from mead.spark.kafka_source import PACKAGE, as_tuples
 from mead.spark.operators import OnStream
 from mead.spark.running import RunningPipeline
+from mead.values.pipeline import Batches, Operator, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,12 +14,12 @@ from mead import applications
 from mead.config.pipeline_file import parse_pipeline
 from mead.config.policies import DRSOptions, PaSpsOptions, PolicyOptions
 from mead.execute.dry_run import DryRunShares
-from mead.knowledge.knowledge import Knowledge
 from mead.live import LiveResult, run_live
 from mead.plan import registry
 from mead.spark.build import live_pipeline, source_of, work_of
 from mead.spark.checkpoint import last_done
 from mead.spark.running import WARM_UP
+from mead.values.knowledge import Knowledge
 from mead.workload.frames import logos_in
 
 if TYPE_CHECKING:

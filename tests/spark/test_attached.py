@@ -24,11 +24,11 @@ from mead.execute.detect import Opener, detect
 from mead.execute.guests import held_elsewhere
 from mead.execute.share_probe import TOLERANCE, actuation_delay_s
 from mead.history.file import History
-from mead.knowledge.round import Round
 from mead.serve.figures import RunFigures
 from mead.spark.attached_engine import came_since_us
 from mead.spark.probe import Stamps
 from mead.spark.progress import Progress
+from mead.values.round import Round
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.spark import attached_engine
 from mead.spark.attached_engine import AttachedEngine
 from mead.spark.attached_query import cores_of
 from mead.spark.probe import OBSERVATION, RANKS
 from mead.spark.progress import Progress
+from mead.values.pipeline import Batches, Operator, Pipeline
 
 SLOW = Pipeline("slow", [Operator("slow", 0.001, batches=Batches(0.1))])
 NO_STAMPS = {"stamped": 0, "mean_us": None, "at_ranks_us": None, "all_us": None}

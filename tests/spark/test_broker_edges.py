@@ -20,7 +20,6 @@ from tests.spark.broker_analysis import LINES, PAUSE_S, analysis
 from tests.spark.rabbitmq import all_of
 
 from mead.execute.dry_run import DryRunShares
-from mead.knowledge.observation import Observation
 from mead.spark.engine import SparkEngine
 from mead.spark.number_file import put_number
 from mead.spark.operators import OperatorError
@@ -29,6 +28,7 @@ from mead.spark.rabbitmq.broker import LOOPBACK, PrivateBroker, free_ports
 from mead.spark.rabbitmq.place import KEPT, Place
 from mead.spark.rabbitmq.stream import Retention
 from mead.spark.running import RunningPipeline
+from mead.values.observation import Observation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

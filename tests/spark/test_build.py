@@ -10,13 +10,13 @@ import pytest
 
 from mead.config.keys import ConfigError
 from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipeline
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.spark.broker_inputs import ForeignInput, RabbitMQInput
 from mead.spark.build import ARRIVALS, DEFAULT_OVERHEAD_S, live_pipeline, source_of, streams_of, work_of
 from mead.spark.inputs import TraceInput
 from mead.spark.rabbitmq.place import Place
 from mead.spark.rabbitmq.stream import Retention
 from mead.spark.trace_source import SPARE_S
+from mead.values.pipeline import Batches, Operator, Pipeline
 
 DURATION_S = 20.0
 

@@ -14,14 +14,14 @@ import pytest
 
 from mead.execute.dry_run import DryRunShares
 from mead.execute.shares import CpuUsage, ShareManager
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.queueing.network.graph import Edge
 from mead.spark import engine as engine_module
 from mead.spark.engine import SparkEngine
 from mead.spark.probe import OBSERVATION, Stamps
 from mead.spark.progress import Done, Progress
 from mead.spark.wiring import Wiring
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
 
 NAMES = ("parser", "matcher")
 CHAIN = Pipeline("chain", [Operator(name, 0.001, max_replicas=4) for name in NAMES], [Edge(*NAMES)])

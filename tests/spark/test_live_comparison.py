@@ -14,7 +14,7 @@ from mead.evaluate.live.comparison import ROWS, LiveComparison, runs_of
 from mead.evaluate.live.rows import live_table
 from mead.evaluate.workloads import PATH, Workload
 from mead.execute.detect import detect
-from mead.knowledge.requirement import Requirement
+from mead.values.requirement import Requirement
 from mead.workload.generators.poisson import Poisson
 
 if TYPE_CHECKING:

@@ -19,10 +19,6 @@ from mead.applications.log_analysis.parser import OUTPUT_SCHEMA, parse
 from mead.config.policies import StaticOptions
 from mead.execute.detect import detect
 from mead.execute.lent import lent
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.live import LiveResult, run_live
 from mead.plan.policy import Policy
 from mead.plan.registry import policy
@@ -32,6 +28,10 @@ from mead.spark.engine import SparkEngine
 from mead.spark.folder_lock import held
 from mead.spark.operators import OnBatches, OperatorError
 from mead.spark.workers import started_for
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -22,8 +22,6 @@ from tests.spark.rabbitmq import all_of
 from mead.applications.log_analysis.parser import parsed
 from mead.config.pipeline_file import read_pipeline
 from mead.execute.dry_run import DryRunShares
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.round import Round
 from mead.live import LiveResult, run_live
 from mead.plan.registry import policy
 from mead.spark.build import live_pipeline, source_of, work_of
@@ -33,6 +31,8 @@ from mead.spark.rabbitmq.broker import PrivateBroker
 from mead.spark.rabbitmq.place import KEPT, Place
 from mead.spark.rabbitmq.publish import Outgoing, publish
 from mead.spark.running import WARM_UP
+from mead.values.knowledge import Knowledge
+from mead.values.round import Round
 from mead.workload.log_lines import log_lines
 
 if TYPE_CHECKING:

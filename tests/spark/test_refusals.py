@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 from mead.execute.dry_run import DryRunShares
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.queueing.network.graph import Edge
 from mead.spark.broker_inputs import ForeignInput
 from mead.spark.inputs import Input, TraceInput
 from mead.spark.operators import OnBatches, OnStream, OperatorError, Work
 from mead.spark.running import RunningPipeline
+from mead.values.pipeline import Operator, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -19,10 +19,10 @@ from tests.spark import log_pipeline as logs
 from mead.config.policies import DRSOptions, PaSpsOptions, PolicyOptions
 from mead.execute.detect import detect
 from mead.execute.shares import ShareManager
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import Batches, Pipeline
 from mead.live import LiveResult, run_live
 from mead.plan import registry
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import Batches, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

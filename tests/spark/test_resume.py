@@ -11,7 +11,6 @@ from tests.spark import log_pipeline as logs
 
 from mead.applications.log_analysis import matcher, parser
 from mead.execute.dry_run import DryRunShares
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.queueing.network.graph import Edge
 from mead.spark.broker_inputs import ForeignInput
 from mead.spark.checkpoint import begun
@@ -19,6 +18,7 @@ from mead.spark.engine import SparkEngine
 from mead.spark.inputs import Input
 from mead.spark.operators import OnBatches, OnStream, Work
 from mead.spark.running import WARM_UP, RunningPipeline
+from mead.values.pipeline import Batches, Operator, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

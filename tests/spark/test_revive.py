@@ -10,12 +10,12 @@ import pytest
 
 from mead.cli import live
 from mead.execute.dry_run import DryRunShares
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
 from mead.spark.inputs import TraceInput
 from mead.spark.query import Query
 from mead.spark.running import RunningPipeline
+from mead.values.pipeline import Operator, Pipeline
 
 PIPELINE = Pipeline("one", [Operator("matcher", 0.001)])
 SPARK: Any = SimpleNamespace()

@@ -16,13 +16,13 @@ from tests.spark import log_pipeline as logs
 
 from mead.execute.detect import detect
 from mead.execute.shares import CpuUsage, ShareManager
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.observation import Observation
 from mead.monitor.sketch import ResponseSketch
 from mead.queueing.arrays import FloatArray, IntArray
 from mead.spark.engine import SparkEngine
 from mead.spark.running import RunningPipeline
 from mead.spark.workers import started_for
+from mead.values.allocation import Allocation, Resources
+from mead.values.observation import Observation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from mead.execute.dry_run import DryRunShares
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.queueing.network.graph import Edge
 from mead.spark import running as running_module
 from mead.spark.inputs import TraceInput
 from mead.spark.query import Query
 from mead.spark.running import RunningPipeline
+from mead.values.pipeline import Operator, Pipeline
 
 NAMES = ("parser", "matcher")
 CHAIN = Pipeline("chain", [Operator(name, 0.001) for name in NAMES], [Edge(*NAMES)])

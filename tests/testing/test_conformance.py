@@ -12,13 +12,13 @@ import pytest
 
 from mead.config.named import modules_in, named
 from mead.config.policies import OwnOptions
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.plan import Plan, Prediction
 from mead.plan.own import own_policy
 from mead.plan.steps import unusable
 from mead.testing.conformance import CHECKS, NonconformityError, check_policy
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.plan import Plan, Prediction
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

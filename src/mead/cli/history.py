@@ -15,8 +15,8 @@ from mead.cli.terminal import AsJson, print_json
 if TYPE_CHECKING:
     from mead.evaluate.concluded import Figures
     from mead.history.recorder import Recorder
-    from mead.knowledge.pipeline import Pipeline
-    from mead.knowledge.round import Round
+    from mead.values.pipeline import Pipeline
+    from mead.values.round import Round
 
 SHOWN_DECISIONS = 20
 LAST = -1

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from mead.config.policies import PolicyOptions
     from mead.evaluate.concluded import Figures
     from mead.evaluate.live_report import LiveReport
-    from mead.knowledge.pipeline import Pipeline
-    from mead.knowledge.round import Round
     from mead.live import LiveResult
     from mead.loop import Mode
     from mead.queueing.arrays import FloatArray
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
     from mead.spark.end_requests import EndRequests
     from mead.spark.engine import SparkEngine
     from mead.spark.fast_profile import FastProfile
+    from mead.values.pipeline import Pipeline
+    from mead.values.round import Round
 
 LINE_EVERY_S = 10.0
 """How often a line reports progress where there is no terminal."""

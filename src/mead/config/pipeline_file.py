@@ -33,11 +33,11 @@ from mead.config.replica_keys import GroupingKeys, Replicas, ReplicasKeys
 from mead.config.source_keys import Function, SourceKeys, Text
 from mead.config.stream_keys import StreamsKeys
 from mead.config.yaml_lines import MOST_BYTES, Document, LineError, read_yaml
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import DEFAULT_SHARES, Batches, InvalidPipelineError, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.network.graph import Edge, InvalidNetworkError
 from mead.queueing.ph import MAX_ERLANG_PHASES
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import DEFAULT_SHARES, Batches, InvalidPipelineError, Operator, Pipeline
+from mead.values.requirement import Requirement
 
 MOST_LEVELS_OF_SHARE = 100
 MOST_LEVELS = 50_000

@@ -30,13 +30,13 @@ import numpy as np
 from mead.evaluate.clairvoyant_kernel import Future, best_levels, cost_to_go
 from mead.evaluate.experiment import Run
 from mead.evaluate.outcome import statistic_s
-from mead.knowledge.allocation import Resources
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.arrays import FloatArray, IntArray
 from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.simulate.draws import demands_s
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Resources
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.trace import Trace
 
 AT_ONCE = 1e12

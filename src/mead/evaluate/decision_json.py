@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.plan import Prediction
+from mead.values.allocation import Allocation
+from mead.values.plan import Prediction
 
 
 def allocation_json(allocation: Allocation) -> dict[str, Any]:

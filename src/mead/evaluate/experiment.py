@@ -11,15 +11,15 @@ from mead.clock import VirtualClock
 from mead.config.policies import KEPT_IATS, DRSOptions, PolicyOptions
 from mead.execute.engine import Engine
 from mead.execute.negotiator import NegotiatedEngine, Pool, most_within
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.round import Round
 from mead.loop import ControlLoop, Mode
 from mead.plan.policy import Policy
 from mead.simulate.conditions import Conditions
 from mead.simulate.metrics import FaultyMetrics, MonitoredSimulation
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import Pipeline
+from mead.values.round import Round
 from mead.workload.trace import Trace
 
 

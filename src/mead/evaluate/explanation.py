@@ -11,9 +11,9 @@ from mead.evaluate.tables import number
 from mead.history.file import History
 from mead.history.records import Decision, PastRound, PastRun
 from mead.history.schema import HistoryError
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.grounds import Candidate, Grounds
-from mead.knowledge.requirement import Requirement
+from mead.values.allocation import Allocation
+from mead.values.grounds import Candidate, Grounds
+from mead.values.requirement import Requirement
 
 BETWEEN = 10
 """How many rounds may be recorded between two queries of a history."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.plan import Prediction
-from mead.knowledge.requirement import Requirement
 from mead.plan.forecast import enough, predictions
 from mead.plan.search import Predictor, exact, heuristic
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Pipeline
+from mead.values.plan import Prediction
+from mead.values.requirement import Requirement
 
 FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
 """The bounds of the frontier, as multiples of those required."""

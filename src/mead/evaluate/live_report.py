@@ -15,10 +15,10 @@ from mead.evaluate.concluded import DRAINED, ENGINE, PERCENTS, Figures, conclude
 from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.tables import NOTHING, number, plain_table, yes_or_no
 from mead.evaluate.windows import broken_part, window_parts
-from mead.knowledge.requirement import STEP_S, Requirement
 from mead.live import LiveResult
 from mead.monitor.sketch import ResponseSketch
 from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.values.requirement import STEP_S, Requirement
 
 NOT_MEASURED = "not measured"
 UNDRAINED = "Not everything that had arrived went through before the end; what did not is in no response time."

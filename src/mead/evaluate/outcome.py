@@ -10,9 +10,9 @@ import numpy as np
 
 from mead.evaluate.experiment import Run
 from mead.evaluate.windows import broken_part, window_starts_s
-from mead.knowledge.requirement import STEP_S, WINDOW_S, Requirement
 from mead.queueing.arrays import FloatArray
 from mead.simulate.simulation import Responses
+from mead.values.requirement import STEP_S, WINDOW_S, Requirement
 
 MINUTE_S = 60.0
 

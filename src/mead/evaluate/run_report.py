@@ -12,10 +12,10 @@ from mead.evaluate.concluded import PERCENTS, Figures, concluded
 from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.experiment import Run
 from mead.evaluate.outcome import Outcome, Verdict
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.plan import Plan
-from mead.knowledge.round import Round
 from mead.queueing.arrays import FloatArray
+from mead.values.allocation import Allocation
+from mead.values.plan import Plan
+from mead.values.round import Round
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Pipeline
 from mead.live import LiveResult
 from mead.queueing.arrays import FloatArray
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace
 
 SEED = 0

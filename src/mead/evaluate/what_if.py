@@ -14,12 +14,6 @@ from mead.config.policies import KEPT_IATS, PolicyOptions, RuleKeys, kept_iats_f
 from mead.evaluate.experiment import run
 from mead.evaluate.frontier import FrontierPoint, frontier
 from mead.evaluate.outcome import statistic_s
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Prediction
-from mead.knowledge.requirement import Requirement
 from mead.plan import registry
 from mead.plan.forecast import remembered
 from mead.plan.replayed import Draws, WindowReplay
@@ -28,6 +22,12 @@ from mead.queueing.queues.batch_server import BatchServer
 from mead.queueing.queues.response import overloaded
 from mead.simulate.conditions import Conditions, Restart
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Prediction
+from mead.values.requirement import Requirement
 from mead.workload.trace import Trace
 
 TAIL_S, MOST_TUPLES = 600.0, 500_000

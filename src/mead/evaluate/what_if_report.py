@@ -12,7 +12,7 @@ from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.frontier import FrontierPoint
 from mead.evaluate.tables import NOTHING, TimeUnit, number, plain_table, yes_or_no
 from mead.evaluate.what_if import Choice, WhatIf
-from mead.knowledge.plan import Prediction
+from mead.values.plan import Prediction
 
 COLUMNS = 80
 """The width of a terminal."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.network.graph import Edge
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.generators.kind import Generator
 from mead.workload.generators.live_maps import LiveMapsStandIn
 from mead.workload.generators.markovian import Markovian

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.observation import Observation
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation
 
 
 class Engine(Protocol):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from mead.execute.engine import Engine
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
+from mead.values.allocation import Allocation, Resources
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
 
 PATIENCE_S = 300.0
 """An order that is not filled by then, and that nobody has repeated, is withdrawn. Starting machines takes minutes;
@@ -149,7 +149,7 @@ def within(allocation: Allocation, now: Allocation, processors: int) -> Allocati
 def most_within(pipeline: Pipeline, processors: int) -> Allocation:
     """The most replicas that operators may have, as far as this many processors go: where a run on a pool starts.
 
-    >>> from mead.knowledge.pipeline import Operator
+    >>> from mead.values.pipeline import Operator
     >>> print(most_within(Pipeline("chain", [Operator("parser", 0.1, shares=(1.0,), max_replicas=4)]), processors=3))
     parser 3 x 1
     """

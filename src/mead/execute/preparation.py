@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from mead.execute.detect import Detection, detect
 from mead.execute.limit import PERIOD_US
 from mead.execute.share_probe import actuation_delay_s
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import Pipeline
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import Pipeline
 
 
 @dataclass(frozen=True)

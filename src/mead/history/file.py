@@ -17,9 +17,9 @@ from mead.history.recorder import Recorder
 from mead.history.records import Checked, Decision, PastRound, PastRun, errors_of
 from mead.history.rows import PHASES
 from mead.history.schema import BY_RUN, CHECKED, EXPECTED, FOLLOWED, HistoryError, connect
-from mead.knowledge.grounds import Grounds
-from mead.knowledge.observation import OperatorReading, PathReading
-from mead.knowledge.pipeline import Pipeline
+from mead.values.grounds import Grounds
+from mead.values.observation import OperatorReading, PathReading
+from mead.values.pipeline import Pipeline
 
 IN_FOLDER = "history.sqlite"
 """File name of the history in the folder of a run."""
@@ -29,8 +29,8 @@ class History:
     """Past runs, opened to write (``open``) or to read (``read``). A file has one writer per run, and many readers.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from mead.knowledge.pipeline import Operator
-    >>> from mead.knowledge.round import Round
+    >>> from mead.values.pipeline import Operator
+    >>> from mead.values.round import Round
     >>> pipeline = Pipeline("one", [Operator("matcher", 0.0015)])
     >>> with TemporaryDirectory() as folder, History.open(Path(folder) / "runs.sqlite") as history:
     ...     record = history.begin("trial", pipeline, policy="static", started="2026-01-01T12:00:00Z")

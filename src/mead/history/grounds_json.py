@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from mead.history.rows import number
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.grounds import Candidate, Grounds
-from mead.knowledge.pipeline import Pipeline
+from mead.values.allocation import Allocation, Resources
+from mead.values.grounds import Candidate, Grounds
+from mead.values.pipeline import Pipeline
 
 DIGITS = 5
 """Significant digits of predictions: nobody asks for more, and every digit is written once a round."""
@@ -17,7 +17,7 @@ DIGITS = 5
 def grounds_to_json(grounds: Grounds, pipeline: Pipeline) -> str | None:
     """The grounds as JSON, shares and replicas in the order of the pipeline; None if there is nothing to tell.
 
-    >>> from mead.knowledge.pipeline import Operator
+    >>> from mead.values.pipeline import Operator
     >>> one = Pipeline("one", [Operator("matcher", 0.0015)])
     >>> weighed = Candidate(Allocation.of(matcher=Resources(0.4)), response_s=(0.25, None))
     >>> grounds_to_json(Grounds(("330/s",), (weighed,)), one)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from mead.history.records import Effect, InForce
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.because import Because
-from mead.knowledge.plan import Prediction
+from mead.values.allocation import Allocation, Resources
+from mead.values.plan import Prediction
+from mead.values.reason import Because
 
 KNOWN = {one.value for one in Because}
 

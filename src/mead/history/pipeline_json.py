@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.network.graph import Edge
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 
 
 def pipeline_to_json(pipeline: Pipeline) -> str:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from mead.history.grounds_json import grounds_to_json
 from mead.history.rows import PHASES, Row, number, operator_rows, path_rows, rate_per_s, text
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.round import Round
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Pipeline
+from mead.values.round import Round
 
 log = logging.getLogger(__name__)
 

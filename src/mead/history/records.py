@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.because import Because
-from mead.knowledge.observation import OperatorReading, PathReading
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.plan import Prediction
-from mead.knowledge.surprise import surprising, times_predicted
+from mead.values.allocation import Allocation
+from mead.values.observation import OperatorReading, PathReading
+from mead.values.pipeline import Pipeline
+from mead.values.plan import Prediction
+from mead.values.reason import Because
+from mead.values.surprise import surprising, times_predicted
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.round import Round
+from mead.values.allocation import Allocation
+from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading
+from mead.values.pipeline import Pipeline
+from mead.values.round import Round
 
 Value: TypeAlias = float | int | str | None
 Row: TypeAlias = tuple[Value, ...]

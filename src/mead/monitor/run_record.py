@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.round import Round
+from mead.values.allocation import Allocation
+from mead.values.round import Round
 
 KEPT_ROUNDS = 3_600
 """An hour at one round a second; all rounds are in the history."""
@@ -19,7 +19,7 @@ KEPT_CHANGES = 20_000
 class RunRecord:
     """A record of a run's rounds that stops growing once it is full.
 
-    >>> from mead.knowledge.allocation import Resources
+    >>> from mead.values.allocation import Resources
     >>> low, high = Allocation.of(a=Resources(0.5, 1)), Allocation.of(a=Resources(1.0, 2))
     >>> record = RunRecord(low)
     >>> for time_s, held in ((10.0, low), (20.0, high), (30.0, high)):

@@ -18,11 +18,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.sampled import SampledTimes
 from mead.monitor.smoothing import Smoothing
 from mead.queueing.arrays import FloatArray
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.samples import SampledTimes
 
 POISSON_SCV = 1.0
 """SCV of the IATs at an operator where none is measured."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from mead.knowledge.observation import PathReading
-from mead.knowledge.requirement import WINDOW_S, Requirement
 from mead.queueing.arrays import FloatArray
+from mead.values.observation import PathReading
+from mead.values.requirement import WINDOW_S, Requirement
 
 LONG_S = 1800.0
 """A requirement is accounted for over its window, and over this longer time as well."""

@@ -15,14 +15,6 @@ from math import ceil
 import numpy as np
 
 from mead.config.policies import AdaptiveOptions, HybridOptions
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.because import Because
-from mead.knowledge.grounds import Grounds
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import COUNT_BIN_S, Observation
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.plan import Plan, Prediction
-from mead.knowledge.requirement import Requirement
 from mead.plan.account import Account
 from mead.plan.futures import Futures
 from mead.plan.knobs import Knobs, OneKnob
@@ -36,6 +28,14 @@ from mead.policies.adaptive.kernel import Rule, costs_at, decide
 from mead.policies.adaptive.rates import learn, smoothing
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.values.allocation import Allocation
+from mead.values.grounds import Grounds
+from mead.values.knowledge import Knowledge
+from mead.values.observation import COUNT_BIN_S, Observation
+from mead.values.pipeline import Pipeline
+from mead.values.plan import Plan, Prediction
+from mead.values.reason import Because
+from mead.values.requirement import Requirement
 
 FIRST_S = 10.0
 """Arrivals must be seen for this long before any level is changed."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import inf
 
 from mead.config.policies import DabsOptions
-from mead.knowledge.because import Because
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.plan import Plan
 from mead.plan.pasps import Outlook, PaSps
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.plan import Plan
+from mead.values.reason import Because
 
 
 class Dabs(PaSps):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Pipeline
 from mead.plan.forecast import Asked
 from mead.plan.stations import stations
 from mead.queueing.network.decomposition import Arrivals, OperatorModel, decomposed, independent_path
 from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.queueing.network.solve import NetworkSolution
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Pipeline
 
 
 def decomposed_pipeline(

@@ -7,12 +7,6 @@ from functools import partial
 from math import inf, isfinite
 
 from mead.config.policies import DRSOptions
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.because import Because
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.plan import Plan, Prediction
 from mead.monitor.sampling import Measurements, Measurer, judged_paths
 from mead.monitor.smoothing import AlphaWeighted, Window
 from mead.plan.drs_model import Model, OpenNetwork, Station
@@ -20,6 +14,12 @@ from mead.plan.drs_schedule import Goal, Situation, decide
 from mead.plan.drs_search import Limits
 from mead.plan.steps import kept, moved, unusable
 from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+from mead.values.plan import Plan, Prediction
+from mead.values.reason import Because
 
 OVER_PROVISION = 0.45
 """T_min over T_max where it is not given: 450 ms and 1000 ms in the paper's Fig. 9."""

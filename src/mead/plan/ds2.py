@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from mead.config.policies import DS2Options
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
 from mead.plan.rules import ROUNDING
 from mead.plan.steps import Steps, kept, unusable
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.plan import Prediction
-from mead.knowledge.requirement import Requirement
 from mead.queueing.network.sojourn import Part
 from mead.queueing.network.solve import NetworkSolution
 from mead.queueing.ph import PH
 from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable, check_percent, overloaded
+from mead.values.allocation import Allocation
+from mead.values.plan import Prediction
+from mead.values.requirement import Requirement
 
 
 class Asked(Mapping[str, QueueSolution]):

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mead.config.policies import HybridOptions
-from mead.knowledge.allocation import Resources
-from mead.knowledge.pipeline import Operator
 from mead.plan.adaptive import Adaptive
 from mead.policies.adaptive.kernel import Rule, costs_at
 from mead.queueing.arrays import FloatArray, IntArray
+from mead.values.allocation import Resources
+from mead.values.pipeline import Operator
 
 
 def hybrid(options: HybridOptions) -> Adaptive:

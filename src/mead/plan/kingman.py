@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mead.config.policies import KingmanOptions
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.predictive import Predictive
 from mead.plan.solved import ArrivalModel, solved
@@ -17,6 +14,9 @@ from mead.queueing.network.decomposition import MODELS, Arrivals
 from mead.queueing.network.solve import NetworkSolution
 from mead.queueing.ph import PH
 from mead.queueing.statistics.inter_arrivals import scv
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
 
 LEAST_SCV = 0.01
 """More regular arrivals are taken as this regular: a renewal process of two moments has one phase per 1 / SCV."""

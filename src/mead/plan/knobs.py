@@ -7,10 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
-from mead.knowledge.allocation import Resources
-from mead.knowledge.pipeline import Operator
 from mead.policies.adaptive.kernel import Rule
 from mead.queueing.arrays import FloatArray, IntArray
+from mead.values.allocation import Resources
+from mead.values.pipeline import Operator
 
 
 class Knobs(Protocol):

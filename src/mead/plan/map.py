@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mead.config.policies import MapOptions
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
 from mead.plan.predictive import Predictive
 from mead.plan.solved import ArrivalModel, solved
 from mead.queueing.arrays import FloatArray
 from mead.queueing.fitting.calibration import fit_calibrated
 from mead.queueing.fitting.result import WindowFit
 from mead.queueing.network.solve import NetworkSolution
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
 
 SEED = 0
 """Seed of the service times that a fit replays. All rounds draw the same: only the arrivals make a difference."""

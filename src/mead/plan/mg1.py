@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mead.config.policies import MG1Options
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
 from mead.plan.decomposed import decomposed_pipeline
 from mead.plan.predictive import Predictive
 from mead.plan.solved import ArrivalModel, solved
@@ -19,6 +16,9 @@ from mead.queueing.network.solve import NetworkSolution
 from mead.queueing.queues.gigk import gigk
 from mead.queueing.queues.mg1 import m_ph_1
 from mead.queueing.queues.response import QueueSolution
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
 
 
 class MG1(Predictive[float]):

@@ -9,11 +9,6 @@ from math import inf
 import numpy as np
 
 from mead.config.policies import DabsOptions, PaSpsOptions, PspsOptions
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import COUNT_BIN_S, Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
 from mead.plan.steps import Steps, kept, unusable
 from mead.queueing.arrays import FloatArray
 from mead.queueing.forecasting.registry import USUAL_QUANTILE, forecaster
@@ -27,6 +22,11 @@ from mead.queueing.network.expected_load import (
     replicas_needed,
     whole_replicas,
 )
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import COUNT_BIN_S, Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.plan import Plan
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.plan import Plan
 
 Analysis = TypeVar("Analysis")
 

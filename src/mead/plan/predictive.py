@@ -8,12 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from mead.config.policies import PredictiveOptions
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.grounds import Grounds
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.plan import Plan
 from mead.plan.caution import higher_rate
 from mead.plan.forecast import against, enough, mean_s, predictions, remembered, worst
 from mead.plan.search import Predictor, closest, exact, heuristic, trimmed
@@ -23,6 +17,12 @@ from mead.plan.weighed import weighed
 from mead.queueing.arrays import FloatArray
 from mead.queueing.fitting.windows import distinct
 from mead.queueing.network.solve import NetworkSolution
+from mead.values.allocation import Allocation
+from mead.values.grounds import Grounds
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+from mead.values.plan import Plan
 
 Model = TypeVar("Model")
 

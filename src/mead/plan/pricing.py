@@ -13,9 +13,6 @@ from math import inf
 
 import numpy as np
 
-from mead.knowledge.allocation import Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.knobs import Knobs, OneKnob
 from mead.plan.standby import Surge, ready_replicas
 from mead.policies.adaptive.decision import BACKLOGS, Charges, Decisions, Server, backlogs
@@ -24,6 +21,9 @@ from mead.policies.adaptive.rates import RateModel
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.queueing.queues.split_batch import gate_s
+from mead.values.allocation import Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 
 PRICES = 0.04 * 2 ** (np.arange(17) / 2)
 """As parts of the cores that the path needs. Below the first, a rule would not react to a burst such as was never seen;

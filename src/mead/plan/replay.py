@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mead.config.policies import ReplayOptions
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
 from mead.plan.predictive import Predictive
 from mead.plan.replayed import Draws, WindowReplay
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.solve import NetworkSolution
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
 
 SEED = 0
 """Every round draws the same service times, so that only the arrivals make a difference."""

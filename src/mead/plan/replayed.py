@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.plan.forecast import Asked
 from mead.plan.stations import stations
 from mead.queueing.arrays import FloatArray, IntArray
@@ -23,6 +21,8 @@ from mead.queueing.ph import PH
 from mead.queueing.queues.batch_server import BatchServer
 from mead.queueing.queues.replay import DEFAULT_SEQUENCES, ReplayResponse, ServiceTimes, replay, replay_batches
 from mead.queueing.queues.response import QueueSolution, Unstable, overloaded
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Operator, Pipeline
 
 
 @dataclass

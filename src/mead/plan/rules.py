@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Operator, Pipeline
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Operator, Pipeline
 
 ROUNDING = 1e-9
 """Shares that differ by less are the same level."""
@@ -16,7 +16,7 @@ ROUNDING = 1e-9
 class Rules:
     """How far one round may move an allocation.
 
-    >>> from mead.knowledge.pipeline import Operator, Pipeline
+    >>> from mead.values.pipeline import Operator, Pipeline
     >>> pipeline = Pipeline("one", [Operator("matcher", 0.0015)])
     >>> low, high = Allocation.of(matcher=Resources(0.4)), Allocation.of(matcher=Resources(1.0))
     >>> Rules().limited(low, high, pipeline, since_change_s=60.0)["matcher"].share

@@ -12,14 +12,14 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import TypeAlias
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan.forecast import enough, meets, response_s
 from mead.plan.rules import ROUNDING, one_up
 from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.queueing.network.solve import NetworkSolution
 from mead.queueing.queues.response import Unstable, overloaded
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.requirement import Requirement
 
 Predictor: TypeAlias = Callable[[Allocation], NetworkSolution]
 

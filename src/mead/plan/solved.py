@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.plan.forecast import Asked, LongerService, sum_of
 from mead.plan.stations import stations
 from mead.queueing.map import MAP
@@ -19,6 +17,8 @@ from mead.queueing.queues.batch_server import BatchServer
 from mead.queueing.queues.map_ph_1 import map_ph_1
 from mead.queueing.queues.microbatch import MicroBatches
 from mead.queueing.queues.response import QueueSolution, Unstable
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Operator, Pipeline
 
 
 @dataclass(eq=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from mead.config.policies import StaticOptions
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.because import Because
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.plan import Plan
 from mead.plan.rules import bounded
 from mead.plan.steps import kept, moved, unusable
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.plan import Plan
+from mead.values.reason import Because
 
 
 class Static:

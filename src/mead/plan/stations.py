@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Pipeline
 from mead.queueing.network.graph import Edge, Network, Operator
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Pipeline
 
 
 def stations(pipeline: Pipeline, allocation: Allocation, *, joint: bool = False) -> Network:
     """The queueing network of an allocation.
 
-    >>> from mead.knowledge.allocation import Resources
-    >>> from mead.knowledge.pipeline import Operator
+    >>> from mead.values.allocation import Resources
+    >>> from mead.values.pipeline import Operator
     >>> tasks = [Operator("fetch", demand_s=0.001), Operator("store", demand_s=0.002)]
     >>> loop = Pipeline("retry", tasks, [Edge("fetch", "store", 0.8), Edge("fetch", "fetch", 0.2)])
     >>> network = stations(loop, Allocation.of(fetch=Resources(1.0), store=Resources(1.0)))

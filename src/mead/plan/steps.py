@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from math import inf
 
 from mead.config.policies import RuleKeys
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.because import Because
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.plan import Plan, Prediction
 from mead.plan.rules import Rules
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+from mead.values.plan import Plan, Prediction
+from mead.values.reason import Because
 
 
 class Steps:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mead.config.policies import ThresholdOptions
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator
-from mead.knowledge.plan import Plan
 from mead.plan.rules import one_down, one_up
 from mead.plan.steps import Steps, kept, unusable
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator
+from mead.values.plan import Plan
 
 
 @dataclass(frozen=True)

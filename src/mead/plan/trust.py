@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import exp, log
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.surprise import times_predicted
+from mead.values.allocation import Allocation, Resources
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+from mead.values.surprise import times_predicted
 
 MOST = 4.0
 """Bounds are never taken more times tighter than this, however wrong a prediction was."""
@@ -34,8 +34,8 @@ Seven good rounds bring the highest caution below what is tolerated: 4 ** 0.75 *
 class Trust:
     """By path, how far the predictions of one policy have been exceeded.
 
-    >>> from mead.knowledge.pipeline import Operator
-    >>> from mead.knowledge.requirement import Requirement
+    >>> from mead.values.pipeline import Operator
+    >>> from mead.values.requirement import Requirement
     >>> trust, required = Trust(), Requirement("a", bound_s=0.3)
     >>> pipeline = Pipeline("one", [Operator("a", 0.001)], requirements=[required])
     >>> trust.compare("a", 16.0)

@@ -17,17 +17,17 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.because import Because
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.merged import merged
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
-from mead.knowledge.plan import Plan
 from mead.plan.policy import Policy
 from mead.plan.rules import ROUNDING
 from mead.plan.steps import kept, moved, unusable
+from mead.policies.interval_merge import merged
 from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
+from mead.values.reason import Because
 
 LOOK_S = 1.0
 """Time between two looks at what waits."""

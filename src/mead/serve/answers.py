@@ -11,8 +11,6 @@ import numpy as np
 from mead.evaluate import frontier as costs
 from mead.evaluate.decision_json import allocation_json
 from mead.evaluate.fit_report import Statistics
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Pipeline
 from mead.plan.forecast import enough, meets, remembered, response_s
 from mead.plan.search import Predictor
 from mead.plan.solved import ArrivalModel, solved
@@ -23,6 +21,8 @@ from mead.queueing.network.solve import NetworkSolution
 from mead.queueing.queues.response import QueueSolution, Unstable
 from mead.queueing.statistics.scales import lags_of, spans_of
 from mead.serve.question import Question
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Pipeline
 
 PERCENTS = (50.0, 95.0, 99.0)
 RATIO = 4.0

@@ -14,12 +14,6 @@ from itertools import islice, pairwise
 from threading import Lock
 from typing import TypeAlias
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.because import Because
-from mead.knowledge.observation import OperatorReading
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.requirement import WINDOW_S
-from mead.knowledge.round import Round
 from mead.monitor.demand import DemandEstimator
 from mead.monitor.overhead import OverheadEstimator
 from mead.monitor.responses import PathMonitor
@@ -29,6 +23,12 @@ from mead.queueing.arrays import FloatArray, frozen
 from mead.serve.facts import RunFacts
 from mead.serve.frame import Frame, Kind
 from mead.serve.framed import of_round
+from mead.values.allocation import Allocation
+from mead.values.observation import OperatorReading
+from mead.values.pipeline import Pipeline
+from mead.values.reason import Because
+from mead.values.requirement import WINDOW_S
+from mead.values.round import Round
 
 log = logging.getLogger(__name__)
 

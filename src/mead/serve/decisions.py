@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from mead.history.records import InForce
-from mead.knowledge.surprise import surprising, times_predicted
 from mead.serve.frame import Frame
+from mead.values.surprise import surprising, times_predicted
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from mead.knowledge.because import Because
 from mead.monitor.sketch import FACTOR, LEAST_S, ResponseSketch
 from mead.serve.board import Board
 from mead.serve.frame import Frame, Kind
 from mead.serve.judged import JUDGED_S, judged, model_error
 from mead.serve.metrics import Metric
+from mead.values.reason import Because
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Bounds of the histogram, from a tuple that hardly waits to one that is lost in a backlog."""

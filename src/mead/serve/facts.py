@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from mead.history.records import PastRun
-from mead.knowledge.pipeline import Pipeline
+from mead.values.pipeline import Pipeline
 
 ROUND_INTERVAL = "round_interval_s"
 """The key, among the options of a run in a history, of the time between two rounds. The options of the policy need not

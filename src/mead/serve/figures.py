@@ -13,12 +13,12 @@ from mead.evaluate.history_report import run_json
 from mead.evaluate.windows import window_starts_s
 from mead.history.file import History
 from mead.history.records import PastRun
-from mead.knowledge.requirement import STEP_S, WINDOW_S, Requirement
 from mead.serve.decisions import Decided, decided
 from mead.serve.frame import Frame, OperatorFrame
 from mead.serve.judged import judged
 from mead.serve.past import framed
 from mead.serve.savings import Savings, advised, observed
+from mead.values.requirement import STEP_S, WINDOW_S, Requirement
 
 
 @dataclass(frozen=True)

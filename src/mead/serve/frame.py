@@ -8,10 +8,10 @@ from enum import Enum
 from typing import Any
 
 from mead.history.rows import number
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.because import Because
-from mead.knowledge.observation import OperatorReading, PathReading
-from mead.knowledge.plan import Prediction
+from mead.values.allocation import Allocation
+from mead.values.observation import OperatorReading, PathReading
+from mead.values.plan import Prediction
+from mead.values.reason import Because
 
 
 class Kind(Enum):

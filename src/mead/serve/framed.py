@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from mead.history.records import Decision, PastRound
 from mead.history.rows import number, rate_per_s
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.requirement import late_bound_s
-from mead.knowledge.round import Round
 from mead.serve.frame import Frame, Kind, OperatorFrame, PathFrame
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Pipeline
+from mead.values.requirement import late_bound_s
+from mead.values.round import Round
 
 
 def late_bounds_s(pipeline: Pipeline) -> dict[str, float | None]:

@@ -8,9 +8,9 @@ from rich.text import Text
 
 from mead.config.keys import printable
 from mead.evaluate.tables import NOTHING, number, plain_table
-from mead.knowledge.allocation import Resources
 from mead.serve.frame import Frame, OperatorFrame
 from mead.serve.look import Look
+from mead.values.allocation import Resources
 
 
 def live_table(look: Look) -> Group:

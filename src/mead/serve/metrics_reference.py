@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from mead.knowledge.because import Because
 from mead.serve.frame import Kind
 from mead.serve.metrics import Metric
+from mead.values.reason import Because
 
 PAGE = """# Metrics
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from mead.history.file import IN_FOLDER, History
 from mead.history.records import Decision, PastRound, PastRun
-from mead.knowledge.pipeline import Pipeline
 from mead.queueing.arrays import FloatArray
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
 from mead.serve.frame import Frame
 from mead.serve.framed import of_history
+from mead.values.pipeline import Pipeline
 
 BETWEEN = (10, 1000)
 """Rounds that a live run, and a simulator, writes in the blink of an eye."""

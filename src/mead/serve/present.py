@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Pipeline
 from mead.queueing.arrays import FloatArray
 from mead.queueing.statistics.inter_arrivals import idc
 from mead.queueing.statistics.scales import spans_of
@@ -16,6 +14,8 @@ from mead.serve.board import Board
 from mead.serve.frame import Frame
 from mead.serve.judged import JUDGED_S
 from mead.serve.question import DISPERSIONS, RATES_PER_S, Question
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Pipeline
 
 RATE_S = 60.0
 """The rate of now is that of the last minute."""

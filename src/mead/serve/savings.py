@@ -15,10 +15,10 @@ from mead.config.policies import PolicyOptions, kept_iats_for
 from mead.evaluate.concluded import Figures
 from mead.evaluate.experiment import recorded_every_for, run
 from mead.evaluate.outcome import statistic_s
-from mead.knowledge.pipeline import Pipeline
 from mead.plan import registry
 from mead.queueing.arrays import FloatArray
 from mead.serve.frame import Frame, Kind
+from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace
 
 SEED = 0

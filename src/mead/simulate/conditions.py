@@ -8,8 +8,8 @@ from math import inf
 
 from mead.config.pipeline_file import PipelineFile
 from mead.config.policies import DabsOptions, PolicyOptions
-from mead.knowledge.pipeline import Pipeline
 from mead.simulate.grouping import Grouping
+from mead.values.pipeline import Pipeline
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.queueing.ph import PH
 from mead.simulate.records import Records
+from mead.values.pipeline import Operator, Pipeline
 
 FIRST_BLOCK, LAST_BLOCK = 256, 16_384
 """Blocks double from the first size to the last, so that a short run draws little and a long one seldom."""
@@ -63,7 +63,7 @@ def coin_blocks(source: str, target: str, seed: int) -> Iterator[FloatArray]:
 def demands_s(pipeline: Pipeline, name: str, count: int, seed: int) -> FloatArray:
     """The first ``count`` demands at an operator, as a simulation with that seed meets them.
 
-    >>> from mead.knowledge.pipeline import Operator
+    >>> from mead.values.pipeline import Operator
     >>> pipeline = Pipeline("constant", [Operator("matcher", 0.0015, scv=0.0)])
     >>> demands_s(pipeline, "matcher", 3, seed=1).tolist()
     [0.0015, 0.0015, 0.0015]

@@ -6,12 +6,12 @@ from math import inf
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Pipeline
 from mead.simulate.conditions import Conditions
 from mead.simulate.grouping import NUMBERS
 from mead.simulate.records import GROUP, OPERATOR, Records
 from mead.simulate.routes import Routes
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Pipeline
 
 
 def members_of(pipeline: Pipeline, allocation: Allocation, conditions: Conditions) -> list[list[int]]:

@@ -7,8 +7,6 @@ from math import inf
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.pipeline import Pipeline
 from mead.queueing.arrays import FloatArray
 from mead.simulate.conditions import Conditions
 from mead.simulate.draws import Buffers, coin_blocks, demand_blocks
@@ -16,6 +14,8 @@ from mead.simulate.kernel import run
 from mead.simulate.layout import group_records, members_of, operator_records, speeds_of
 from mead.simulate.records import CLOCK, DEPARTURE, SERVICE, Records, grown, grown_pool, pool_of
 from mead.simulate.routes import Routes
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Pipeline
 
 FIRST_ROOM = 1024
 """Places for waiting tuples at the start; they double when they are full, as those for departures do."""

@@ -9,10 +9,10 @@ from math import inf
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.observation import Observation, OperatorReading, PathReading
-from mead.knowledge.sampled import NOTHING_SAMPLED
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation, OperatorReading, PathReading
+from mead.values.samples import NOTHING_SAMPLED
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.requirement import late_bound_s
-from mead.knowledge.sampled import NOTHING_SAMPLED, SampledTimes
 from mead.queueing.arrays import FloatArray, frozen
 from mead.simulate.machine import Machine
 from mead.simulate.records import Records
+from mead.values.allocation import Allocation
+from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
+from mead.values.pipeline import Pipeline
+from mead.values.requirement import late_bound_s
+from mead.values.samples import NOTHING_SAMPLED, SampledTimes
 from mead.workload.trace import Trace
 
 COUNTED_BINS = round(600 / COUNT_BIN_S)

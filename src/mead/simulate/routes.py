@@ -13,10 +13,10 @@ from math import ceil
 
 import numpy as np
 
-from mead.knowledge.pipeline import Pipeline
 from mead.queueing.arrays import IntArray
 from mead.queueing.network.graph import PATH_SEPARATOR, Edge
 from mead.simulate.records import EDGE, Records
+from mead.values.pipeline import Pipeline
 
 SOURCE = ""
 """Where the arrivals come from, under a name that no operator can have."""

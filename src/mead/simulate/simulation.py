@@ -10,15 +10,15 @@ from math import inf
 import numpy as np
 
 from mead.config.policies import KEPT_IATS
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
 from mead.queueing.arrays import FloatArray, frozen
 from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.simulate.conditions import Conditions, Restart, check_names
 from mead.simulate.machine import Counters, Machine
 from mead.simulate.readings import Monitor
 from mead.simulate.timeline import Timeline
+from mead.values.allocation import Allocation, Resources
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace
 
 STANDSTILL = 2.0**-40
@@ -54,7 +54,7 @@ class Simulation:
 
     The same seed gives the same run, no matter in which steps it is made.
 
-    >>> from mead.knowledge.pipeline import Operator
+    >>> from mead.values.pipeline import Operator
     >>> pipeline = Pipeline("one", [Operator("matcher", demand_s=1.0, scv=0.0)])
     >>> simulation = Simulation(pipeline, Trace.from_timestamps_s([0.0, 0.5, 5.0]), seed=1)
     >>> simulation.advance(1.5)  # the first is done, the second half done

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation
+from mead.values.allocation import Allocation
 
 
 @dataclass
 class Timeline:
     """Allocations in the order in which they came into force, each until the next.
 
-    >>> from mead.knowledge.allocation import Resources
+    >>> from mead.values.allocation import Resources
     >>> timeline = Timeline()
     >>> timeline.add(0.0, Allocation.of(matcher=Resources(1.0)))
     >>> timeline.add(30.0, Allocation.of(matcher=Resources(0.5, replicas=3)))

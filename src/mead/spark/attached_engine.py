@@ -18,9 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from mead.execute.guests import Guests, held_elsewhere
 from mead.execute.shares import CpuUsage, ShareManager
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.observation import Observation, OperatorReading
-from mead.knowledge.pipeline import Pipeline
 from mead.monitor.arrivals import Arrivals
 from mead.monitor.responses import monitors
 from mead.spark.batch_times import add_stamps, responses, stamp_fault
@@ -29,6 +26,9 @@ from mead.spark.java_machine import NO_ANSWER
 from mead.spark.probe import OBSERVATION, Stamps
 from mead.spark.progress import Progress, ProgressQueue
 from mead.spark.python_workers import PythonWorkers
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation, OperatorReading
+from mead.values.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -9,10 +9,10 @@ from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
-from mead.knowledge.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.spark.attached_engine import AttachError
 from mead.spark.java_machine import NO_ANSWER
+from mead.values.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -16,13 +16,13 @@ from mead.config.keys import ConfigError
 from mead.config.named import modules_in, named
 from mead.config.pipeline_file import OperatorKeys, PipelineFile
 from mead.config.source_keys import PayloadKeys, RabbitMQKeys, SourceKeys
-from mead.knowledge.pipeline import Batches, Pipeline
 from mead.spark.broker_inputs import ForeignInput, RabbitMQInput
 from mead.spark.inputs import Input, TraceInput
 from mead.spark.operators import OnBatches, OnStream, Work
 from mead.spark.rabbitmq.blocks import RabbitStreams
 from mead.spark.rabbitmq.stream import Retention
 from mead.spark.trace_source import SPARE_S
+from mead.values.pipeline import Batches, Pipeline
 from mead.workload.files import read_trace
 from mead.workload.generators.kind import GeneratorError
 from mead.workload.generators.registry import KINDS

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from time import process_time, time_ns
 
 from mead.execute.shares import CpuUsage
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.observation import Observation, OperatorReading
 from mead.monitor.arrivals import Arrivals
 from mead.monitor.responses import monitors
 from mead.queueing.network.graph import PATH_SEPARATOR
@@ -18,6 +16,8 @@ from mead.spark.java_machine import java_cpu_s, java_pid
 from mead.spark.probe import Stamps
 from mead.spark.progress import Done, Progress, ProgressQueue
 from mead.spark.running import RunningPipeline
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation, OperatorReading
 
 SILENT_S = 30.0
 """How long an operator with tuples waiting may complete none before we say so, beyond its trigger and the duration of

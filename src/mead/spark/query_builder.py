@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 
 from mead.execute.shares import ShareManager
-from mead.knowledge.pipeline import Pipeline
 from mead.spark.complaints import COMPLAINTS
 from mead.spark.in_place import InPlace
 from mead.spark.in_place import source as in_place
@@ -23,6 +22,7 @@ from mead.spark.probe import probed
 from mead.spark.query import cause
 from mead.spark.wiring import RESULTS, Wiring
 from mead.spark.workers import own_workers
+from mead.values.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mead.execute.shares import ShareManager
-from mead.knowledge.pipeline import Pipeline
 from mead.spark.checkpoint import begun, last_done
 from mead.spark.complaints import COMPLAINTS, Complaints
 from mead.spark.inputs import Input
@@ -34,6 +33,7 @@ from mead.spark.rabbitmq.blocks import RabbitStreams
 from mead.spark.rabbitmq.connection import RabbitError
 from mead.spark.wiring import RESULTS, Wiring
 from mead.spark.workers import started_for
+from mead.values.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

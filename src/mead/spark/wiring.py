@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mead.knowledge.pipeline import Pipeline
 from mead.spark.addresses import TO, TO_TYPE
 from mead.spark.inputs import Input, check_stamped
 from mead.spark.log_inputs import JoinedInput, LogInput
 from mead.spark.operators import OperatorError, Work, columns_of
 from mead.spark.rabbitmq.blocks import RabbitStore, RabbitStreams
+from mead.values.pipeline import Pipeline
 
 RESULTS = "results"
 """The reader of what leaves the pipeline, as rows name it."""

@@ -16,13 +16,13 @@ from math import ceil, inf
 from typing import Any, TypeAlias
 
 from mead.evaluate.experiment import Run, run
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.plan import Plan
 from mead.monitor.plausible import implausible
 from mead.plan.policy import Policy
 from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analysis, observed, shapes
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+from mead.values.plan import Plan
 from mead.workload.trace import Trace
 
 Maker: TypeAlias = Callable[[], Policy[Any]]

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.arrays import FloatArray
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
+from mead.values.allocation import Allocation, Resources
+from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
+from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
 
 INTERVAL_S = 60.0
 """The length of the interval that readings are of, unless told otherwise."""

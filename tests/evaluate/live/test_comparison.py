@@ -20,12 +20,12 @@ from mead.evaluate.live.replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, 
 from mead.evaluate.live.rows import LiveRow, in_order, live_table, troubles
 from mead.evaluate.workloads import PATH, Workload, required
 from mead.history.file import IN_FOLDER, History
-from mead.knowledge.allocation import Resources
-from mead.knowledge.plan import Plan, Prediction
-from mead.knowledge.requirement import Requirement
 from mead.live import LiveResult
 from mead.plan import registry
 from mead.spark.build import ARRIVALS
+from mead.values.allocation import Resources
+from mead.values.plan import Plan, Prediction
+from mead.values.requirement import Requirement
 from mead.workload.generators.markovian import Markovian
 
 POLICIES = [PolicyContender.of(text) for text in LIVE_POLICIES]

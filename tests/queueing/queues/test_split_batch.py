@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import Batches, Operator, Pipeline
 from mead.queueing.map import MAP
 from mead.queueing.queues.batch_server import BatchServer
 from mead.queueing.queues.microbatch import micro_batch
 from mead.queueing.queues.response import Unstable
 from mead.queueing.queues.split_batch import batch_wait_s, gate_s
 from mead.simulate.simulation import Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.generators.poisson import Poisson
 
 SERVICES_S, OVERHEADS_S, TRIGGERS_S = st.floats(1e-4, 0.1), st.floats(0.0, 1.0), st.just(0.0) | st.floats(0.01, 2.0)

@@ -17,7 +17,7 @@ from mead.cli.terminal import AsJson, progress_bar
 if TYPE_CHECKING:
     from mead.evaluate.comparison import PolicyContender
     from mead.evaluate.workloads import Workload
-    from mead.knowledge.requirement import Requirement
+    from mead.values.requirement import Requirement
     from mead.workload.trace import Trace
 
 LIVE_POLICIES = ("static", *(f"{name}@interval_s=15" for name in ("threshold", "mg1", "map", "replay")), "adaptive")

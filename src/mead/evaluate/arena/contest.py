@@ -22,11 +22,11 @@ from mead.evaluate.experiment import Run, recorded_every_for, run
 from mead.evaluate.outcome import Outcome
 from mead.evaluate.pasps.scenarios import LOG_LIKE, Rates, logs_from
 from mead.evaluate.workloads import MISSING, Workload, generated, live_maps, recorded, required, synt
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.plan import registry
 from mead.plan.knobs import levels
 from mead.simulate.conditions import Conditions, Restart
+from mead.values.pipeline import Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.generators.self_similar import SelfSimilar
 from mead.workload.generators.steps import Steps
 from mead.workload.trace import Trace

@@ -15,9 +15,6 @@ import numpy as np
 
 from mead.config.policies import DRSOptions
 from mead.evaluate.experiment import Run, run
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.monitor.sampling import Measurer
 from mead.monitor.smoothing import Window
 from mead.plan.drs import DRS, network_of
@@ -25,6 +22,9 @@ from mead.plan.drs_model import Model, OpenNetwork
 from mead.queueing.arrays import FloatArray, frozen
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Responses, Simulation
+from mead.values.allocation import Allocation, Resources
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
 from mead.workload.generators.poisson import Poisson
 from mead.workload.generators.steps import Steps
 from mead.workload.trace import Trace

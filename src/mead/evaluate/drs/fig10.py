@@ -18,9 +18,9 @@ from rich.table import Table
 
 from mead.evaluate.drs.applications import VIDEO_FRAMES, Simulated, measured_network, shown, simulated
 from mead.evaluate.tables import number, plain_table
-from mead.knowledge.pipeline import Pipeline
 from mead.plan.drs_model import Model
 from mead.plan.drs_search import assign_processors
+from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace
 
 K_MAX = 7

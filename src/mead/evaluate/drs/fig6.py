@@ -23,8 +23,8 @@ from mead.evaluate.drs.applications import (
     tweets,
 )
 from mead.evaluate.tables import number, plain_table
-from mead.knowledge.pipeline import Pipeline
 from mead.plan.drs_search import assign_processors
+from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace
 
 DURATION_S = 600.0

@@ -28,9 +28,6 @@ from mead.evaluate.workloads import PATH, Workload
 from mead.execute.detect import Opener
 from mead.execute.lent import lent
 from mead.history.file import IN_FOLDER, History
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.pipeline import Batches, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.live import LiveResult, run_live
 from mead.plan import registry
 from mead.simulate.timeline import Timeline
@@ -38,6 +35,9 @@ from mead.spark.build import ARRIVALS, live_pipeline
 from mead.spark.inputs import TraceInput
 from mead.spark.operators import OnBatches, OnStream, Work
 from mead.spark.running import WARM_UP
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import Batches, Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.generators.markovian import Markovian
 from mead.workload.trace import Trace
 

@@ -13,8 +13,8 @@ from mead.config.policies import DRSOptions, ForecastKeys, StaticOptions
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.live.comparison import BATCHES
 from mead.evaluate.workloads import DEMAND_S, Workload
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.requirement import Requirement
+from mead.values.pipeline import Pipeline
+from mead.values.requirement import Requirement
 from mead.workload.generators.steps import Steps
 
 SHARES = (0.2, 0.3, 0.4)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.tables import NOTHING, number, plain_table, plain_text, yes_or_no
-from mead.knowledge.requirement import Requirement
+from mead.values.requirement import Requirement
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,15 @@ from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.mead.tables import Case
 from mead.evaluate.tables import plain_table
 from mead.evaluate.workloads import PATH, Workload, required
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
 from mead.plan import registry
 from mead.queueing.fitting.windows import DEFAULT_WINDOWS, distinct, fit_windows
 from mead.queueing.map import MAP
 from mead.queueing.network.solve import solve_network
 from mead.queueing.queues.response import Unstable
 from mead.simulate.simulation import Simulation
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
 
 OBSERVED_S = 300.0
 """How much of the trace has been seen when a round is timed."""

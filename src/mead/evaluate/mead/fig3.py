@@ -17,7 +17,6 @@ from rich.table import Table
 from mead.evaluate.fit_report import MeanAndP95
 from mead.evaluate.tables import NOTHING, number, plain_table
 from mead.evaluate.workloads import Workload
-from mead.knowledge.pipeline import Operator, Pipeline
 from mead.queueing.fitting.windows import fit_windows
 from mead.queueing.ph import PH
 from mead.queueing.queues.kingman import kingman
@@ -25,6 +24,7 @@ from mead.queueing.queues.map_ph_1 import map_ph_1_at_utilizations
 from mead.queueing.queues.mg1 import m_ph_1
 from mead.queueing.statistics.inter_arrivals import scv
 from mead.simulate.simulation import Simulation
+from mead.values.pipeline import Operator, Pipeline
 from mead.workload.trace import Trace
 
 UTILIZATIONS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mead.evaluate.workloads import Workload, required
-from mead.knowledge.requirement import Requirement
+from mead.values.requirement import Requirement
 
 
 @dataclass(frozen=True)

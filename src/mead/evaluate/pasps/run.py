@@ -13,16 +13,16 @@ from mead.config.policy_choice import chosen_policy
 from mead.evaluate.experiment import Run, run
 from mead.evaluate.pasps.metrics import Intervals, Metrics
 from mead.evaluate.pasps.scenarios import DURATION_S, Scenario
-from mead.knowledge.knowledge import Knowledge
-from mead.knowledge.observation import Observation
-from mead.knowledge.pipeline import Pipeline
-from mead.knowledge.plan import Plan
 from mead.plan import registry
 from mead.plan.pasps import Outlook, asked_for
 from mead.plan.policy import Policy
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.expected_load import replicas_needed, whole_replicas
 from mead.simulate.conditions import Conditions, Restart
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+from mead.values.plan import Plan
 
 INTERVAL_S = 30.0
 """The paper's td: the interval of decisions and metrics."""

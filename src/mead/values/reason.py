@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from mead.knowledge.allocation import Allocation
+from mead.values.allocation import Allocation
 
 SAME = 1e-9
 """Numbers of cores that differ by less than this count as equal."""
@@ -36,7 +36,7 @@ class Because(Enum):
     def of(cls, now: Allocation, wanted: Allocation) -> Because:
         """The reason that the step from ``now`` to ``wanted`` implies.
 
-        >>> from mead.knowledge.allocation import Resources
+        >>> from mead.values.allocation import Resources
         >>> low, high = Allocation.of(a=Resources(0.4)), Allocation.of(a=Resources(0.7))
         >>> Because.of(low, high).value, Because.of(high, low).value, Because.of(low, low).value
         ('needed', 'spare', 'enough')

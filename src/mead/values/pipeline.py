@@ -9,13 +9,13 @@ from math import inf
 
 import numpy as np
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.requirement import Requirement
 from mead.queueing.arrays import FloatArray, frozen
 from mead.queueing.network.graph import PATH_SEPARATOR, Edge, Network
 from mead.queueing.network.graph import Operator as Station
 from mead.queueing.network.traffic import ENDLESS_GAIN, arrival_rates, loop_gain
 from mead.queueing.ph import PH
+from mead.values.allocation import Allocation, Resources
+from mead.values.requirement import Requirement
 
 DEFAULT_SHARES = (0.40, 0.55, 0.70, 0.85, 1.00)
 """The five levels of the MEAD paper, in cores."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.because import Because
-from mead.knowledge.observation import Observation
-from mead.knowledge.plan import Plan
 from mead.queueing.arrays import frozen
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation
+from mead.values.plan import Plan
+from mead.values.reason import Because
 
 
 @dataclass

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.sampled import NOTHING_SAMPLED, SampledTimes
 from mead.queueing.arrays import FloatArray
+from mead.values.allocation import Allocation
+from mead.values.samples import NOTHING_SAMPLED, SampledTimes
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mead.knowledge.allocation import Allocation
+from mead.values.allocation import Allocation
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mead.knowledge.allocation import Allocation
-from mead.knowledge.because import Because
-from mead.knowledge.grounds import NO_GROUNDS, Grounds
+from mead.values.allocation import Allocation
+from mead.values.grounds import NO_GROUNDS, Grounds
+from mead.values.reason import Because
 
 
 @dataclass(frozen=True)

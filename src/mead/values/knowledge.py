@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mead.knowledge.pipeline import Pipeline
+from mead.values.pipeline import Pipeline
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.knowledge.allocation import Allocation, Resources
-from mead.knowledge.pipeline import InvalidPipelineError, Operator, Pipeline
-from mead.knowledge.requirement import Requirement
 from mead.queueing.network.graph import Edge, InvalidNetworkError
+from mead.values.allocation import Allocation, Resources
+from mead.values.pipeline import InvalidPipelineError, Operator, Pipeline
+from mead.values.requirement import Requirement
 
 LOG_ANALYSIS = Pipeline(
     "log-analysis",
