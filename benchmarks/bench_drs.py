@@ -23,8 +23,8 @@ import numpy as np
 from rich.console import Console
 
 from mead.evaluate.drs.table2 import PUBLISHED_MS
-from mead.plan.drs_model import Model, OpenNetwork, Station
-from mead.plan.drs_search import assign_processors, min_processors
+from mead.policies.drs.model import Model, OpenNetwork, Station
+from mead.policies.drs.search import assign_processors, min_processors
 from mead.simulate.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
@@ -47,8 +47,8 @@ CALLS = 50
 FIRST_CALLS = """
 import time
 started = time.perf_counter()
-from mead.plan.drs_model import OpenNetwork, Station
-from mead.plan.drs_search import assign_processors
+from mead.policies.drs.model import OpenNetwork, Station
+from mead.policies.drs.search import assign_processors
 imported = time.perf_counter()
 assign_processors(OpenNetwork(1.0, (Station(1.0, 2.0), Station(1.0, 3.0))), 5)
 print(imported - started, time.perf_counter() - imported)

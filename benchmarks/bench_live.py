@@ -30,7 +30,6 @@ from rich.console import Console
 import mead
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.applications.log_analysis.calibration import calibrate
-from mead.config.policies import kept_iats_for
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.live.comparison import BATCHES, LiveComparison, generated_arrivals, runs_of
 from mead.evaluate.live.rows import live_table
@@ -40,7 +39,8 @@ from mead.execute.lent import lent
 from mead.execute.share_probe import actuation_delay_s
 from mead.history.file import IN_FOLDER, History
 from mead.live import LiveResult, run_live
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import kept_iats_for
 from mead.spark.build import live_pipeline
 from mead.spark.engine import SparkEngine
 from mead.spark.in_place import InPlace, InPlaceReader

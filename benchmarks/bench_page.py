@@ -18,10 +18,10 @@ import numpy as np
 from rich.console import Console
 
 from mead.config.pipeline_file import read_pipeline
-from mead.config.policies import ThresholdOptions
 from mead.evaluate.experiment import run
 from mead.monitor.responses import BatchResponses, PathMonitor
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import ThresholdOptions
 from mead.queueing.map import MAP
 from mead.serve import answers
 from mead.serve.board import Board

@@ -18,7 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from mead.plan.solved import ArrivalModel, solved
+from mead.policies.predictive.map_network import ArrivalModel, solved
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.queueing.queues.response import Unstable

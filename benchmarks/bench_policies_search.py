@@ -19,10 +19,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from mead.config.policies import MG1Options
-from mead.plan.forecast import meets, remembered, response_s, worst
-from mead.plan.mg1 import MG1
-from mead.plan.search import Predictor, exact, heuristic
+from mead.policies.options import MG1Options
+from mead.policies.predictive.mg1 import MG1
+from mead.policies.predictive.predictions import meets, remembered, response_s, worst
+from mead.policies.predictive.search import Predictor, exact, heuristic
 from mead.queueing.network.graph import Edge
 from mead.queueing.network.solve import NetworkSolution
 from mead.queueing.queues.response import Unstable

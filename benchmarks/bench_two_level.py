@@ -19,11 +19,11 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from mead.config.policies import kept_iats_for
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import kept_iats_for
 from mead.queueing.network.graph import Edge
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.values.requirement import Requirement

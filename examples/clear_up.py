@@ -1,7 +1,7 @@
 """A policy of one's own: cores for all that arrives, and for clearing up what waits within a part of the bound."""
 
-from mead.plan.rules import bounded
-from mead.plan.steps import moved, unusable
+from mead.policies.rules import bounded
+from mead.policies.steps import moved, unusable
 from mead.values.allocation import Allocation, Resources
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation

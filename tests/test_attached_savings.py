@@ -13,11 +13,11 @@ import pytest
 
 from mead.attached import Attached, Seen
 from mead.clock import RunClock
-from mead.config.policies import MG1Options, PolicyOptions, StaticOptions
 from mead.history.file import History
 from mead.loop import ControlLoop, Mode
 from mead.monitor.run_record import RunRecord
-from mead.plan.registry import policy as policy_of
+from mead.policies.options import MG1Options, PolicyOptions, StaticOptions
+from mead.policies.registry import policy as policy_of
 from mead.serve.facts import RunFacts
 from mead.serve.figures import RunFigures
 from mead.simulate.simulation import Simulation

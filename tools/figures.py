@@ -15,15 +15,15 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from mead.config.policies import KingmanOptions, MapOptions, MG1Options
 from mead.evaluate.fit_plot import KINGMAN, MODEL, PLAIN, SECONDS, STYLE, TRACE
 from mead.evaluate.fit_plot import MG1 as MG1_COLOUR
-from mead.plan.forecast import response_s
-from mead.plan.kingman import Kingman
-from mead.plan.map import Map
-from mead.plan.mg1 import MG1
-from mead.plan.predictive import Analysis, Predictive
-from mead.plan.solved import ArrivalModel
+from mead.policies.options import KingmanOptions, MapOptions, MG1Options
+from mead.policies.predictive.base import Analysis, Predictive
+from mead.policies.predictive.kingman import Kingman
+from mead.policies.predictive.map import Map
+from mead.policies.predictive.map_network import ArrivalModel
+from mead.policies.predictive.mg1 import MG1
+from mead.policies.predictive.predictions import response_s
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.queueing.ph import PH

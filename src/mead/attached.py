@@ -21,7 +21,6 @@ from time import thread_time, time
 from typing import TYPE_CHECKING, Literal, Self
 
 from mead.clock import RunClock
-from mead.config.policies import AdaptiveOptions, PolicyOptions, kept_iats_for
 from mead.config.policy_choice import chosen_policy
 from mead.controller import Controller
 from mead.execute.preparation import prepared
@@ -30,7 +29,8 @@ from mead.history.file import History
 from mead.history.recorder import Recorder
 from mead.loop import ControlLoop, Mode
 from mead.monitor.run_record import RunRecord
-from mead.plan.registry import policy as policy_of
+from mead.policies.options import AdaptiveOptions, PolicyOptions, kept_iats_for
+from mead.policies.registry import policy as policy_of
 from mead.queueing.arrays import FloatArray, frozen
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
@@ -241,7 +241,7 @@ def attach(
 
     ``requirement`` is a text such as ``"mean <= 0.5 s"`` or ``"p95 <= 2 s"``. ``mode`` "observe" and "advise" change
     nothing; "act" needs control groups, and holds all Python workers of the application, whichever query they serve.
-    ``policy`` is a name or options of `mead.config.policies`. ``shares`` are the levels that it may choose from, in
+    ``policy`` is a name or options of `mead.policies.options`. ``shares`` are the levels that it may choose from, in
     cores for all workers together; without them, five levels up to all cores that the application has. ``history`` is
     a file in which every round is kept, for ``mead history``.
     """

@@ -23,7 +23,7 @@ from mead.execute.shares import CpuUsage, ShareManager
 from mead.loop import ControlLoop, Mode
 from mead.monitor.run_record import RunRecord
 from mead.monitor.sketch import ResponseSketch
-from mead.plan.policy import Policy
+from mead.policies.base import Policy
 from mead.spark.end_requests import EndRequests
 from mead.spark.engine import EngineCpu, OperatorState, SparkEngine
 from mead.spark.folder_lock import held

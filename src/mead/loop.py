@@ -17,7 +17,7 @@ from mead.execute.negotiator import NotGranted
 from mead.monitor.demand import DemandEstimator
 from mead.monitor.overhead import OverheadEstimator
 from mead.monitor.plausible import implausible
-from mead.plan.policy import Policy
+from mead.policies.base import Policy
 from mead.values.allocation import Allocation
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation

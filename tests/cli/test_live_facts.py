@@ -12,10 +12,10 @@ from tests.serve.prometheus import fired, why_no_prometheus
 
 from mead.cli.history import recorded
 from mead.cli.live import LiveOptions, _facts, _watched
-from mead.config.policies import MapOptions, OwnOptions, PolicyOptions
 from mead.history.file import History
 from mead.loop import Mode
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import MapOptions, OwnOptions, PolicyOptions
 from mead.serve.exposition import exposition
 from mead.serve.facts import RunFacts
 

@@ -11,8 +11,8 @@ from tests.cli.program import complaint
 
 from mead.cli import live
 from mead.cli.live import LiveOptions, ProfilePart, profile_without
-from mead.config.policies import StaticOptions
 from mead.loop import Mode
+from mead.policies.options import StaticOptions
 from mead.spark.fast_profile import FastProfile
 
 PARTS = [field.name for field in fields(FastProfile)]

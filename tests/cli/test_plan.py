@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.cli.program import EXAMPLES, answer, run
 
-from mead.plan.registry import POLICIES
+from mead.policies.registry import POLICIES
 from mead.queueing.map import MAP
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"

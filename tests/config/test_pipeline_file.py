@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mead.config.keys import ConfigError
 from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipeline
-from mead.config.policies import MapOptions, ReplayOptions, ThresholdOptions
 from mead.config.yaml_lines import MOST_BYTES
+from mead.keys import ConfigError
+from mead.policies.options import MapOptions, ReplayOptions, ThresholdOptions
 from mead.queueing.network.graph import Edge
 from mead.values.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
 from mead.values.requirement import Requirement

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mead.config.keys import ConfigError, parsed, read_file
 from mead.config.solve_case import MatricesFile, SolveCase, matrices_in
+from mead.keys import ConfigError, parsed, read_file
 from mead.queueing.map import MAP
 
 ROOT = Path(__file__).parents[2]

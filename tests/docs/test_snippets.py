@@ -26,9 +26,9 @@ from tests.docs.terminal import FLAGS, steps, type_all
 from tests.serve.prometheus import why_no_prometheus
 from tests.spark.rabbitmq import why_no_broker
 
-from mead.config.named import modules_in
 from mead.config.pipeline_file import PipelineKeys, parse_pipeline, read_pipeline
 from mead.config.yaml_lines import read_yaml
+from mead.loading import modules_in
 from mead.serve.alerts import alert_rules
 
 SHOWN_ONLY = {"text", "{toctree}", "{eval-rst}"}

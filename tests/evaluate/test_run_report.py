@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mead.config.policies import ThresholdOptions
 from mead.evaluate.experiment import Run, run
 from mead.evaluate.run_plot import by_arrival, drawn, plot_run
 from mead.evaluate.run_report import RunReport
 from mead.evaluate.run_tables import run_tables
-from mead.plan.registry import policy
+from mead.policies.options import ThresholdOptions
+from mead.policies.registry import policy
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Responses

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from mead.config.keys import ConfigError, parsed
 from mead.config.solve_case import SolveCase
 from mead.evaluate.solve import Answer, solve_case
+from mead.keys import ConfigError, parsed
 from mead.queueing.queues.response import SATURATED
 
 VECTORS = Path(__file__).parents[1] / "vectors"

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 from rich.table import Table
 
-from mead.config.policies import (
+from mead.evaluate.experiment import run
+from mead.evaluate.frontier import FACTORS
+from mead.evaluate.what_if import MOST_TUPLES, WhatIf, tail, what_if
+from mead.evaluate.what_if_report import what_if_tables
+from mead.policies.options import (
     KEPT_IATS,
     AdaptiveOptions,
     DS2Options,
@@ -19,12 +23,8 @@ from mead.config.policies import (
     ThresholdOptions,
     kept_iats_for,
 )
-from mead.evaluate.experiment import run
-from mead.evaluate.frontier import FACTORS
-from mead.evaluate.what_if import MOST_TUPLES, WhatIf, tail, what_if
-from mead.evaluate.what_if_report import what_if_tables
-from mead.plan.registry import policy
-from mead.plan.replayed import Draws, WindowReplay
+from mead.policies.predictive.replay_network import Draws, WindowReplay
+from mead.policies.registry import policy
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation

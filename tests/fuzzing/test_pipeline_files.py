@@ -18,7 +18,6 @@ from pydantic import BaseModel
 from tests.cli import program
 from tests.fuzzing.effort import tried
 
-from mead.config.keys import LONGEST_NAME, ConfigError
 from mead.config.pipeline_file import (
     MOST_LEVELS,
     BatchKeys,
@@ -31,6 +30,7 @@ from mead.config.pipeline_file import (
 )
 from mead.config.policy_choice import OPTIONS, chosen_policy
 from mead.config.yaml_lines import MOST_BYTES
+from mead.keys import LONGEST_NAME, ConfigError
 from mead.values.pipeline import Pipeline
 
 KINDS: tuple[type[BaseModel], ...] = (PipelineKeys, OperatorKeys, BatchKeys, RequirementKeys, *OPTIONS.values())

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from mead.clock import VirtualClock
-from mead.config.policies import AdaptiveOptions
 from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
 from mead.loop import ControlLoop, Mode
-from mead.plan.adaptive import Adaptive
+from mead.policies.adaptive.policy import Adaptive
+from mead.policies.options import AdaptiveOptions
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Simulation
 from mead.values.allocation import Allocation, Resources

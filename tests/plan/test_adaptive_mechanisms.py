@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mead.config.policies import AdaptiveOptions
 from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
-from mead.plan.adaptive import Adaptive
+from mead.policies.adaptive.policy import Adaptive
+from mead.policies.options import AdaptiveOptions
 from mead.simulate.conditions import Conditions
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement

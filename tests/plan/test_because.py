@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mead.config.policies import DabsOptions, DRSOptions, MG1Options, PolicyOptions, StaticOptions, ThresholdOptions
 from mead.evaluate.experiment import Run, run
 from mead.history.file import History
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import DabsOptions, DRSOptions, MG1Options, PolicyOptions, StaticOptions, ThresholdOptions
 from mead.queueing.arrays import frozen
 from mead.values.allocation import Allocation, Resources
 from mead.values.observation import Observation, OperatorReading

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mead.config.policies import KingmanOptions, MG1Options, PolicyOptions, ReplayOptions
 from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
-from mead.plan.registry import policy
+from mead.policies.options import KingmanOptions, MG1Options, PolicyOptions, ReplayOptions
+from mead.policies.registry import policy
 from mead.queueing.network.graph import Edge
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.config.policies import AdaptiveOptions, MG1Options, PolicyOptions, ThresholdOptions
 from mead.evaluate.experiment import Run, run
 from mead.history.file import History
 from mead.loop import Mode
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import AdaptiveOptions, MG1Options, PolicyOptions, ThresholdOptions
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.serve.board import Board

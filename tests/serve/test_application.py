@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.serve import runs
 
-from mead.config.keys import LONGEST_NAME
 from mead.config.pipeline_file import MOST_OPERATORS
+from mead.keys import LONGEST_NAME
 from mead.queueing.network.graph import Edge
 from mead.serve.answers import prediction
 from mead.serve.application import STATIC, application

@@ -17,9 +17,9 @@ from starlette.responses import PlainTextResponse
 from tests.serve import runs
 from tests.serve.page import Page, served
 
-from mead.config.policies import MG1Options
 from mead.evaluate.experiment import run
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import MG1Options
 from mead.queueing.network.graph import Edge
 from mead.serve import events
 from mead.serve.board import Board

@@ -14,7 +14,7 @@ from tests.serve.page import VIEWS, Page
 
 from mead.config.pipeline_file import read_pipeline
 from mead.evaluate.experiment import run
-from mead.plan import registry
+from mead.policies import registry
 from mead.queueing.map import MAP
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.serve import runs
 
-from mead.config.policies import StaticOptions
+from mead.policies.options import StaticOptions
 from mead.serve.board import Board
 from mead.serve.frame import Frame
 from mead.serve.savings import Savings, advised, figures_of, in_charge, observed

@@ -17,14 +17,14 @@ from tests.spark.hurried import hurry
 
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.clock import RunClock
-from mead.config.policies import DRSOptions
 from mead.execute.detect import detect
 from mead.execute.negotiator import NegotiatedEngine
 from mead.execute.processes import PROCESSES
 from mead.live import run_live
 from mead.loop import ControlLoop
 from mead.monitor.run_record import RunRecord
-from mead.plan.drs import DRS
+from mead.policies.drs.policy import DRS
+from mead.policies.options import DRSOptions
 from mead.queueing.network.graph import Edge
 from mead.spark import executors as executors_module
 from mead.spark.engine import SparkEngine

@@ -21,12 +21,12 @@ from tests.spark import log_pipeline as logs
 
 from mead.applications.log_analysis import matcher
 from mead.clock import WallClock
-from mead.config.policies import AdaptiveOptions
 from mead.execute.detect import detect
 from mead.execute.processes import process
 from mead.execute.shares import CpuUsage
 from mead.loop import ControlLoop
-from mead.plan.registry import policy
+from mead.policies.options import AdaptiveOptions
+from mead.policies.registry import policy
 from mead.spark import engine as engine_module
 from mead.spark.checkpoint import last_done
 from mead.spark.engine import SparkEngine

@@ -12,10 +12,10 @@ from tests.spark import log_pipeline as logs
 
 from mead import applications
 from mead.config.pipeline_file import parse_pipeline
-from mead.config.policies import DRSOptions, PaSpsOptions, PolicyOptions
 from mead.execute.dry_run import DryRunShares
 from mead.live import LiveResult, run_live
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions
 from mead.spark.build import live_pipeline, source_of, work_of
 from mead.spark.checkpoint import last_done
 from mead.spark.running import WARM_UP

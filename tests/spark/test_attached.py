@@ -18,12 +18,12 @@ import pytest
 
 import mead
 from mead.clock import Stopped
-from mead.config.policies import StaticOptions
 from mead.execute.control_file import read_counters, read_processes
 from mead.execute.detect import Opener, detect
 from mead.execute.guests import held_elsewhere
 from mead.execute.share_probe import TOLERANCE, actuation_delay_s
 from mead.history.file import History
+from mead.policies.options import StaticOptions
 from mead.serve.figures import RunFigures
 from mead.spark.attached_engine import came_since_us
 from mead.spark.probe import Stamps
@@ -285,7 +285,7 @@ FORGETFUL = """
 import sys, time
 import mead
 from mead.clock import Stopped
-from mead.config.policies import StaticOptions
+from mead.policies.options import StaticOptions
 from mead.spark.session import started
 
 spark = started("forgetful", master="local[2]")

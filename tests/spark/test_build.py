@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.config.keys import ConfigError
 from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipeline
+from mead.keys import ConfigError
 from mead.spark.broker_inputs import ForeignInput, RabbitMQInput
 from mead.spark.build import ARRIVALS, DEFAULT_OVERHEAD_S, live_pipeline, source_of, streams_of, work_of
 from mead.spark.inputs import TraceInput

@@ -16,13 +16,13 @@ import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.applications.log_analysis.parser import OUTPUT_SCHEMA, parse
-from mead.config.policies import StaticOptions
 from mead.execute.detect import detect
 from mead.execute.lent import lent
 from mead.live import LiveResult, run_live
-from mead.plan.policy import Policy
-from mead.plan.registry import policy
-from mead.plan.static import Static
+from mead.policies.base import Policy
+from mead.policies.baselines.static import Static
+from mead.policies.options import StaticOptions
+from mead.policies.registry import policy
 from mead.spark.checkpoint import last_done
 from mead.spark.engine import SparkEngine
 from mead.spark.folder_lock import held

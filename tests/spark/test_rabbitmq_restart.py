@@ -23,7 +23,7 @@ from mead.applications.log_analysis.parser import parsed
 from mead.config.pipeline_file import read_pipeline
 from mead.execute.dry_run import DryRunShares
 from mead.live import LiveResult, run_live
-from mead.plan.registry import policy
+from mead.policies.registry import policy
 from mead.spark.build import live_pipeline, source_of, work_of
 from mead.spark.engine import SparkEngine
 from mead.spark.number_file import put_number

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from tests.spark import log_pipeline as logs
 
-from mead.config.policies import DRSOptions, PaSpsOptions, PolicyOptions
 from mead.execute.detect import detect
 from mead.execute.shares import ShareManager
 from mead.live import LiveResult, run_live
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Batches, Pipeline
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from tests.spark import log_pipeline as logs
 
-from mead.config.policies import StaticOptions
 from mead.execute.detect import detect
 from mead.live import LiveResult, run_live
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import StaticOptions
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Batches, Pipeline
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from mead.config.named import modules_in, named
-from mead.config.policies import OwnOptions
-from mead.plan.own import own_policy
-from mead.plan.steps import unusable
+from mead.loading import modules_in, named
+from mead.policies.options import OwnOptions
+from mead.policies.steps import unusable
+from mead.policies.user_policy import own_policy
 from mead.testing.conformance import CHECKS, NonconformityError, check_policy
 from mead.values.allocation import Allocation, Resources
 from mead.values.knowledge import Knowledge
@@ -134,10 +134,10 @@ def test_what_a_policy_gets_wrong_is_said(policy: Callable[[], Any], said: str) 
     ("name", "said"),
     [
         ("no_such_module:Policy", "no_such_module:Policy cannot be had: No module named 'no_such_module'"),
-        ("mead.plan.static:Nothing", "has no attribute 'Nothing'"),
+        ("mead.policies.baselines.static:Nothing", "has no attribute 'Nothing'"),
         ("broken_policy:Policy", "cannot be had: SyntaxError: "),
         ("failing_policy:Policy", "cannot be had: ZeroDivisionError: division by zero"),
-        ("mead.plan.static:Static", "does not take these options: "),
+        ("mead.policies.baselines.static:Static", "does not take these options: "),
         ("collections:Counter", "is no policy: it has no method analyze"),
         ("half_policy:Nameless", "is no policy: it has no name"),
         ("half_policy:Timeless", "is no policy: its interval_s must be seconds above 0; got 'soon'"),

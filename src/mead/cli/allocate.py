@@ -25,8 +25,8 @@ def allocate(
     Example: `mead allocate examples/allocate-video.json`
     """
     from mead.config.allocate_case import AllocateCase
-    from mead.config.keys import ConfigError, parsed
     from mead.evaluate.drs.allocate import allocate as solved
+    from mead.keys import ConfigError, parsed
 
     from_stdin = str(case) == "-"
     try:

@@ -35,11 +35,11 @@ def demo(
     """
     from mead.applications.log_analysis.calibration import calibrate
     from mead.cli.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
-    from mead.config.keys import ConfigError
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import chosen_policy
     from mead.evaluate.full_share import FullShare
     from mead.evaluate.workloads import DEMAND_S
+    from mead.keys import ConfigError
     from mead.loop import Mode
     from mead.spark.build import ARRIVALS
     from mead.spark.end_requests import EndRequests

@@ -119,8 +119,8 @@ def _shown(default: Any) -> str:
 
 def _built(ctx: typer.Context, kind: Kind, texts: dict[str, Any]) -> Generator:
     """The generator with the options that were given."""
-    from mead.config.keys import ConfigError, read_file
     from mead.config.solve_case import matrices_in
+    from mead.keys import ConfigError, read_file
     from mead.workload.generators.kind import GeneratorError
 
     matrices: Path | None = texts.pop("matrices", None)

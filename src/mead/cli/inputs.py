@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
-    from mead.config.policies import PolicyOptions
+    from mead.policies.options import PolicyOptions
     from mead.workload.trace import Trace
 
 POLICY_NAMES = (
@@ -63,15 +63,15 @@ class HelpsWithPolicies(TyperCommand):
 
 def read_case(case: Path) -> bytes:
     """A case in JSON, from a file or from standard input. Raises ConfigError."""
-    from mead.config.keys import read_file, read_to_end
+    from mead.keys import read_file, read_to_end
 
     return read_to_end(sys.stdin.buffer) if str(case) == "-" else read_file(case)
 
 
 def read_pipeline_or_fail(ctx: typer.Context, path: Path) -> PipelineFile:
     """A pipeline file, or the complaint about it."""
-    from mead.config.keys import ConfigError
     from mead.config.pipeline_file import read_pipeline
+    from mead.keys import ConfigError
 
     try:
         return read_pipeline(path)
@@ -83,11 +83,11 @@ def policy_or_fail(
     ctx: typer.Context, file: PipelineFile, beside: Path, name: str | None, settings: Sequence[str] = ()
 ) -> PolicyOptions:
     """The policy, or the end of the command with the reason. A user's own may lie beside the pipeline file."""
-    from mead.config.keys import ConfigError
-    from mead.config.named import modules_in
-    from mead.config.policies import OwnOptions
     from mead.config.policy_choice import chosen_policy
-    from mead.plan.own import own_policy
+    from mead.keys import ConfigError
+    from mead.loading import modules_in
+    from mead.policies.options import OwnOptions
+    from mead.policies.user_policy import own_policy
 
     try:
         options = chosen_policy(file.policy, name, settings)

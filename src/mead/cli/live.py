@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from mead.config.pipeline_file import PipelineFile
-    from mead.config.policies import PolicyOptions
     from mead.evaluate.concluded import Figures
     from mead.evaluate.live_report import LiveReport
     from mead.live import LiveResult
     from mead.loop import Mode
+    from mead.policies.options import PolicyOptions
     from mead.queueing.arrays import FloatArray
     from mead.serve.board import Board
     from mead.serve.facts import RunFacts
@@ -91,15 +91,15 @@ def run_file(
 
     From the beginning of the run on, ``requests`` to end are held: nothing keeps its report from being written.
     """
-    from mead.config.keys import ConfigError
-    from mead.config.policies import kept_iats_for
     from mead.evaluate.live_report import LiveReport
     from mead.execute.lent import lent
     from mead.execute.preparation import prepared
     from mead.history.file import IN_FOLDER
+    from mead.keys import ConfigError
     from mead.live import SparkLostError, run_live
     from mead.loop import Mode
-    from mead.plan import registry
+    from mead.policies import registry
+    from mead.policies.options import kept_iats_for
     from mead.serve.server import ServeError
     from mead.spark.build import live_pipeline, source_of, streams_of, work_of
     from mead.spark.operators import OperatorError
@@ -277,7 +277,7 @@ def _display(
     from rich.live import Live
     from rich.text import Text
 
-    from mead.config.keys import printable
+    from mead.keys import printable
     from mead.serve.live_table import live_table
     from mead.serve.look import Look
 

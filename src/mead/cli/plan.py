@@ -48,7 +48,7 @@ def plan(
     from mead.evaluate.what_if import what_if
     from mead.evaluate.what_if_report import as_json as document
     from mead.evaluate.what_if_report import what_if_tables
-    from mead.plan import registry
+    from mead.policies import registry
     from mead.workload.trace import TraceError
 
     file = read_pipeline_or_fail(ctx, pipeline)

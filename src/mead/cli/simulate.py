@@ -48,10 +48,10 @@ def simulate(
 
     Example: `mead simulate examples/log-analysis.yaml --trace arrivals.parquet --policy map --option best=3`
     """
-    from mead.config.policies import kept_iats_for
     from mead.evaluate.experiment import recorded_every_for, run
     from mead.evaluate.run_report import RunReport
-    from mead.plan import registry
+    from mead.policies import registry
+    from mead.policies.options import kept_iats_for
     from mead.simulate.conditions import Conditions
     from mead.workload.trace import TraceError
 

@@ -23,9 +23,9 @@ def solve(
 
     Example: `mead solve examples/solve-log-analysis.json`
     """
-    from mead.config.keys import ConfigError, parsed
     from mead.config.solve_case import SolveCase
     from mead.evaluate.solve import solve_case
+    from mead.keys import ConfigError, parsed
 
     from_stdin = str(case) == "-"
     try:

@@ -36,7 +36,7 @@ class OneLineErrors(TyperGroup):
             code = super().main(*args, **extra)
             sys.stdout.flush()
         except TyperException as error:
-            from mead.config.keys import printable
+            from mead.keys import printable
 
             context = getattr(error, "ctx", None)
             command = context.command_path if context else self.name

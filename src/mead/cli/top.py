@@ -85,7 +85,7 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
     from rich.live import Live
     from rich.text import Text
 
-    from mead.config.keys import printable
+    from mead.keys import printable
     from mead.serve.live_table import live_table
     from mead.serve.watcher import WatchError
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from mead.config.keys import Keys, wrong_key
+from mead.keys import Keys, wrong_key
 
 MOST_PROCESSORS = 10_000_000
 """Beyond this a number of processors is a mistake."""

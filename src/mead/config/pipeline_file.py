@@ -15,7 +15,11 @@ from typing import Annotated, Any, NoReturn, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from mead.config.keys import (
+from mead.config.replica_keys import GroupingKeys, Replicas, ReplicasKeys
+from mead.config.source_keys import Function, SourceKeys, Text
+from mead.config.stream_keys import StreamsKeys
+from mead.config.yaml_lines import MOST_BYTES, Document, LineError, read_yaml
+from mead.keys import (
     LEAST_PERCENT,
     MOST_PERCENT,
     ConfigError,
@@ -28,11 +32,7 @@ from mead.config.keys import (
     read_file,
     wrong_key,
 )
-from mead.config.policies import MapOptions, PolicyOptions
-from mead.config.replica_keys import GroupingKeys, Replicas, ReplicasKeys
-from mead.config.source_keys import Function, SourceKeys, Text
-from mead.config.stream_keys import StreamsKeys
-from mead.config.yaml_lines import MOST_BYTES, Document, LineError, read_yaml
+from mead.policies.options import MapOptions, PolicyOptions
 from mead.queueing.network.graph import Edge, InvalidNetworkError
 from mead.queueing.ph import MAX_ERLANG_PHASES
 from mead.values.knowledge import Knowledge

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import get_args, get_origin
 
-from mead.config.keys import ConfigError, Keys, did_you_mean, parsed
-from mead.config.policies import PolicyOptions, kind_of
 from mead.config.yaml_lines import Plain, read_yaml
+from mead.keys import ConfigError, Keys, did_you_mean, parsed
+from mead.policies.options import PolicyOptions, kind_of
 
 OPTIONS: dict[str, type[Keys]] = {
     kind.model_fields["name"].default: kind for kind, _ in map(get_args, get_args(get_args(PolicyOptions)[0]))
@@ -25,7 +25,7 @@ def chosen_policy(of_file: PolicyOptions, name: str | None, settings: Sequence[s
 
     What the file says counts for its own policy only; another starts from its defaults.
 
-    >>> from mead.config.policies import MapOptions
+    >>> from mead.policies.options import MapOptions
     >>> chosen_policy(MapOptions(best=3), None, ["windows=20000,10000"]).windows
     (20000, 10000)
     >>> chosen_policy(MapOptions(best=3), "replay", ["interval_s=30"]).interval_s

@@ -14,11 +14,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from mead.config.pipeline_file import BatchKeys, OperatorKeys, PipelineKeys, RequirementKeys
-from mead.config.policies import OWN
 from mead.config.policy_choice import OPTIONS
 from mead.config.replica_keys import GroupingKeys, ReplicasKeys
 from mead.config.source_keys import GenerateKeys, PayloadKeys, RabbitMQKeys, SourceKeys, TraceKeys
 from mead.config.stream_keys import RabbitMQStreamsKeys, StreamsKeys
+from mead.policies.options import OWN
 
 BEGIN, END = "<!-- keys: begin, made by `make docs` -->", "<!-- keys: end -->"
 

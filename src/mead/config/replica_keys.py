@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from mead.config.keys import Keys, Positive, wrong_key
+from mead.keys import Keys, Positive, wrong_key
 
 MOST_REPLICAS = 10_000
 

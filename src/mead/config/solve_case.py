@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from mead.config.keys import EdgeKey, Keys, Percent, Positive, parsed
+from mead.keys import EdgeKey, Keys, Percent, Positive, parsed
 
 LARGEST_RATE = 1e30
 """Entries of matrices are zero or lie between this and its inverse: a fit may need very small ones."""

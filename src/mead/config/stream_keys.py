@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from mead.config.keys import Keys
 from mead.config.source_keys import LOCAL_BROKER, Text
+from mead.keys import Keys
 
 AGE = re.compile(r"[1-9][0-9]*[YMDhms]")
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from mead.config.keys import ConfigError, KeyPath
+from mead.keys import ConfigError, KeyPath
 
 Plain: TypeAlias = "dict[str, Plain] | list[Plain] | str | int | float | bool | None"
 

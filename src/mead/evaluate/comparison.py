@@ -14,15 +14,15 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from mead.config.named import modules_in
-from mead.config.policies import OwnOptions, PolicyOptions, PredictiveOptions, StaticOptions, kept_iats_for
 from mead.config.policy_choice import OPTIONS, chosen_policy
 from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.experiment import Run, recorded_every_for, run
 from mead.evaluate.mead.tables import Case
 from mead.evaluate.outcome import Outcome, Verdict, statistic_s
-from mead.plan import registry
-from mead.plan.own import own_policy
+from mead.loading import modules_in
+from mead.policies import registry
+from mead.policies.options import OwnOptions, PolicyOptions, PredictiveOptions, StaticOptions, kept_iats_for
+from mead.policies.user_policy import own_policy
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.simulate.conditions import Conditions, Restart

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from mead.plan.forecast import enough, predictions
-from mead.plan.search import Predictor, exact, heuristic
+from mead.policies.predictive.predictions import enough, predictions
+from mead.policies.predictive.search import Predictor, exact, heuristic
 from mead.values.allocation import Allocation
 from mead.values.pipeline import Pipeline
 from mead.values.plan import Prediction

@@ -12,7 +12,7 @@ from rich.text import Text
 from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.tables import NOTHING, TimeUnit, plain_table, plain_text
 from mead.history.records import Decision, Effect, PastRun
-from mead.plan.steps import moved
+from mead.policies.steps import moved
 
 
 def run_json(run: PastRun) -> dict[str, Any]:

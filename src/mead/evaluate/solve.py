@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mead.config.keys import ConfigError
 from mead.config.solve_case import ArrivalKeys, OperatorKeys, SolveCase
+from mead.keys import ConfigError
 from mead.queueing.map import MAP
 from mead.queueing.network.decomposition import MODELS, Arrivals, decomposed, independent_path
 from mead.queueing.network.graph import PATH_SEPARATOR, Edge, Network, Operator

@@ -9,9 +9,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from mead.config.keys import printable
 from mead.evaluate.fit_report import ResponseAt, Statistics, WindowReport
 from mead.evaluate.solve import Answer, Figures
+from mead.keys import printable
 
 NOTHING = "-"
 

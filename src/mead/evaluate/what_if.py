@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from mead.config.policies import KEPT_IATS, PolicyOptions, RuleKeys, kept_iats_for
 from mead.evaluate.experiment import run
 from mead.evaluate.frontier import FrontierPoint, frontier
 from mead.evaluate.outcome import statistic_s
-from mead.plan import registry
-from mead.plan.forecast import remembered
-from mead.plan.replayed import Draws, WindowReplay
+from mead.policies import registry
+from mead.policies.options import KEPT_IATS, PolicyOptions, RuleKeys, kept_iats_for
+from mead.policies.predictive.predictions import remembered
+from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.queueing.network.graph import PATH_SEPARATOR, InvalidNetworkError
 from mead.queueing.queues.batch_server import BatchServer
 from mead.queueing.queues.response import overloaded

@@ -11,9 +11,9 @@ import numpy as np
 from mead.evaluate import frontier as costs
 from mead.evaluate.decision_json import allocation_json
 from mead.evaluate.fit_report import Statistics
-from mead.plan.forecast import enough, meets, remembered, response_s
-from mead.plan.search import Predictor
-from mead.plan.solved import ArrivalModel, solved
+from mead.policies.predictive.map_network import ArrivalModel, solved
+from mead.policies.predictive.predictions import enough, meets, remembered, response_s
+from mead.policies.predictive.search import Predictor
 from mead.queueing.arrays import FloatArray
 from mead.queueing.fitting.calibration import fit_calibrated
 from mead.queueing.map import MAP

@@ -6,8 +6,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from mead.config.keys import printable
 from mead.evaluate.tables import NOTHING, number, plain_table
+from mead.keys import printable
 from mead.serve.frame import Frame, OperatorFrame
 from mead.serve.look import Look
 from mead.values.allocation import Resources

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from mead.config.pipeline_file import PipelineFile
-from mead.config.policies import DabsOptions, PolicyOptions
+from mead.policies.options import DabsOptions, PolicyOptions
 from mead.simulate.grouping import Grouping
 from mead.values.pipeline import Pipeline
 
@@ -28,7 +28,7 @@ class Restart:
     def of(cls, options: PolicyOptions) -> Restart | None:
         """The restart that the system of a policy needs; None for all whose replicas come from a pool.
 
-        >>> from mead.config.policies import DabsOptions, PspsOptions
+        >>> from mead.policies.options import DabsOptions, PspsOptions
         >>> Restart.of(DabsOptions(downtime_s=60.0)), Restart.of(PspsOptions())
         (Restart(downtime_s=60.0, loses=True), None)
         """

@@ -9,7 +9,7 @@ from math import inf
 
 import numpy as np
 
-from mead.config.policies import KEPT_IATS
+from mead.policies.options import KEPT_IATS
 from mead.queueing.arrays import FloatArray, frozen
 from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.simulate.conditions import Conditions, Restart, check_names

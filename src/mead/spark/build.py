@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mead.config.keys import ConfigError
-from mead.config.named import modules_in, named
 from mead.config.pipeline_file import OperatorKeys, PipelineFile
 from mead.config.source_keys import PayloadKeys, RabbitMQKeys, SourceKeys
+from mead.keys import ConfigError
+from mead.loading import modules_in, named
 from mead.spark.broker_inputs import ForeignInput, RabbitMQInput
 from mead.spark.inputs import Input, TraceInput
 from mead.spark.operators import OnBatches, OnStream, Work

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from mead.evaluate.experiment import Run, run
 from mead.monitor.plausible import implausible
-from mead.plan.policy import Policy
+from mead.policies.base import Policy
 from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analysis, observed, shapes
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation
@@ -46,7 +46,7 @@ def says_who_it_is(make: Maker) -> None:
 def keeps_what_is_in_force_on_broken_readings(make: Maker) -> None:
     """Check that it decides nothing on readings that are missing, implausible or empty, and that its reason says so.
 
-    ``mead.plan.steps.unusable`` tells which these are.
+    ``mead.policies.steps.unusable`` tells which these are.
     """
     pipeline, iats_s = log_analysis(), bursty()
     for kind, changes in BROKEN.items():
@@ -93,8 +93,8 @@ CHECKS: tuple[Callable[[Maker], None], ...] = (
 def check_policy(make: Maker) -> list[str]:
     """Run all checks, and return their names. Raises NonconformityError with those that a policy does not pass.
 
-    >>> from mead.config.policies import StaticOptions
-    >>> from mead.plan.static import Static
+    >>> from mead.policies.options import StaticOptions
+    >>> from mead.policies.baselines.static import Static
     >>> check_policy(lambda: Static(StaticOptions(share=0.7)))[0]
     'says_who_it_is'
     """

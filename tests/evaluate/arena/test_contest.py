@@ -31,7 +31,7 @@ from mead.evaluate.arena.contest import (
 from mead.evaluate.arena.report import arena_tables, write_csv
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.workloads import Workload, required
-from mead.plan.registry import POLICIES as REGISTERED
+from mead.policies.registry import POLICIES as REGISTERED
 from mead.serve.arena_page import arena_page
 from mead.simulate.draws import demands_s
 from mead.simulate.simulation import Simulation

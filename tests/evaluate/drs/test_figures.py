@@ -12,8 +12,8 @@ from mead.evaluate.drs.fig9 import PATTERNS as RATES
 from mead.evaluate.drs.fig9 import Reaction, fig9_parts, reactions
 from mead.evaluate.drs.fig10 import choices, fig10_parts, stretched_gaps
 from mead.evaluate.drs.table2 import PUBLISHED_MS, overheads, table2_parts
-from mead.plan.drs_model import Model, OpenNetwork, Station
-from mead.plan.drs_search import assign_processors
+from mead.policies.drs.model import Model, OpenNetwork, Station
+from mead.policies.drs.search import assign_processors
 from mead.values.pipeline import Pipeline
 
 

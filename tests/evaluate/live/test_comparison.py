@@ -21,7 +21,7 @@ from mead.evaluate.live.rows import LiveRow, in_order, live_table, troubles
 from mead.evaluate.workloads import PATH, Workload, required
 from mead.history.file import IN_FOLDER, History
 from mead.live import LiveResult
-from mead.plan import registry
+from mead.policies import registry
 from mead.spark.build import ARRIVALS
 from mead.values.allocation import Resources
 from mead.values.plan import Plan, Prediction

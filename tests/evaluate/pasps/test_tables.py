@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mead.config.keys import ConfigError
 from mead.evaluate.pasps.metrics import Metrics
 from mead.evaluate.pasps.report import TableResult, table_parts
 from mead.evaluate.pasps.run import system_run
 from mead.evaluate.pasps.scenarios import LOGS, SMOOTH, SPIKES, RatesError, logs_from
 from mead.evaluate.pasps.tables import EXPERIMENTS, PAPERS, TABLE_3, chosen_tables
+from mead.keys import ConfigError
 
 AUTHORS_RATES = Path(__file__).parents[4] / "shared" / "data" / "pasps-log-rates.csv"
 

@@ -169,10 +169,10 @@ def mead_cost(
     """
     from time import process_time
 
-    from mead.config.keys import ConfigError
     from mead.evaluate.comparison import PolicyContender
     from mead.evaluate.mead.cost import MEAN, P95, Costs, cost_tables, loop_cost, steps_of, write_costs
     from mead.evaluate.mead.tables import EVERYONE
+    from mead.keys import ConfigError
 
     policies = policy or EVERYONE
     try:

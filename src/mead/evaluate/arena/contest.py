@@ -15,15 +15,22 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.config.policies import DS2Options, ForecastKeys, PolicyOptions, StaticOptions, ThresholdOptions, kept_iats_for
 from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.comparison import PolicyContender, each
 from mead.evaluate.experiment import Run, recorded_every_for, run
 from mead.evaluate.outcome import Outcome
 from mead.evaluate.pasps.scenarios import LOG_LIKE, Rates, logs_from
 from mead.evaluate.workloads import MISSING, Workload, generated, live_maps, recorded, required, synt
-from mead.plan import registry
-from mead.plan.knobs import levels
+from mead.policies import registry
+from mead.policies.adaptive.knobs import levels
+from mead.policies.options import (
+    DS2Options,
+    ForecastKeys,
+    PolicyOptions,
+    StaticOptions,
+    ThresholdOptions,
+    kept_iats_for,
+)
 from mead.simulate.conditions import Conditions, Restart
 from mead.values.pipeline import Pipeline
 from mead.values.requirement import Requirement

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 from rich.table import Table
 
 from mead.config.allocate_case import AllocateCase
-from mead.config.keys import ConfigError
 from mead.evaluate.tables import TimeUnit, number, plain_table
-from mead.plan.drs_model import Model, OpenNetwork, Station
-from mead.plan.drs_search import (
+from mead.keys import ConfigError
+from mead.policies.drs.model import Model, OpenNetwork, Station
+from mead.policies.drs.search import (
     InsufficientProcessors,
     Placement,
     TmaxUnreachable,

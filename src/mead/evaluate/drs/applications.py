@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mead.config.policies import DRSOptions
 from mead.evaluate.experiment import Run, run
-from mead.monitor.sampling import Measurer
-from mead.monitor.smoothing import Window
-from mead.plan.drs import DRS, network_of
-from mead.plan.drs_model import Model, OpenNetwork
+from mead.policies.drs.measurer import Measurer
+from mead.policies.drs.model import Model, OpenNetwork
+from mead.policies.drs.policy import DRS, network_of
+from mead.policies.drs.smoothing import Window
+from mead.policies.options import DRSOptions
 from mead.queueing.arrays import FloatArray, frozen
 from mead.queueing.network.graph import Edge
 from mead.simulate.simulation import Responses, Simulation

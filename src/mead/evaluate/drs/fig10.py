@@ -18,8 +18,8 @@ from rich.table import Table
 
 from mead.evaluate.drs.applications import VIDEO_FRAMES, Simulated, measured_network, shown, simulated
 from mead.evaluate.tables import number, plain_table
-from mead.plan.drs_model import Model
-from mead.plan.drs_search import assign_processors
+from mead.policies.drs.model import Model
+from mead.policies.drs.search import assign_processors
 from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace
 

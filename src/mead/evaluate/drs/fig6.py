@@ -23,7 +23,7 @@ from mead.evaluate.drs.applications import (
     tweets,
 )
 from mead.evaluate.tables import number, plain_table
-from mead.plan.drs_search import assign_processors
+from mead.policies.drs.search import assign_processors
 from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from mead.config.policies import DRSOptions
 from mead.evaluate.drs.applications import (
     K_MAX,
     PATTERNS,
@@ -23,6 +22,7 @@ from mead.evaluate.drs.applications import (
     tweets,
 )
 from mead.evaluate.tables import number, plain_table
+from mead.policies.options import DRSOptions
 from mead.queueing.arrays import FloatArray
 
 MINUTES = 27

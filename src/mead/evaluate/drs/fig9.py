@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from mead.config.policies import DRSOptions
 from mead.evaluate.drs.applications import VIDEO, Event, by_minute, controlled, events, shown
 from mead.evaluate.tables import number, plain_table
+from mead.policies.options import DRSOptions
 from mead.queueing.arrays import FloatArray
 from mead.workload.generators.steps import Steps
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mead.applications.log_analysis import counter, matcher, parser
-from mead.config.policies import kept_iats_for
 from mead.evaluate.arena.contest import blind
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.live.rows import LiveRow
@@ -29,7 +28,8 @@ from mead.execute.detect import Opener
 from mead.execute.lent import lent
 from mead.history.file import IN_FOLDER, History
 from mead.live import LiveResult, run_live
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import kept_iats_for
 from mead.simulate.timeline import Timeline
 from mead.spark.build import ARRIVALS, live_pipeline
 from mead.spark.inputs import TraceInput

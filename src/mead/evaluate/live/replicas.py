@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mead.config.policies import DRSOptions, ForecastKeys, StaticOptions
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.live.comparison import BATCHES
 from mead.evaluate.workloads import DEMAND_S, Workload
+from mead.policies.options import DRSOptions, ForecastKeys, StaticOptions
 from mead.values.pipeline import Pipeline
 from mead.values.requirement import Requirement
 from mead.workload.generators.steps import Steps

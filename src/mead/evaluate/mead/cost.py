@@ -14,12 +14,12 @@ from typing import Any
 
 from rich.table import Table
 
-from mead.config.policies import MapOptions
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.mead.tables import Case
 from mead.evaluate.tables import plain_table
 from mead.evaluate.workloads import PATH, Workload, required
-from mead.plan import registry
+from mead.policies import registry
+from mead.policies.options import MapOptions
 from mead.queueing.fitting.windows import DEFAULT_WINDOWS, distinct, fit_windows
 from mead.queueing.map import MAP
 from mead.queueing.network.solve import solve_network

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mead.config.policies import ForecastKeys, PolicyOptions, StaticOptions
 from mead.config.policy_choice import chosen_policy
 from mead.evaluate.experiment import Run, run
 from mead.evaluate.pasps.metrics import Intervals, Metrics
 from mead.evaluate.pasps.scenarios import DURATION_S, Scenario
-from mead.plan import registry
-from mead.plan.pasps import Outlook, asked_for
-from mead.plan.policy import Policy
+from mead.policies import registry
+from mead.policies.base import Policy
+from mead.policies.options import ForecastKeys, PolicyOptions, StaticOptions
+from mead.policies.pasps.policy import Outlook, asked_for
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.expected_load import replicas_needed, whole_replicas
 from mead.simulate.conditions import Conditions, Restart

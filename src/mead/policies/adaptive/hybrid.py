@@ -1,0 +1,107 @@
+"""One planner for both knobs: share and replicas of every operator, the cheapest pair that keeps what is required.
+
+It is the ``adaptive`` policy with other costs. A share is a number in a file. A replica is a process: it takes memory
+and a little CPU even when it idles, it takes a while to come, and to start or stop one costs work. And a tuple is
+served by one replica, at its share: two at 0.5 are slower for it than one at 1.0. That last cost is in the rules of
+``adaptive`` already; the others are here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mead.policies.adaptive.kernel import Rule, costs_at
+from mead.policies.adaptive.policy import Adaptive
+from mead.policies.options import HybridOptions
+from mead.queueing.arrays import FloatArray, IntArray
+from mead.values.allocation import Resources
+from mead.values.pipeline import Operator
+
+
+def hybrid(options: HybridOptions) -> Adaptive:
+    """The adaptive policy, with two knobs."""
+    return Adaptive(options, TwoKnobs(options.replica_cost_cores, options.replica_change_cost, options.surge))
+
+
+@dataclass(frozen=True)
+class TwoKnobs:
+    """Every pair of share and replicas is a level of its own.
+
+    >>> knobs = TwoKnobs(replica_cost_cores=0.1, replica_change_cost=2.0)
+    >>> given = knobs.levels(Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2))
+    >>> [str(pair) for pair in given], knobs.rents(given).tolist()
+    (['0.5', '1', '2 x 0.5', '2 x 1'], [0.5, 1.0, 1.1, 2.1])
+    >>> knobs.change_costs(given, 0.03, late_s=0.0)[0].tolist()  # from one replica at 0.5: share, replica, both
+    [0.0, 0.03, 2.0, 2.03]
+    """
+
+    replica_cost_cores: float
+    """What a replica takes beside its share. The least number has to be there anyway, and is not charged for."""
+    replica_change_cost: float
+    """Core-seconds for each replica that comes or goes."""
+    surge: float = 0.0
+    """Replicas are kept ready for a jump of the arrivals to this part of what all replicas can do."""
+
+    def levels(self, operator: Operator) -> tuple[Resources, ...]:
+        """All pairs, the cheapest in cores first."""
+        return operator.levels
+
+    def rents(self, given: Sequence[Resources]) -> FloatArray:
+        """Cores, and what every replica beyond the least takes by itself."""
+        replicas = _replicas(given)
+        return np.asarray(_shares(given) * replicas + self.replica_cost_cores * (replicas - replicas.min()))
+
+    def change_costs(self, given: Sequence[Resources], change_cost: float, late_s: float) -> FloatArray:
+        """The share's part and the replicas' part; neither is below what any change costs.
+
+        A replica that is on its way does no work. What it could do meanwhile, at its highest share, is a part of what
+        it costs to call it. So replicas that will be wanted again are kept, at a low share that can be raised at once.
+        """
+        shares, replicas = _shares(given), _replicas(given)
+        turned = shares[:, None] != shares[None, :]
+        called = replicas[None, :] - replicas[:, None]
+        moved = max(change_cost, self.replica_change_cost) * np.abs(called)
+        return np.asarray(change_cost * turned + moved + late_s * shares.max() * np.maximum(called, 0.0))
+
+    def partners(self, given: Sequence[Resources]) -> IntArray:
+        """``[a, b]``: the level that has the share of a and the replicas of b."""
+        places = {resources: place for place, resources in enumerate(given)}
+        return np.array([[places[Resources(a.share, b.replicas)] for b in given] for a in given], dtype=np.int64)
+
+    def why(self, rule: Rule, now: int, chosen: int, work: float, rate: float) -> str:
+        """Which knob is turned, and by how much the best that the other one could do is dearer."""
+        if rule.replicas[0] == rule.replicas[-1]:
+            return ""
+        held, given = (Resources(float(rule.shares[at]), int(rule.replicas[at])) for at in (now, chosen))
+        costs = costs_at(rule, work, rate) + rule.change_costs[now]
+        stays = rule.replicas == held.replicas
+        turned = given.replicas != held.replicas
+        if turned:
+            what, others = f"replicas {held.replicas} -> {given.replicas}, for by its share alone", stays
+        else:
+            what = "share only" if given.share != held.share else "neither knob"
+            what, others = f"{what}, for with other replicas", ~stays & (rule.replicas >= rule.ready)
+        kept = f"; at least {rule.ready:.0f} are kept ready for a jump" if rule.ready > rule.replicas[0] else ""
+        if not others.any():  # all of them are kept ready
+            return what.partition(",")[0] + kept
+        other = int(np.where(others, costs, np.inf).argmin())
+        dearer = float(costs[other] - costs[chosen])
+        beside = Resources(float(rule.shares[other]), int(rule.replicas[other]))
+        if dearer < 0:  # the order is for when it acts, and the comparison for now
+            return f"{what} ({beside}) would be cheaper now, but not when replicas can be there{kept}"
+        return f"{what} ({beside}) it would cost {dearer:.2g} core-seconds more{kept}"
+
+    def sooner(self, delay: int, share_delay: int) -> int:
+        """By how many periods a share acts sooner than replicas."""
+        return max(delay - share_delay, 0)
+
+
+def _shares(given: Sequence[Resources]) -> FloatArray:
+    return np.array([resources.share for resources in given])
+
+
+def _replicas(given: Sequence[Resources]) -> FloatArray:
+    return np.array([float(resources.replicas) for resources in given])

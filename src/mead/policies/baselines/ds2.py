@@ -1,0 +1,100 @@
+"""Rates alone: what Flink's autoscaler does, after DS2 (Kalavri et al., "Three steps is all you need", OSDI 2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mead.policies.options import DS2Options
+from mead.policies.rules import ROUNDING
+from mead.policies.steps import Steps, kept, unusable
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Plan
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The rates of one operator, in tuples per second."""
+
+    input_per_s: float
+    """What it gets if everything before it keeps up."""
+    catch_up_per_s: float
+    """What it has to do besides, to have no backlog after the catch-up time."""
+    capacity_per_s: float
+    """What it can do: its true processing rate."""
+
+
+class DS2:
+    """As many cores as the input rates need at a target utilization, and to catch up with the backlog in time.
+
+    The rate at the source is carried through the pipeline by ``visits``. What an operator can do is its cores over
+    the demand of a tuple. Within the boundaries around the target nothing is changed. It knows no requirement.
+    """
+
+    def __init__(self, options: DS2Options) -> None:
+        self.name: str = options.name
+        self.interval_s, self.catch_up_s = options.interval_s, options.catch_up_s
+        self.target = options.target_utilization
+        self.high = min(self.target + options.boundary, 1.0)
+        self.low = max(self.target - options.boundary, 0.0)
+        self._steps = Steps(options)
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> dict[str, Rates] | str:
+        """The rates of every operator, or why they are not known."""
+        pipeline = knowledge.pipeline
+        unknown = unusable(observation, pipeline)
+        if unknown:
+            return unknown
+        arrived = max(observation.operators[name].arrived / pipeline.visits[name] for name in pipeline.sources)
+        pending = self._pending(pipeline, observation)
+        return {
+            o.name: Rates(
+                arrived / observation.interval_s * pipeline.visits[o.name],
+                pending[o.name] / self.catch_up_s,
+                observation.allocation[o.name].cores / o.demand_s,
+            )
+            for o in pipeline.operators
+        }
+
+    def plan(self, observation: Observation, analysis: dict[str, Rates] | str, knowledge: Knowledge) -> Plan:
+        """Every operator for itself, from the rates."""
+        if isinstance(analysis, str):
+            return kept(observation, knowledge.pipeline, analysis)
+        pipeline = knowledge.pipeline
+        target = Allocation.of(
+            {o.name: self._target(o, observation.allocation[o.name], analysis[o.name]) for o in pipeline.operators}
+        )
+        rates = ", ".join(
+            f"{name} needs {r.input_per_s:.4g} + {r.catch_up_per_s:.3g} of {r.capacity_per_s:.4g} tuples/s"
+            for name, r in analysis.items()
+        )
+        because = f"{rates}; target utilization {self.target:g}, tolerated {self.low:g} to {self.high:g}"
+        return self._steps.to(target, observation, pipeline, because)
+
+    def _target(self, operator: Operator, now: Resources, rates: Rates) -> Resources:
+        least_per_s = rates.input_per_s / self.high + rates.catch_up_per_s
+        tolerated = self.low == 0 or rates.capacity_per_s <= rates.input_per_s / self.low + rates.catch_up_per_s
+        if rates.capacity_per_s >= least_per_s and tolerated:
+            return now
+        cores = operator.demand_s * (rates.input_per_s / self.target + rates.catch_up_per_s)
+        return cheapest_with(cores, operator)
+
+    @staticmethod
+    def _pending(pipeline: Pipeline, observation: Observation) -> dict[str, float]:
+        """Tuples that every operator still has to serve: its own backlog, and what that of others will send it."""
+        backlog = np.array([observation.operators[o.name].backlog for o in pipeline.operators], dtype=np.float64)
+        pending = np.linalg.solve(np.eye(backlog.size) - pipeline.gains.T, backlog)
+        return {o.name: float(p) for o, p in zip(pipeline.operators, pending, strict=True)}
+
+
+def cheapest_with(cores: float, operator: Operator) -> Resources:
+    """The cheapest resources with at least ``cores`` cores; the most that it may have if that is not enough.
+
+    >>> cheapest_with(1.2, Operator("matcher", 0.001, max_replicas=4))
+    Resources(share=0.4, replicas=3)
+    """
+    return next((level for level in operator.levels if level.cores >= cores - ROUNDING), operator.most)

@@ -1,0 +1,201 @@
+"""DRS: replicas from a network of queues (Fu et al., "DRS: Auto-Scaling for Real-Time Stream Analytics", ToN 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from math import inf, isfinite
+
+from mead.policies.drs.measurer import Measurements, Measurer, judged_paths
+from mead.policies.drs.model import Model, OpenNetwork, Station
+from mead.policies.drs.schedule import Goal, Situation, decide
+from mead.policies.drs.search import Limits
+from mead.policies.drs.smoothing import AlphaWeighted, Window
+from mead.policies.options import DRSOptions
+from mead.policies.steps import kept, moved, unusable
+from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.values.allocation import Allocation, Resources
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+from mead.values.plan import Plan, Prediction
+from mead.values.reason import Because
+
+OVER_PROVISION = 0.45
+"""T_min over T_max where it is not given: 450 ms and 1000 ms in the paper's Fig. 9."""
+
+MANY = 2.0
+"""An operator with more than this many times the tuples that the model expects there has a backlog. A micro-batch holds
+up to twice its mean just before it begins."""
+
+STAYS = {
+    "optimal": Because.ENOUGH,
+    "model_disagrees": Because.ENOUGH,
+    "no_response": Because.TOO_FEW,
+    "T_ra": Because.RULES,
+}
+"""Why nothing is moved, by the scheduler's reason; any other reason means that the goal is out of reach."""
+
+
+class DRS:
+    """A processor is a replica at the highest share of its operator.
+
+    The planning rules of other policies, one level down per round and a hold-down, do not apply: a placement is the
+    best one as a whole, and T_ra keeps re-allocations apart. The start of a run counts as one.
+    """
+
+    negotiates = True
+
+    def __init__(self, options: DRSOptions) -> None:
+        self.name: str = options.name
+        self.interval_s = options.interval_s
+        self.options = options
+        smoothing = partial(Window, options.window) if options.alpha is None else partial(AlphaWeighted, options.alpha)
+        self._measurer = Measurer(smoothing, options.sample_every)
+        self._reallocated_s = -inf
+        self._seen: Allocation | None = None
+        self._ordered: Allocation | None = None
+        self._ordered_s = -inf
+        self._come = ""
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Measurements | str:
+        """The smoothed measurements, or why there are none."""
+        if because := unusable(observation, knowledge.pipeline):
+            return because
+        self._notice(observation)
+        found = self._measurer.pull(observation, knowledge.pipeline)
+        return "nothing has arrived yet" if found is None else found
+
+    def plan(self, observation: Observation, analysis: Measurements | str, knowledge: Knowledge) -> Plan:
+        """One of the scheduler's cases."""
+        if isinstance(analysis, str):
+            return kept(observation, knowledge.pipeline, analysis)
+        pipeline, now = knowledge.pipeline, observation.allocation
+        since_s = observation.time_s - self._ordered_s
+        if self._ordered is not None and self._ordered != now and since_s < knowledge.actuation_delay_s:
+            return Plan.keep(self._ordered, f"what was ordered {since_s:g} s ago is under way", Because.UNDER_WAY)
+        situation = self._situation(observation, analysis, pipeline)
+        decision = decide(self.goal(pipeline, situation.gates_s), situation)
+        rate = f"{analysis.external_per_s:.4g} tuples/s from outside"
+        because = f"{decision.reason}: {decision.detail}; {rate}{self._come}"
+        placed = decision.placement.processors
+        predicted = _predicted(pipeline, situation, placed)
+        kept_mean_s = {path: one.mean_s for path, one in _predicted(pipeline, situation, situation.processors).items()}
+        if decision.action == "none":
+            word = STAYS.get(decision.reason, Because.IMPOSSIBLE)
+            return Plan(now, now, f"keep, because {because}", predicted, kept_mean_s=kept_mean_s, because=word)
+        target = Allocation.of(
+            {o.name: Resources(o.shares[-1], replicas) for o, replicas in zip(pipeline.operators, placed, strict=True)}
+        )
+        self._ordered, self._ordered_s = target, observation.time_s
+        what = f"{decision.action.replace('_', ' ')}: {moved(now, target)}"
+        word = Because.of(now, target)
+        return Plan(target, target, f"{what}, because {because}", predicted, kept_mean_s=kept_mean_s, because=word)
+
+    def goal(self, pipeline: Pipeline, gates_s: float = 0.0) -> Goal:
+        """From the options; if they name none, the strictest requirement, and without one all replicas.
+
+        ``gates_s`` is what micro-batches take whatever the replicas.
+        """
+        options = self.options
+        t_max_s = options.t_max_s
+        if t_max_s is None and options.k_max is None:
+            t_max_s = min((requirement.bound_s for requirement in pipeline.requirements), default=None)
+        k_max = options.k_max
+        if k_max is None and t_max_s is None:
+            k_max = sum(operator.max_replicas for operator in pipeline.operators)
+        t_min_s = options.t_min_s
+        if t_min_s is None:
+            t_min_s = _over_provision_s(t_max_s or 0.0, gates_s)
+        return Goal(k_max, t_max_s, t_min_s, options.t_ra_s, calibrated=options.calibrated)
+
+    def _notice(self, observation: Observation) -> None:
+        """Date the last re-allocation. Only one that readings show counts, so advice does not; the start of a run does.
+
+        It is dated back to its order. What was measured before it says nothing about the response time after it.
+        Processors that were granted later than they were asked for are seen here too.
+        """
+        now, before = observation.allocation, self._seen
+        self._seen, self._come = now, ""
+        if before is None:
+            self._reallocated_s = observation.time_s - observation.interval_s
+        elif now != before:
+            self._reallocated_s = self._ordered_s if now == self._ordered else observation.time_s
+            self._come = self._arrived(now, observation.time_s)
+            self._measurer.forget_responses()
+
+    def _arrived(self, now: Allocation, time_s: float) -> str:
+        """What has come into force since the last look, of what was ordered."""
+        if self._ordered is None:
+            return ""
+        part = "" if now == self._ordered else f" in part, {now} of {self._ordered},"
+        return f"; what was ordered {time_s - self._ordered_s:g} s ago has come{part}"
+
+    def _situation(self, observation: Observation, measured: Measurements, pipeline: Pipeline) -> Situation:
+        processors = tuple(observation.allocation[o.name].replicas for o in pipeline.operators)
+        model = Model(self.options.model)
+        network = network_of(measured, pipeline, model)
+        if not isfinite(network.sojourn_s(processors)):
+            # Behind an operator that cannot keep up, less arrives than will once it can: use the traffic equations.
+            network = network_of(measured, pipeline, model, as_visited=True)
+        gates = {o.name: station.gate_s for o, station in zip(pipeline.operators, network.stations, strict=True)}
+        return Situation(
+            network,
+            processors,
+            measured.response_s,
+            observation.time_s - self._reallocated_s,
+            Limits(
+                tuple(o.min_replicas for o in pipeline.operators), tuple(o.max_replicas for o in pipeline.operators)
+            ),
+            max(sum(gates[name] for name in path.split(PATH_SEPARATOR)) for path in judged_paths(pipeline)),
+            _backlogged(observation, pipeline, network, processors),
+        )
+
+
+def network_of(measured: Measurements, pipeline: Pipeline, model: Model, *, as_visited: bool = False) -> OpenNetwork:
+    """What has been measured, as a network; with ``as_visited``, no operator gets less than the traffic equations say.
+
+    Micro-batches have the overhead that the loop has learned.
+    """
+    stations = []
+    for operator in pipeline.operators:
+        one = measured.operators[operator.name]
+        least_per_s = measured.external_per_s * pipeline.visits[operator.name] if as_visited else 0.0
+        rate_per_s = max(one.rate_per_s, least_per_s)
+        stations.append(Station(rate_per_s, 1 / one.service_s, one.arrival_scv, one.service_scv, operator.batches))
+    return OpenNetwork(measured.external_per_s, tuple(stations), model)
+
+
+def _over_provision_s(t_max_s: float, gates_s: float) -> float:
+    """T_min where it is not given: nothing is faster than the gates, so it is a part of what lies above them.
+
+    >>> round(_over_provision_s(1.0, 0.0), 3), round(_over_provision_s(1.0, 0.4), 3)
+    (0.45, 0.67)
+    """
+    above_s = t_max_s - gates_s if gates_s < t_max_s else t_max_s
+    return t_max_s - (1 - OVER_PROVISION) * above_s
+
+
+def _backlogged(observation: Observation, pipeline: Pipeline, network: OpenNetwork, processors: Sequence[int]) -> bool:
+    """Whether some operator holds many more tuples than its rate times the predicted time there (Little's law)."""
+    times_s = network.sojourns_s(processors)
+    expected = [s.rate_per_s * (s.gate_s + time_s) for s, time_s in zip(network.stations, times_s, strict=True)]
+    backlogs = [observation.operators[operator.name].backlog for operator in pipeline.operators]
+    return any(backlog > MANY * (1 + usual) for backlog, usual in zip(backlogs, expected, strict=True))
+
+
+def _predicted(pipeline: Pipeline, situation: Situation, processors: Sequence[int]) -> dict[str, Prediction]:
+    """By path, the sum of the times at its operators; empty with loops, as visits are not known by path."""
+    if pipeline.returns:
+        return {}
+    stations, times_s = situation.network.stations, situation.network.sojourns_s(processors)
+    at = {
+        operator.name: station.gate_s + time_s
+        for operator, station, time_s in zip(pipeline.operators, stations, times_s, strict=True)
+    }
+    return {path: _prediction([at[name] for name in path.split(PATH_SEPARATOR)]) for path in pipeline.paths}
+
+
+def _prediction(times_s: Sequence[float]) -> Prediction:
+    total_s = sum(times_s)
+    return Prediction(total_s if isfinite(total_s) else None, stable=isfinite(total_s))

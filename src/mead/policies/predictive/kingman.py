@@ -1,0 +1,52 @@
+"""Kingman's GI/G/1: rate and variance of the arrivals, and nothing of their correlation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mead.policies.options import KingmanOptions
+from mead.policies.predictive.base import Predictive
+from mead.policies.predictive.decomposition import decomposed_pipeline
+from mead.policies.predictive.map_network import ArrivalModel, solved
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.network.decomposition import MODELS, Arrivals
+from mead.queueing.network.solve import NetworkSolution
+from mead.queueing.ph import PH
+from mead.queueing.statistics.inter_arrivals import scv
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+
+LEAST_SCV = 0.01
+"""More regular arrivals are taken as this regular: a renewal process of two moments has one phase per 1 / SCV."""
+
+
+class Kingman(Predictive[Arrivals]):
+    """Every operator a GI/G/1 queue by Kingman's formula; several replicas by DRS's GI/G/k, which is the same for one.
+
+    A micro-batch operator is the batch server under independent IATs of the same mean and variance.
+    """
+
+    kind = "rates and variances"
+
+    def __init__(self, options: KingmanOptions) -> None:
+        super().__init__(options, options.name)
+
+    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[Arrivals]:  # noqa: ARG002
+        """Rate and squared coefficient of variation of the IATs."""
+        return [Arrivals(iats_s.size / float(iats_s.sum()), scv(iats_s))]
+
+    def described(self, model: Arrivals) -> str:
+        """Rate and variability."""
+        return f"independent IATs, {model.rate_per_s:.4g}/s, SCV {model.scv:.3g}"
+
+    def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[Arrivals]) -> list[NetworkSolution]:
+        """As if every IAT were independent of the one before."""
+        if any(operator.batches for operator in pipeline.operators):
+            return solved(pipeline, allocation, [ArrivalModel(_renewal(model)) for model in models], self.name)
+        return [decomposed_pipeline(pipeline, allocation, model, MODELS["gigk"]) for model in models]
+
+
+def _renewal(arrivals: Arrivals) -> MAP:
+    return MAP.renewal(PH.with_moments(1 / arrivals.rate_per_s, max(arrivals.scv, LEAST_SCV)))

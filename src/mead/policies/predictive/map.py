@@ -1,0 +1,55 @@
+"""MEAD: Markovian arrival processes fitted to several windows, of which the worst counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mead.policies.options import MapOptions
+from mead.policies.predictive.base import Predictive
+from mead.policies.predictive.map_network import ArrivalModel, solved
+from mead.queueing.arrays import FloatArray
+from mead.queueing.fitting.calibration import fit_calibrated
+from mead.queueing.fitting.result import WindowFit
+from mead.queueing.network.solve import NetworkSolution
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+
+SEED = 0
+"""Seed of the service times that a fit replays. All rounds draw the same: only the arrivals make a difference."""
+
+
+class Map(Predictive[ArrivalModel]):
+    """The pipeline as a network of MAP/PH/1 queues, the micro-batch ones as MAP batch servers.
+
+    The paper's worst case: a requirement is met if it is under every one of the best MAPs of every window.
+    """
+
+    kind = "MAPs"
+
+    def __init__(self, options: MapOptions) -> None:
+        super().__init__(options, options.name)
+        self.best = options.best
+        self._fits: dict[int, tuple[float, WindowFit]] = {}
+
+    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[ArrivalModel]:
+        """The best few MAPs of a window."""
+        fitted_s, previous = self._fits.get(size, (0.0, None))
+        # Once more than half of a window is replaced, time scales differ: a search from its old fit ends too early.
+        if observation.time_s - fitted_s > float(iats_s.sum()) / 2:
+            previous = None
+        fit = fit_calibrated(iats_s, best=self.best, seed=SEED, previous=previous)
+        self._fits[size] = observation.time_s, fit
+        return [ArrivalModel(model.map) for model in fit.models]
+
+    def described(self, model: ArrivalModel) -> str:
+        """States, rate, variability and burstiness of a MAP."""
+        arrivals = model.arrivals
+        bursts = f"SCV {arrivals.scv:.3g}, index of dispersion {arrivals.idc_limit:.3g} in the long run"
+        return f"MAP of {arrivals.states} states, {arrivals.rate_per_s:.4g}/s, {bursts}"
+
+    def predict(
+        self, pipeline: Pipeline, allocation: Allocation, models: Sequence[ArrivalModel]
+    ) -> list[NetworkSolution]:
+        """The network under each MAP."""
+        return solved(pipeline, allocation, models, self.name)

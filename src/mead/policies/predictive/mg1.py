@@ -1,0 +1,54 @@
+"""M/G/1: the rate of the arrivals, and nothing of their burstiness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mead.policies.options import MG1Options
+from mead.policies.predictive.base import Predictive
+from mead.policies.predictive.decomposition import decomposed_pipeline
+from mead.policies.predictive.map_network import ArrivalModel, solved
+from mead.queueing.arrays import FloatArray
+from mead.queueing.map import MAP
+from mead.queueing.network.decomposition import Arrivals
+from mead.queueing.network.graph import Operator as Station
+from mead.queueing.network.solve import NetworkSolution
+from mead.queueing.queues.gigk import gigk
+from mead.queueing.queues.mg1 import m_ph_1
+from mead.queueing.queues.response import QueueSolution
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+
+
+class MG1(Predictive[float]):
+    """Every operator an M/PH/1 queue, mean and percentiles exact; several replicas by DRS's M/G/k.
+
+    A micro-batch operator is the batch server under Poisson arrivals.
+    """
+
+    kind = "rates"
+
+    def __init__(self, options: MG1Options) -> None:
+        super().__init__(options, options.name)
+
+    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[float]:  # noqa: ARG002
+        """The rate per second."""
+        return [iats_s.size / float(iats_s.sum())]
+
+    def described(self, model: float) -> str:
+        """The rate."""
+        return f"Poisson arrivals, {model:.4g}/s"
+
+    def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[float]) -> list[NetworkSolution]:
+        """As if the arrivals were Poisson everywhere."""
+        if any(operator.batches for operator in pipeline.operators):
+            return solved(pipeline, allocation, [ArrivalModel(MAP.poisson(rate)) for rate in models], self.name)
+        return [decomposed_pipeline(pipeline, allocation, Arrivals(rate, 1.0), _poisson) for rate in models]
+
+
+def _poisson(arrivals: Arrivals, station: Station) -> QueueSolution:
+    service = station.service
+    if station.servers == 1:
+        return m_ph_1(arrivals.rate_per_s, service)
+    return gigk(arrivals.rate_per_s, 1.0, service.mean_s, service.scv, station.servers)

@@ -1,0 +1,42 @@
+"""Replay: the window itself, sent through the pipeline at every candidate allocation. No model of the arrivals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mead.policies.options import ReplayOptions
+from mead.policies.predictive.base import Predictive
+from mead.policies.predictive.replay_network import Draws, WindowReplay
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.solve import NetworkSolution
+from mead.values.allocation import Allocation
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+
+SEED = 0
+"""Every round draws the same service times, so that only the arrivals make a difference."""
+
+
+class Replay(Predictive[WindowReplay]):
+    """What would have happened in the last windows, had the allocation been another one, from empty queues on."""
+
+    kind = "replays"
+
+    def __init__(self, options: ReplayOptions) -> None:
+        super().__init__(options, options.name)
+        self._draws = Draws(SEED)
+
+    def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[WindowReplay]:  # noqa: ARG002
+        """The window as it is."""
+        return [WindowReplay(iats_s, self._draws)]
+
+    def described(self, model: WindowReplay) -> str:
+        """How long the window is, and its rate."""
+        iats_s = model.iats_s
+        return f"the last {iats_s.size} IATs as they were, {iats_s.size / float(iats_s.sum()):.4g}/s"
+
+    def predict(
+        self, pipeline: Pipeline, allocation: Allocation, models: Sequence[WindowReplay]
+    ) -> list[NetworkSolution]:
+        """The response times that the tuples of each window would have had."""
+        return [window.solution(pipeline, allocation) for window in models]

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mead.policies.drs.model import OpenNetwork, Station
+from mead.policies.drs.schedule import Goal, Situation, decide
+from mead.policies.drs.search import Limits
+from mead.values.pipeline import Batches
+
+DECISIONS = json.loads((Path(__file__).parents[1] / "vectors" / "drs.json").read_text())["decisions"]
+LOADS = (0.225, 0.304, 0.0016)
+SERVICES_PER_S = (1 / 0.225, 60 / 0.304, 2500.0)
+
+
+def video(frames_per_s: float, processors: tuple[int, ...], measured_s: float | None, **more: Any) -> Situation:
+    rates = (frames_per_s, 60 * frames_per_s, 4 * frames_per_s)
+    network = OpenNetwork(frames_per_s, tuple(map(Station, rates, SERVICES_PER_S)))
+    return Situation(network, processors, measured_s, **({"since_s": 1000.0} | more))
+
+
+GOAL = Goal(t_max_s=1.0, t_min_s=0.45, t_ra_s=360.0)
+
+
+@pytest.mark.parametrize("case", DECISIONS, ids=lambda case: str(case["id"]))
+def test_decisions_are_those_of_the_vectors(case: dict[str, Any]) -> None:
+    stations = tuple(map(Station, case["lambda_i"], case["mu_i"]))
+    goal = Goal(case["pool"], case["Tmax"], case["Tmin"], case["Tra"], calibrated=case["adjust"])
+    now = Situation(
+        OpenNetwork(case["lambda0"], stations),
+        tuple(case["current_k"]),
+        case["measured_ET"],
+        case["seconds_since_last"],
+    )
+    decision, expected = decide(goal, now), case["expected"]
+    assert decision.action == expected["action"]
+    if "k" in expected:
+        assert list(decision.placement.processors) == expected["k"]
+    else:
+        assert decision.placement.processors == now.processors
+        assert decision.reason == expected["reason"]
+    assert decision.detail
+
+
+def test_processors_that_are_not_needed_are_removed() -> None:
+    decision = decide(GOAL, video(6.0, (6, 8, 1), measured_s=0.3))
+    assert (decision.action, decision.reason) == ("scale_in", "over-provision")
+    assert decision.placement.sojourn_s <= 1.0
+    assert decision.placement.total < 15
+
+
+def test_no_more_are_removed_than_the_model_can_spare() -> None:
+    lean = decide(GOAL, video(6.0, (6, 8, 1), measured_s=0.3)).placement
+    again = decide(GOAL, video(6.0, lean.processors, measured_s=0.3))
+    assert (again.action, again.reason) == ("none", "optimal")
+
+
+def test_a_target_out_of_reach_changes_nothing() -> None:
+    decision = decide(replace(GOAL, t_max_s=0.5), video(12.0, (4, 6, 1), measured_s=0.7))
+    assert (decision.action, decision.reason) == ("none", "lower_bound")
+    pooled = decide(replace(GOAL, t_max_s=0.54, k_max=11), video(12.0, (4, 6, 1), measured_s=0.7))
+    assert (pooled.action, pooled.reason) == ("none", "Kcap")
+
+
+def test_an_operator_that_cannot_keep_up_is_a_shortage_before_anybody_waits_for_long() -> None:
+    overloaded = video(18.0, (4, 6, 1), measured_s=0.6)
+    decision = decide(GOAL, overloaded)
+    assert (decision.action, decision.reason) == ("scale_out", "shortage")
+    hopeless = decide(replace(GOAL, t_max_s=0.5, k_max=14), overloaded)  # all that there are, if no target can be met
+    assert hopeless.action == "scale_out"
+    assert hopeless.placement.total == 14
+    assert decide(replace(GOAL, t_max_s=0.5, k_max=11), overloaded).reason == "insufficient"
+
+
+def test_all_processors_are_used_for_the_shortest_time() -> None:
+    goal = Goal(k_max=22, t_ra_s=840.0)
+    decision = decide(goal, video(13.0, (8, 12, 2), None))
+    assert (decision.action, decision.placement.processors) == ("rebalance", (10, 11, 1))
+    assert decide(goal, video(13.0, (8, 12, 2), None, since_s=839.0)).reason == "T_ra"
+    assert decide(goal, video(13.0, (10, 11, 1), None)).reason == "optimal"
+    assert decide(goal, video(13.0, (5, 5, 1), None)).action == "scale_out"
+    assert decide(goal, video(13.0, (20, 20, 1), None)).action == "scale_in"
+    assert decide(Goal(k_max=5), video(13.0, (3, 4, 1), None)).reason == "insufficient"
+
+
+def test_a_passive_scheduler_never_acts() -> None:
+    decision = decide(Goal(k_max=22, t_ra_s=inf), video(13.0, (8, 12, 2), None, since_s=1e9))
+    assert (decision.action, decision.reason) == ("none", "T_ra")
+    assert "(10:11:1)" in decision.detail  # and says what it would do
+
+
+def test_limits_of_operators_are_kept() -> None:
+    limits = Limits((1, 1, 1), (9, 20, 20))
+    decision = decide(Goal(k_max=22), video(13.0, (8, 12, 2), None, limits=limits))
+    assert decision.placement.processors[0] <= 9
+
+
+def test_without_a_response_time_nothing_is_decided() -> None:
+    assert decide(GOAL, video(12.0, (4, 6, 1), None)).reason == "no_response"
+
+
+def test_an_overload_beyond_the_pool_gets_the_whole_pool() -> None:
+    network = OpenNetwork(9.0, (Station(9.0, 2.0), Station(9.0, 90.0)))  # loads of 4.5 and 0.1
+    limits = Limits((1, 1), (4, 4))
+    now = Situation(network, (1, 1), 30.0, 1000.0, limits)
+    decision = decide(GOAL, now)
+    assert (decision.action, decision.reason) == ("scale_out", "shortage")
+    assert decision.placement.processors == (4, 4)
+    assert "5 processors are needed" in decision.detail
+    assert "(4:4) is all that may be used" in decision.detail
+    pooled = decide(replace(GOAL, k_max=5), now)
+    assert (pooled.action, pooled.placement.processors) == ("scale_out", (4, 1))  # each to who has most to do
+    assert decide(GOAL, replace(now, processors=(4, 4))).reason == "insufficient"
+    assert decide(replace(GOAL, k_max=2), now).reason == "insufficient"
+
+
+def test_k_max_too_few_are_used_all_if_they_are_more_than_now() -> None:
+    decision = decide(Goal(k_max=6), video(13.0, (2, 2, 1), None))
+    assert (decision.action, decision.placement.processors) == ("scale_out", (2, 3, 1))
+    assert decision.placement.sojourn_s == inf
+
+
+def test_a_backlog_that_makes_the_calibrated_target_unreachable_still_gets_more() -> None:
+    goal = replace(GOAL, calibrated=True)
+    limits = Limits((1, 1, 1), (8, 8, 2))
+    backlog = video(12.0, (4, 6, 1), measured_s=60.0, limits=limits)
+    decision = decide(goal, backlog)  # T_max itself is kept by what there is: one more
+    assert (decision.action, decision.reason, decision.placement.total) == ("scale_out", "shortage", 12)
+    assert "without the ratio" in decision.detail
+    lean = video(12.0, (3, 4, 1), measured_s=60.0, limits=limits)
+    assert decide(goal, lean).placement == decide(GOAL, lean).placement  # what T_max needs
+    full = decide(goal, video(12.0, (8, 8, 2), measured_s=60.0, limits=limits))
+    assert (full.action, full.reason) == ("none", "lower_bound")
+    assert decide(replace(goal, k_max=11), backlog).action == "none"
+    hopeless = decide(replace(goal, t_max_s=0.5), backlog)  # with and without the ratio
+    assert (hopeless.action, hopeless.reason) == ("none", "lower_bound")
+
+
+def test_an_overload_is_seen_before_anything_has_left() -> None:
+    decision = decide(GOAL, video(18.0, (4, 6, 1), None))
+    assert (decision.action, decision.reason) == ("scale_out", "shortage")
+    assert "nothing has left a path yet" in decision.detail
+
+
+def in_batches(processors: tuple[int, ...], measured_s: float, **more: Any) -> Situation:
+    """One operator, 300 tuples a second of 2 ms: in micro-batches, one every 0.2 s, that cost 0.05 s each.
+
+    Processors leave 0.15 s for gate and overhead, whatever their number, and shorten 0.6 x 0.2 s of work.
+    """
+    network = OpenNetwork(300.0, (Station(300.0, 500.0, batches=Batches(0.05, 0.2)),))
+    gates_s = network.stations[0].gate_s
+    return Situation(network, processors, measured_s, 1000.0, Limits((1,), (8,)), gates_s, **more)
+
+
+def test_a_target_below_what_micro_batches_take_adds_nothing_and_says_so() -> None:
+    decision = decide(replace(GOAL, t_max_s=0.14, t_min_s=0.0, calibrated=True), in_batches((1,), 0.3))
+    assert (decision.action, decision.reason) == ("none", "lower_bound")
+    assert "micro-batches on the way take 0.15 s whatever the replicas" in decision.detail
+
+
+def test_what_micro_batches_take_is_no_error_of_the_model() -> None:
+    """Measured as modelled, 0.27 s: without the gates the ratio would be two, and more processors than needed added."""
+    goal = replace(GOAL, t_max_s=0.25, t_min_s=0.0, calibrated=True)
+    now = in_batches((1,), 0.273)
+    assert now.model_s + now.gates_s == pytest.approx(0.273, abs=0.002)
+    decision = decide(goal, now)
+    assert "ratio 1" in decision.detail
+    assert (decision.action, decision.placement.processors) == ("scale_out", (2,))
+    assert decision.placement.sojourn_s + now.gates_s < 0.25
+
+
+def test_processors_are_added_one_by_one_only_while_somebody_waits_for_them() -> None:
+    """Something else takes 2 s, such as a busy machine. No number of processors makes up for it."""
+    goal = replace(GOAL, t_max_s=0.4, t_min_s=0.0, calibrated=True)
+    idle = decide(goal, in_batches((2,), 2.0, backlogged=False))
+    assert (idle.action, idle.reason) == ("none", "Kcap")
+    assert "no more tuples wait than the model expects" in idle.detail
+    waiting = decide(goal, in_batches((2,), 2.0, backlogged=True))
+    assert (waiting.action, waiting.placement.processors) == ("scale_out", (3,))
