@@ -15,11 +15,11 @@ from mead.attached import Attached, Seen
 from mead.clock import RunClock
 from mead.history.file import History
 from mead.loop import ControlLoop, Mode
-from mead.monitor.run_record import RunRecord
 from mead.policies.options import MG1Options, PolicyOptions, StaticOptions
 from mead.policies.registry import policy as policy_of
 from mead.serve.facts import RunFacts
 from mead.serve.figures import RunFigures
+from mead.session.record import RunRecord
 from mead.simulate.simulation import Simulation
 from mead.values.allocation import Allocation
 from mead.values.knowledge import Knowledge

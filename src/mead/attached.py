@@ -22,13 +22,11 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from mead.clock import RunClock
 from mead.config.policy_choice import chosen_policy
-from mead.controller import Controller
 from mead.execute.preparation import prepared
 from mead.execute.shares import ShareManager
 from mead.history.file import History
 from mead.history.recorder import Recorder
 from mead.loop import ControlLoop, Mode
-from mead.monitor.run_record import RunRecord
 from mead.policies.options import AdaptiveOptions, PolicyOptions, kept_iats_for
 from mead.policies.registry import policy as policy_of
 from mead.queueing.arrays import FloatArray, frozen
@@ -36,6 +34,8 @@ from mead.serve.board import Board
 from mead.serve.facts import RunFacts
 from mead.serve.judged import model_error
 from mead.serve.savings import Savings, advised, figures_of, in_charge
+from mead.session.controller import Controller
+from mead.session.record import RunRecord
 from mead.spark.attached_engine import AttachedEngine, AttachError
 from mead.spark.attached_query import context_of, cores_of, pipeline_of
 from mead.spark.java_machine import java_pid

@@ -16,14 +16,14 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from mead.clock import RunClock
-from mead.controller import Controller
-from mead.execute.engine import Engine
-from mead.execute.negotiator import NegotiatedEngine
+from mead.engine import Engine
 from mead.execute.shares import CpuUsage, ShareManager
 from mead.loop import ControlLoop, Mode
-from mead.monitor.run_record import RunRecord
 from mead.monitor.sketch import ResponseSketch
 from mead.policies.base import Policy
+from mead.session.controller import Controller
+from mead.session.negotiation import NegotiatedEngine
+from mead.session.record import RunRecord
 from mead.spark.end_requests import EndRequests
 from mead.spark.engine import EngineCpu, OperatorState, SparkEngine
 from mead.spark.folder_lock import held

@@ -12,12 +12,12 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from mead.clock import Clock
-from mead.execute.engine import Engine
-from mead.execute.negotiator import NotGranted
+from mead.engine import Engine
 from mead.monitor.demand import DemandEstimator
 from mead.monitor.overhead import OverheadEstimator
-from mead.monitor.plausible import implausible
+from mead.monitor.plausibility import implausible
 from mead.policies.base import Policy
+from mead.session.negotiation import NotGranted
 from mead.values.allocation import Allocation
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation

@@ -11,8 +11,8 @@ from mead.execute.shares import CpuUsage
 from mead.live import LiveResult
 from mead.loop import Mode
 from mead.monitor.responses import BatchResponses, PathMonitor
-from mead.monitor.run_record import RunRecord
 from mead.queueing.arrays import frozen
+from mead.session.record import RunRecord
 from mead.spark.engine import EngineCpu
 from mead.values.allocation import Allocation, Resources
 from mead.values.observation import Observation, OperatorReading, PathReading

@@ -18,14 +18,14 @@ from tests.spark.hurried import hurry
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.clock import RunClock
 from mead.execute.detect import detect
-from mead.execute.negotiator import NegotiatedEngine
 from mead.execute.processes import PROCESSES
 from mead.live import run_live
 from mead.loop import ControlLoop
-from mead.monitor.run_record import RunRecord
 from mead.policies.drs.policy import DRS
 from mead.policies.options import DRSOptions
 from mead.queueing.network.graph import Edge
+from mead.session.negotiation import NegotiatedEngine
+from mead.session.record import RunRecord
 from mead.spark import executors as executors_module
 from mead.spark.engine import SparkEngine
 from mead.spark.executors import HOLD_S, Executors, Highest

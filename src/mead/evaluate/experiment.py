@@ -8,11 +8,11 @@ from time import process_time
 from typing import Any
 
 from mead.clock import VirtualClock
-from mead.execute.engine import Engine
-from mead.execute.negotiator import NegotiatedEngine, Pool, most_within
+from mead.engine import Engine
 from mead.loop import ControlLoop, Mode
 from mead.policies.base import Policy
 from mead.policies.options import KEPT_IATS, DRSOptions, PolicyOptions
+from mead.session.negotiation import NegotiatedEngine, Pool, most_within
 from mead.simulate.conditions import Conditions
 from mead.simulate.metrics import FaultyMetrics, MonitoredSimulation
 from mead.simulate.simulation import Simulation

@@ -17,12 +17,12 @@ from typing import TypeAlias
 from mead.monitor.demand import DemandEstimator
 from mead.monitor.overhead import OverheadEstimator
 from mead.monitor.responses import PathMonitor
-from mead.monitor.run_record import KEPT_ROUNDS
 from mead.monitor.sketch import ResponseSketch
 from mead.queueing.arrays import FloatArray, frozen
 from mead.serve.facts import RunFacts
 from mead.serve.frame import Frame, Kind
 from mead.serve.framed import of_round
+from mead.session.record import KEPT_ROUNDS
 from mead.values.allocation import Allocation
 from mead.values.observation import OperatorReading
 from mead.values.pipeline import Pipeline

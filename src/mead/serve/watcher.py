@@ -13,12 +13,12 @@ from pydantic import BaseModel, ValidationError
 
 from mead.history.file import History
 from mead.history.schema import HistoryError
-from mead.monitor.run_record import KEPT_ROUNDS
 from mead.serve.facts import interval_s_of
 from mead.serve.frame import Frame
 from mead.serve.judged import JUDGED_S, judged
 from mead.serve.look import RECENT, Look, SoFar, Standing
 from mead.serve.past import framed, history_file
+from mead.session.record import KEPT_ROUNDS
 
 ANSWER_S = 5.0
 """A page that does not answer for this long counts as missing."""

@@ -16,7 +16,7 @@ from math import ceil, inf
 from typing import Any, TypeAlias
 
 from mead.evaluate.experiment import Run, run
-from mead.monitor.plausible import implausible
+from mead.monitor.plausibility import implausible
 from mead.policies.base import Policy
 from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analysis, observed, shapes
 from mead.values.knowledge import Knowledge

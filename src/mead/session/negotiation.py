@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from mead.execute.engine import Engine
+from mead.engine import Engine
 from mead.values.allocation import Allocation, Resources
 from mead.values.observation import Observation
 from mead.values.pipeline import Pipeline

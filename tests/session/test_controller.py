@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mead.clock import RunClock
-from mead.controller import Controller
+from mead.session.controller import Controller
 
 PATIENCE_S = 30.0
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.monitor import run_record
-from mead.monitor.run_record import RunRecord
 from mead.queueing.arrays import frozen
+from mead.session import record as run_record
+from mead.session.record import RunRecord
 from mead.values.allocation import Allocation, Resources
 from mead.values.observation import Observation
 from mead.values.round import Round
