@@ -30,13 +30,13 @@ from rich.console import Console
 import mead
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.applications.log_analysis.calibration import calibrate
+from mead.cpu.closing_shares import lent
+from mead.cpu.detection import detect
+from mead.cpu.share_probe import actuation_delay_s
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.live.comparison import BATCHES, LiveComparison, generated_arrivals, runs_of
 from mead.evaluate.live.rows import live_table
 from mead.evaluate.workloads import DEMAND_S, PATH, Workload
-from mead.execute.detect import detect
-from mead.execute.lent import lent
-from mead.execute.share_probe import actuation_delay_s
 from mead.history.file import IN_FOLDER, History
 from mead.live import LiveResult, run_live
 from mead.policies import registry

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from mead.clock import RunClock
 from mead.config.policy_choice import chosen_policy
-from mead.execute.preparation import prepared
-from mead.execute.shares import ShareManager
+from mead.cpu.preparation import prepared
+from mead.cpu.shares import ShareManager
 from mead.history.file import History
 from mead.history.recorder import Recorder
 from mead.loop import ControlLoop, Mode

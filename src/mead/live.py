@@ -16,8 +16,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from mead.clock import RunClock
+from mead.cpu.shares import CpuUsage, ShareManager
 from mead.engine import Engine
-from mead.execute.shares import CpuUsage, ShareManager
 from mead.loop import ControlLoop, Mode
 from mead.monitor.sketch import ResponseSketch
 from mead.policies.base import Policy

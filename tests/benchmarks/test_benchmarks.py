@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mead.execute.detect import detect
+from mead.cpu.detection import detect
 from mead.queueing.map import MAP
 from mead.spark.log import StreamLog
 from mead.workload.trace import Trace

@@ -18,9 +18,9 @@ import pytest
 from tests.cli import program
 from tests.spark import log_pipeline as logs
 
-from mead.execute.detect import detect
-from mead.execute.mounts import cgroup_mounts
-from mead.execute.processes import all_processes
+from mead.cpu.detection import detect
+from mead.cpu.mounts import cgroup_mounts
+from mead.cpu.processes import all_processes
 from mead.history.file import History
 from mead.history.schema import HistoryError
 

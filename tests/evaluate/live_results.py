@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mead.execute.shares import CpuUsage
+from mead.cpu.shares import CpuUsage
 from mead.live import LiveResult
 from mead.loop import Mode
 from mead.monitor.responses import BatchResponses, PathMonitor

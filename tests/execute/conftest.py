@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from mead.execute.cgroup_v1 import CgroupV1Shares
-from mead.execute.mounts import cgroup_mounts
+from mead.cpu.cgroup_v1 import CgroupV1Shares
+from mead.cpu.mounts import cgroup_mounts
 
 WORKER = """
 import sys
-from mead.execute.join import join_group
+from mead.cpu.join import join_group
 join_group(sys.argv[1])
 print("joined", flush=True)
 while True:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mead.execute.cgroup_v1 import CgroupV1Shares
-from mead.execute.cgroup_v2 import CgroupV2Shares
-from mead.execute.dry_run import DryRunShares
-from mead.execute.shares import ShareManager
+from mead.cpu.cgroup_v1 import CgroupV1Shares
+from mead.cpu.cgroup_v2 import CgroupV2Shares
+from mead.cpu.dry_run import DryRunShares
+from mead.cpu.shares import ShareManager
 
 OPERATORS = ["parser", "../matcher"]
 

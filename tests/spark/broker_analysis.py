@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tests.spark import log_pipeline as logs
 from tests.spark.hurried import hurry
 
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.spark.quiet_start import quiet_start
 from mead.spark.rabbitmq.blocks import RabbitStreams
 from mead.spark.rabbitmq.stream import Retention

@@ -17,8 +17,8 @@ from tests.spark.hurried import hurry
 
 from mead.applications.log_analysis import counter, matcher, parser
 from mead.clock import RunClock
-from mead.execute.detect import detect
-from mead.execute.processes import PROCESSES
+from mead.cpu.detection import detect
+from mead.cpu.processes import PROCESSES
 from mead.live import run_live
 from mead.loop import ControlLoop
 from mead.policies.drs.policy import DRS

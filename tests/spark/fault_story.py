@@ -21,9 +21,9 @@ from tests.spark import log_pipeline as logs
 
 from mead.applications.log_analysis import matcher
 from mead.clock import WallClock
-from mead.execute.detect import detect
-from mead.execute.processes import process
-from mead.execute.shares import CpuUsage
+from mead.cpu.detection import detect
+from mead.cpu.processes import process
+from mead.cpu.shares import CpuUsage
 from mead.loop import ControlLoop
 from mead.policies.options import AdaptiveOptions
 from mead.policies.registry import policy

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.spark import running as running_module
 from mead.spark.broker_inputs import ForeignInput
 from mead.spark.engine import SparkEngine

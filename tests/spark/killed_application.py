@@ -12,7 +12,7 @@ from pyspark import cloudpickle
 from tests.spark import looped_operators as ops
 from tests.spark.hurried import hurry
 
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.spark.inputs import TraceInput
 from mead.spark.operators import OnStream
 from mead.spark.quiet_start import quiet_start

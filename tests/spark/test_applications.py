@@ -12,7 +12,7 @@ from tests.spark import log_pipeline as logs
 
 from mead import applications
 from mead.config.pipeline_file import parse_pipeline
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.live import LiveResult, run_live
 from mead.policies import registry
 from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions

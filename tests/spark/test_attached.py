@@ -18,10 +18,10 @@ import pytest
 
 import mead
 from mead.clock import Stopped
-from mead.execute.control_file import read_counters, read_processes
-from mead.execute.detect import Opener, detect
-from mead.execute.guests import held_elsewhere
-from mead.execute.share_probe import TOLERANCE, actuation_delay_s
+from mead.cpu.adoption import held_elsewhere
+from mead.cpu.control_file import read_counters, read_processes
+from mead.cpu.detection import Opener, detect
+from mead.cpu.share_probe import TOLERANCE, actuation_delay_s
 from mead.history.file import History
 from mead.policies.options import StaticOptions
 from mead.serve.figures import RunFigures
@@ -141,7 +141,7 @@ def test_acting_throttles_the_workers_and_detaching_leaves_nothing(
         delays_s.append(actuation_delay_s(opener))
         return delays_s[-1]
 
-    monkeypatch.setattr("mead.execute.preparation.actuation_delay_s", measured_delay_s)
+    monkeypatch.setattr("mead.cpu.preparation.actuation_delay_s", measured_delay_s)
     low = StaticOptions(share=0.2)
     with mead.attach(slow, "p95 <= 2 s", mode="act", policy=low, shares=(0.2, 2.0)) as attached:
         assert [attached.loop.knowledge.actuation_delay_s] == delays_s

@@ -19,7 +19,7 @@ from tests.spark import log_pipeline as logs
 from tests.spark.broker_analysis import LINES, PAUSE_S, analysis
 from tests.spark.rabbitmq import all_of
 
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.spark.engine import SparkEngine
 from mead.spark.number_file import put_number
 from mead.spark.operators import OperatorError

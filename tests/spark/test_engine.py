@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.execute.dry_run import DryRunShares
-from mead.execute.shares import CpuUsage, ShareManager
+from mead.cpu.dry_run import DryRunShares
+from mead.cpu.shares import CpuUsage, ShareManager
 from mead.queueing.network.graph import Edge
 from mead.spark import engine as engine_module
 from mead.spark.engine import SparkEngine

@@ -13,7 +13,7 @@ import pytest
 from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
 
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.spark.engine import SparkEngine
 from mead.spark.inputs import TraceInput
 from mead.spark.log import LogError, StreamLog

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from mead.cpu.detection import detect
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.live.comparison import ROWS, LiveComparison, runs_of
 from mead.evaluate.live.rows import live_table
 from mead.evaluate.workloads import PATH, Workload
-from mead.execute.detect import detect
 from mead.values.requirement import Requirement
 from mead.workload.generators.poisson import Poisson
 

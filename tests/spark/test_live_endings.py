@@ -16,8 +16,8 @@ import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.applications.log_analysis.parser import OUTPUT_SCHEMA, parse
-from mead.execute.detect import detect
-from mead.execute.lent import lent
+from mead.cpu.closing_shares import lent
+from mead.cpu.detection import detect
 from mead.live import LiveResult, run_live
 from mead.policies.base import Policy
 from mead.policies.baselines.static import Static

@@ -15,7 +15,7 @@ import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.config.pipeline_file import read_pipeline
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.spark.broker_inputs import ASKED_AGAIN_S, RabbitMQInput
 from mead.spark.build import live_pipeline, source_of
 from mead.spark.engine import SparkEngine

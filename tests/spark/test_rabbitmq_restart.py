@@ -21,7 +21,7 @@ from tests.spark.rabbitmq import all_of
 
 from mead.applications.log_analysis.parser import parsed
 from mead.config.pipeline_file import read_pipeline
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.live import LiveResult, run_live
 from mead.policies.registry import policy
 from mead.spark.build import live_pipeline, source_of, work_of

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.queueing.network.graph import Edge
 from mead.spark.broker_inputs import ForeignInput
 from mead.spark.inputs import Input, TraceInput

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from tests.spark import log_pipeline as logs
 
-from mead.execute.detect import detect
-from mead.execute.shares import ShareManager
+from mead.cpu.detection import detect
+from mead.cpu.shares import ShareManager
 from mead.live import LiveResult, run_live
 from mead.policies import registry
 from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tests.spark import log_pipeline as logs
 
 from mead.applications.log_analysis import matcher, parser
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.queueing.network.graph import Edge
 from mead.spark.broker_inputs import ForeignInput
 from mead.spark.checkpoint import begun

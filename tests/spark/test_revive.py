@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mead.cli import live
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
 from mead.spark.inputs import TraceInput

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from tests.spark import log_pipeline as logs
 
-from mead.execute.detect import detect
-from mead.execute.shares import CpuUsage, ShareManager
+from mead.cpu.detection import detect
+from mead.cpu.shares import CpuUsage, ShareManager
 from mead.monitor.sketch import ResponseSketch
 from mead.queueing.arrays import FloatArray, IntArray
 from mead.spark.engine import SparkEngine

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.dry_run import DryRunShares
 from mead.queueing.network.graph import Edge
 from mead.spark import running as running_module
 from mead.spark.inputs import TraceInput

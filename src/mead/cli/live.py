@@ -91,9 +91,9 @@ def run_file(
 
     From the beginning of the run on, ``requests`` to end are held: nothing keeps its report from being written.
     """
+    from mead.cpu.closing_shares import lent
+    from mead.cpu.preparation import prepared
     from mead.evaluate.live_report import LiveReport
-    from mead.execute.lent import lent
-    from mead.execute.preparation import prepared
     from mead.history.file import IN_FOLDER
     from mead.keys import ConfigError
     from mead.live import SparkLostError, run_live

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
-from mead.execute.guests import Guests, held_elsewhere
-from mead.execute.shares import CpuUsage, ShareManager
+from mead.cpu.adoption import Guests, held_elsewhere
+from mead.cpu.shares import CpuUsage, ShareManager
 from mead.monitor.arrivals import Arrivals
 from mead.monitor.responses import monitors
 from mead.spark.batch_times import add_stamps, responses, stamp_fault

@@ -13,9 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from mead.execute.detect import detect
-from mead.execute.processes import PROCESSES
-from mead.execute.share_probe import SHARE, probe_share
+from mead.cpu.detection import detect
+from mead.cpu.processes import PROCESSES
+from mead.cpu.share_probe import SHARE, probe_share
 from mead.spark.java import NEEDED_VERSION, find_java
 from mead.spark.trial import TrialError, try_spark
 

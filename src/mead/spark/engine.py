@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import process_time, time_ns
 
-from mead.execute.shares import CpuUsage
+from mead.cpu.shares import CpuUsage
 from mead.monitor.arrivals import Arrivals
 from mead.monitor.responses import monitors
 from mead.queueing.network.graph import PATH_SEPARATOR

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
-from mead.execute.processes import process
+from mead.cpu.processes import process
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from mead.execute.processes import PROCESSES, TICKS_PER_S, Process, all_processes
+from mead.cpu.processes import PROCESSES, TICKS_PER_S, Process, all_processes
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from mead.execute.shares import ShareManager
+from mead.cpu.shares import ShareManager
 from mead.spark.complaints import COMPLAINTS
 from mead.spark.in_place import InPlace
 from mead.spark.in_place import source as in_place

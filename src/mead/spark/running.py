@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mead.execute.shares import ShareManager
+from mead.cpu.shares import ShareManager
 from mead.spark.checkpoint import begun, last_done
 from mead.spark.complaints import COMPLAINTS, Complaints
 from mead.spark.inputs import Input

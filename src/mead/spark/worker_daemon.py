@@ -5,7 +5,7 @@ Stock workers run a full garbage collection after every task. Once numpy, pandas
 through a few hundred thousand objects that never become garbage, for tens of milliseconds. Here they are loaded
 before the fork and frozen, so that a collection sees only what the task itself left behind.
 
-Of this package it loads nothing but `mead.execute.join` and `mead.spark.complaints`, which need next to nothing: it
+Of this package it loads nothing but `mead.cpu.join` and `mead.spark.complaints`, which need next to nothing: it
 joins before anything else is loaded.
 """
 
@@ -17,7 +17,7 @@ import importlib
 import os
 from collections.abc import Callable
 
-from mead.execute.join import join_group
+from mead.cpu.join import join_group
 from mead.spark.complaints import COMPLAINTS_VARIABLE, complain
 
 CGROUP_VARIABLE = "MEAD_CGROUP"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mead.execute.processes import PROCESSES
+from mead.cpu.processes import PROCESSES
 from mead.spark.complaints import COMPLAINTS_VARIABLE
 from mead.spark.worker_daemon import CGROUP_VARIABLE
 

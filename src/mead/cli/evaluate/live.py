@@ -78,11 +78,11 @@ def live(
 
     from mead.applications.log_analysis.calibration import calibrate
     from mead.cli.live import refuse_used
+    from mead.cpu.detection import detect
+    from mead.cpu.share_probe import actuation_delay_s
     from mead.evaluate.live.comparison import LiveComparison, runs_of
     from mead.evaluate.live.replicas import REPLICA_RUN_S, master_for
     from mead.evaluate.live.rows import LiveRow, in_order, live_table, troubles
-    from mead.execute.detect import detect
-    from mead.execute.share_probe import actuation_delay_s
     from mead.live import SparkLostError
     from mead.spark.quiet_start import SparkStartError, quiet_start
     from mead.spark.session import started, stopped

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mead.applications.log_analysis import counter, matcher, parser
+from mead.cpu.closing_shares import lent
+from mead.cpu.detection import Opener
 from mead.evaluate.arena.contest import blind
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.live.rows import LiveRow
 from mead.evaluate.live_report import LiveReport, LiveVerdict
 from mead.evaluate.twin import twin
 from mead.evaluate.workloads import PATH, Workload
-from mead.execute.detect import Opener
-from mead.execute.lent import lent
 from mead.history.file import IN_FOLDER, History
 from mead.live import LiveResult, run_live
 from mead.policies import registry

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from mead.execute.control_file import read_processes
-from mead.execute.join import join_group
-from mead.execute.names import owner_of
-from mead.execute.processes import PROCESSES
+from mead.cpu.control_file import read_processes
+from mead.cpu.join import join_group
+from mead.cpu.names import owner_of
+from mead.cpu.processes import PROCESSES
 
 
 class Guests:

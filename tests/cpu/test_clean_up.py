@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from mead.execute.application_group import ApplicationGroup
-from mead.execute.leftovers import remove_leftovers
-from mead.execute.names import Owner
+from mead.cpu.application_group import ApplicationGroup
+from mead.cpu.clean_up import remove_leftovers
+from mead.cpu.names import Owner
 
 APPLICATION = """
 import sys, time
 from pathlib import Path
-from mead.execute.application_group import ApplicationGroup
+from mead.cpu.application_group import ApplicationGroup
 print(ApplicationGroup(Path(sys.argv[1]), ["parser", "matcher"]).path, flush=True)
 time.sleep(60)
 """

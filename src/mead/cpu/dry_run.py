@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from mead.execute.limit import BURST_US, PERIOD_US, Limit
+from mead.cpu.limit import BURST_US, PERIOD_US, Limit
 
 
 class DryRunShares:

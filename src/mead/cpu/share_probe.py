@@ -10,13 +10,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from statistics import median
 
-from mead.execute.detect import Opener
-from mead.execute.limit import Limit
-from mead.execute.shares import ShareManager
+from mead.cpu.detection import Opener
+from mead.cpu.limit import Limit
+from mead.cpu.shares import ShareManager
 
-SPIN = (
-    "import sys; from mead.execute.join import join_group; join_group(sys.argv[1]); print(flush=True)\nwhile True: pass"
-)
+SPIN = "import sys; from mead.cpu.join import join_group; join_group(sys.argv[1]); print(flush=True)\nwhile True: pass"
 
 SHARE = 0.2
 FREE_S = 0.2

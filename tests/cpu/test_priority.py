@@ -8,7 +8,7 @@ from threading import Thread, get_native_id
 
 import pytest
 
-from mead.execute.priority import NICE, give_way
+from mead.cpu.priority import NICE, give_way
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities of their own on Linux alone")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mead.execute.detect import Detection, detect
-from mead.execute.limit import PERIOD_US
-from mead.execute.share_probe import actuation_delay_s
+from mead.cpu.detection import Detection, detect
+from mead.cpu.limit import PERIOD_US
+from mead.cpu.share_probe import actuation_delay_s
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Pipeline
 

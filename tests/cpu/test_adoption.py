@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mead.execute.detect import detect
-from mead.execute.guests import Guests, held_elsewhere
+from mead.cpu.adoption import Guests, held_elsewhere
+from mead.cpu.detection import detect
 
 DETECTION = detect()
 pytestmark = pytest.mark.skipif(DETECTION.kind == "none", reason=str(DETECTION))

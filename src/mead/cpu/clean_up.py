@@ -6,8 +6,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from mead.execute.control_file import read_processes
-from mead.execute.names import is_operator_folder, owner_of
+from mead.cpu.control_file import read_processes
+from mead.cpu.names import is_operator_folder, owner_of
 
 
 def remove_leftovers(base: Path) -> None:

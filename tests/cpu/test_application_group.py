@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mead.execute.application_group import ApplicationGroup
-from mead.execute.control_file import read_processes
+from mead.cpu.application_group import ApplicationGroup
+from mead.cpu.control_file import read_processes
 
 
 def folders(base: Path) -> list[str]:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from mead.execute.cgroup_v1 import CgroupV1Shares
-from mead.execute.cgroup_v2 import CgroupV2Shares
-from mead.execute.lent import lent
+from mead.cpu.cgroup_v1 import CgroupV1Shares
+from mead.cpu.cgroup_v2 import CgroupV2Shares
+from mead.cpu.closing_shares import lent
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lives on here does so until the test ends."""
-    monkeypatch.setattr("mead.execute.application_group._ATTEMPTS", 2)
+    monkeypatch.setattr("mead.cpu.application_group._ATTEMPTS", 2)
 
 
 def test_a_group_of_version_2_in_which_a_process_lives_on_costs_no_result(v2_tree: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.execute.names import Owner, is_operator_folder, operator_folder, owner_of
+from mead.cpu.names import Owner, is_operator_folder, operator_folder, owner_of
 
 ANY_TEXT = st.text(st.characters(), max_size=300) | st.sampled_from(
     ["", ".", "..", "../..", "/", "/etc", "a/../../b", "cgroup.procs", "tasks", "a\0b", "a\nb", "-rf", "%2F", "\ud800"]
@@ -83,9 +83,7 @@ def test_nothing_is_said_about_processes_of_another_namespace() -> None:
 
 
 def test_a_killed_process_is_gone_even_while_its_parent_has_not_looked() -> None:
-    code = (
-        "from mead.execute.names import Owner; print(Owner.this_process().application_folder(0), flush=True); input()"
-    )
+    code = "from mead.cpu.names import Owner; print(Owner.this_process().application_folder(0), flush=True); input()"
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

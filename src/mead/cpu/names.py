@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from mead.execute.processes import process
+from mead.cpu.processes import process
 
 _APPLICATION = re.compile(r"mead-([1-9]\d{0,9})-(\d{1,20})-(\d{1,20})-\d{1,10}", re.ASCII)
 _OPERATOR = "op-"

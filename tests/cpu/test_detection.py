@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mead.execute.cgroup_v1 import CgroupV1Shares
-from mead.execute.cgroup_v2 import CgroupV2Shares
-from mead.execute.detect import Detection, detect
-from mead.execute.dry_run import DryRunShares
+from mead.cpu.cgroup_v1 import CgroupV1Shares
+from mead.cpu.cgroup_v2 import CgroupV2Shares
+from mead.cpu.detection import Detection, detect
+from mead.cpu.dry_run import DryRunShares
 
 V1 = "32 31 0:29 / {path} {options},relatime - cgroup cgroup rw,{controllers}"
 V2 = "41 31 0:38 / {path} {options},relatime shared:4 - cgroup2 cgroup2 rw,nsdelegate"
@@ -133,7 +133,7 @@ def test_missing_permission_is_explained(
 def test_an_ordinary_user_is_told_to_become_root(v1_cpu: Path, v1_accounts: Path) -> None:
     """By the real kernel: the process gives up root first."""
     del v1_cpu, v1_accounts  # there are real groups to be refused
-    code = "import os; from mead.execute.detect import detect; os.setuid(65534); print(detect())"
+    code = "import os; from mead.cpu.detection import detect; os.setuid(65534); print(detect())"
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert printed.startswith("not root: user 65534 may not write ")
     assert printed.endswith("; run as root (sudo)\n")

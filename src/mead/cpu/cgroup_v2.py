@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mead.execute.application_group import ApplicationGroup
-from mead.execute.cgroup import CgroupShares
-from mead.execute.control_file import read_counters, write
-from mead.execute.limit import BURST_US, PERIOD_US, Limit
-from mead.execute.shares import CpuUsage
+from mead.cpu.application_group import ApplicationGroup
+from mead.cpu.cgroup import CgroupShares
+from mead.cpu.control_file import read_counters, write
+from mead.cpu.limit import BURST_US, PERIOD_US, Limit
+from mead.cpu.shares import CpuUsage
 
 
 class CgroupV2Shares(CgroupShares):

@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
-from mead.execute.cgroup_v1 import CgroupV1Shares
-from mead.execute.cgroup_v2 import CgroupV2Shares
-from mead.execute.dry_run import DryRunShares
-from mead.execute.limit import BURST_US, PERIOD_US
-from mead.execute.mounts import MOUNTINFO, Mount, cgroup_mounts
-from mead.execute.shares import ShareManager
+from mead.cpu.cgroup_v1 import CgroupV1Shares
+from mead.cpu.cgroup_v2 import CgroupV2Shares
+from mead.cpu.dry_run import DryRunShares
+from mead.cpu.limit import BURST_US, PERIOD_US
+from mead.cpu.mounts import MOUNTINFO, Mount, cgroup_mounts
+from mead.cpu.shares import ShareManager
 
 
 class Opener(Protocol):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mead.execute import preparation
-from mead.execute.detect import Detection, Opener
-from mead.execute.limit import PERIOD_US
-from mead.execute.preparation import prepared
+from mead.cpu import preparation
+from mead.cpu.detection import Detection, Opener
+from mead.cpu.limit import PERIOD_US
+from mead.cpu.preparation import prepared
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Operator, Pipeline
 

@@ -11,10 +11,10 @@ from contextlib import ExitStack, suppress
 from itertools import count
 from pathlib import Path
 
-from mead.execute.control_file import read_processes, write
-from mead.execute.join import join_group
-from mead.execute.leftovers import remove_leftovers
-from mead.execute.names import Owner, operator_folder
+from mead.cpu.clean_up import remove_leftovers
+from mead.cpu.control_file import read_processes, write
+from mead.cpu.join import join_group
+from mead.cpu.names import Owner, operator_folder
 
 _RUNS: defaultdict[Path, Iterator[int]] = defaultdict(count)
 """Run numbers by base group, so that the groups of one manager have the same number in every hierarchy."""

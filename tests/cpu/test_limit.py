@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.execute.limit import Limit
+from mead.cpu.limit import Limit
 
 
 @given(

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from mead.execute.join import join_group
+from mead.cpu.join import join_group
 
 
 def test_a_worker_daemon_loads_nothing_else_for_it() -> None:
     code = """
 import sys
 before = set(sys.modules)
-import mead.execute.join
+import mead.cpu.join
 print(*sorted(set(sys.modules) - before))
 """
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert set(printed.split()) == {"__future__", "mead", "mead.execute", "mead.execute.join"}
+    assert set(printed.split()) == {"__future__", "mead", "mead.cpu", "mead.cpu.join"}
 
 
 def test_this_process_joins_every_directory(tmp_path: Path) -> None:

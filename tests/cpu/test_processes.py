@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mead.execute.processes import PROCESSES, all_processes, process
+from mead.cpu.processes import PROCESSES, all_processes, process
 
 needs_processes = pytest.mark.skipif(not PROCESSES.is_dir(), reason="no processes are shown as files here")
 

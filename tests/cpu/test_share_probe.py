@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.execute.detect import detect
-from mead.execute.dry_run import DryRunShares
-from mead.execute.limit import Limit
-from mead.execute.share_probe import PATIENCE_S, SHARE, ShareProbe, actuation_delay_s, most_cpu_s, probe_share
+from mead.cpu.detection import detect
+from mead.cpu.dry_run import DryRunShares
+from mead.cpu.limit import Limit
+from mead.cpu.share_probe import PATIENCE_S, SHARE, ShareProbe, actuation_delay_s, most_cpu_s, probe_share
 
 
 def test_a_spinning_process_is_held_to_its_share() -> None:

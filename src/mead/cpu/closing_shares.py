@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from mead.execute.shares import ShareManager
+from mead.cpu.shares import ShareManager
 
 log = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from mead.execute.application_group import ApplicationGroup
-from mead.execute.control_file import read_processes, write
-from mead.execute.limit import Limit
-from mead.execute.shares import CpuUsage
+from mead.cpu.application_group import ApplicationGroup
+from mead.cpu.control_file import read_processes, write
+from mead.cpu.limit import Limit
+from mead.cpu.shares import CpuUsage
 
 
 class CgroupShares(ABC):
