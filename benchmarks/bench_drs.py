@@ -25,7 +25,7 @@ from rich.console import Console
 from mead.evaluate.drs.table2 import PUBLISHED_MS
 from mead.policies.drs.model import Model, OpenNetwork, Station
 from mead.policies.drs.search import assign_processors, min_processors
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.generators.poisson import Poisson

@@ -8,9 +8,9 @@ import numpy as np
 from rich.console import Console
 
 from mead.config.replica_keys import GroupingKind
-from mead.simulate.conditions import Conditions
-from mead.simulate.grouping import Grouping
-from mead.simulate.simulation import Simulation
+from mead.simulator.conditions import Conditions
+from mead.simulator.grouping import Grouping
+from mead.simulator.simulation import Simulation
 from mead.values.pipeline import Operator, Pipeline
 from mead.workload.generators.poisson import Poisson
 

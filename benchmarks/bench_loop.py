@@ -18,12 +18,12 @@ from rich.console import Console
 from rich.table import Table
 
 from mead.clock import VirtualClock
-from mead.evaluate import experiment
 from mead.history.file import History
 from mead.loop import ControlLoop
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
-from mead.simulate.simulation import Simulation
+from mead.simulator import run as experiment
+from mead.simulator.simulation import Simulation
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation
 from mead.values.pipeline import Operator, Pipeline

@@ -18,7 +18,6 @@ import numpy as np
 from rich.console import Console
 
 from mead.config.pipeline_file import read_pipeline
-from mead.evaluate.experiment import run
 from mead.monitor.responses import BatchResponses, PathMonitor
 from mead.policies import registry
 from mead.policies.options import ThresholdOptions
@@ -29,6 +28,7 @@ from mead.serve.decisions import decided
 from mead.serve.exposition import exposition
 from mead.serve.facts import RunFacts
 from mead.serve.question import Question
+from mead.simulator.run import run
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:

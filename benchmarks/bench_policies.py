@@ -30,8 +30,8 @@ from mead.evaluate.comparison_report import NOTE, comparison_tables
 from mead.evaluate.mead.tables import EVERYONE, TABLE_1, TABLE_2, Case
 from mead.evaluate.summary import COLUMNS, rows_of
 from mead.evaluate.workloads import Workload, generated, live_maps, recorded, required, synt
-from mead.simulate.conditions import Conditions
-from mead.simulate.metrics import FaultyMetrics
+from mead.simulator.conditions import Conditions
+from mead.simulator.metrics import FaultyMetrics
 from mead.values.pipeline import Batches
 from mead.workload.files import read_trace
 

@@ -22,7 +22,7 @@ from mead.policies.predictive.map_network import ArrivalModel, solved
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.queueing.queues.response import Unstable
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.trace import Trace
 

@@ -20,8 +20,8 @@ from rich.table import Table
 
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
-from mead.simulate.draws import demands_s
-from mead.simulate.simulation import Simulation
+from mead.simulator.draws import demands_s
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.values.requirement import Requirement
@@ -41,7 +41,7 @@ FIRST_RUN = """
 import time
 started = time.process_time()
 from mead.values.pipeline import Operator, Pipeline
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.workload.trace import Trace
 imported = time.process_time()
 Simulation(Pipeline("one", [Operator("a", 1.0)]), Trace.from_iats_s([1.0, 1.0]), seed=1).advance(1.0)

@@ -20,7 +20,7 @@ from mead.policies.registry import policy as policy_of
 from mead.serve.facts import RunFacts
 from mead.serve.figures import RunFigures
 from mead.session.record import RunRecord
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation

@@ -30,7 +30,7 @@ from mead.queueing.ph import PH
 from mead.queueing.queues.map_ph_1 import map_ph_1
 from mead.queueing.queues.response import Unstable
 from mead.queueing.statistics.inter_arrivals import idc
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Resources
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation

@@ -12,7 +12,7 @@ from mead.cli.inputs import POLICY_NAMES
 from mead.config.pipeline_file import read_pipeline
 from mead.config.policy_choice import OPTIONS
 from mead.queueing.map import MAP
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.workload.files import read_trace
 

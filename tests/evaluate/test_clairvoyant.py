@@ -10,7 +10,7 @@ import pytest
 from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.outcome import statistic_s
 from mead.queueing.network.graph import Edge
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.values.requirement import Requirement

@@ -13,12 +13,12 @@ from rich.console import Console
 
 from mead.evaluate.comparison import BoundContender, Contender, PolicyContender, Result, results
 from mead.evaluate.comparison_report import comparison_tables, markdown, write_all
-from mead.evaluate.experiment import run
 from mead.evaluate.mead.tables import EVERYONE, TABLE_1, TABLE_2, TABLE_3, Case, Published
 from mead.evaluate.summary import rows_of, spread
 from mead.evaluate.workloads import Workload, recorded, required, synt
 from mead.keys import ConfigError
 from mead.policies.registry import POLICIES, policy
+from mead.simulator.run import run
 from mead.workload.generators.bursts import Bursts
 from mead.workload.trace import Trace
 

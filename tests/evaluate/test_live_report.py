@@ -16,7 +16,7 @@ from mead.evaluate.concluded import DRAINED
 from mead.evaluate.live_report import UNDRAINED, LiveReport, LiveVerdict, broken_windows
 from mead.evaluate.outcome import broken_windows as simulated_windows
 from mead.queueing.network.graph import Edge
-from mead.simulate.simulation import Responses
+from mead.simulator.simulation import Responses
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.evaluate.experiment import Run
 from mead.evaluate.outcome import Outcome, broken_windows, statistic_s
-from mead.simulate.simulation import Responses, Simulation
+from mead.simulator.run import Run
+from mead.simulator.simulation import Responses, Simulation
 from mead.values.allocation import Resources
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement

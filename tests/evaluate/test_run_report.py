@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mead.evaluate.experiment import Run, run
 from mead.evaluate.run_plot import by_arrival, drawn, plot_run
 from mead.evaluate.run_report import RunReport
 from mead.evaluate.run_tables import run_tables
@@ -16,7 +15,8 @@ from mead.policies.options import ThresholdOptions
 from mead.policies.registry import policy
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
-from mead.simulate.simulation import Responses
+from mead.simulator.run import Run, run
+from mead.simulator.simulation import Responses
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation
 from mead.values.pipeline import Operator, Pipeline

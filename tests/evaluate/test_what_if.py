@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from rich.table import Table
 
-from mead.evaluate.experiment import run
 from mead.evaluate.frontier import FACTORS
 from mead.evaluate.what_if import MOST_TUPLES, WhatIf, tail, what_if
 from mead.evaluate.what_if_report import what_if_tables
@@ -27,7 +26,8 @@ from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.policies.registry import policy
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
-from mead.simulate.simulation import Simulation
+from mead.simulator.run import run
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Batches, Operator, Pipeline

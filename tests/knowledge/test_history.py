@@ -18,13 +18,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mead.evaluate import experiment
 from mead.history import recorder
 from mead.history.file import History
 from mead.history.schema import BY_RUN, VERSION, HistoryError
 from mead.loop import Mode
 from mead.queueing.network.graph import Edge
-from mead.simulate.metrics import FaultyMetrics
+from mead.simulator import run as experiment
+from mead.simulator.metrics import FaultyMetrics
 from mead.values.allocation import Allocation, Resources
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation, OperatorReading, PathReading

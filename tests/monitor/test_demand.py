@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mead.monitor.demand import DemandEstimator
 from mead.queueing.arrays import FloatArray
 from mead.queueing.map import MAP
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.trace import Trace
 

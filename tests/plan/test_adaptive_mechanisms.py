@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
 from mead.policies.adaptive.policy import Adaptive
 from mead.policies.options import AdaptiveOptions
-from mead.simulate.conditions import Conditions
+from mead.simulator.conditions import Conditions
+from mead.simulator.run import run
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement
 from mead.workload.generators.registry import KINDS

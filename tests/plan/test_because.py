@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mead.evaluate.experiment import Run, run
 from mead.history.file import History
 from mead.policies import registry
 from mead.policies.options import DabsOptions, DRSOptions, MG1Options, PolicyOptions, StaticOptions, ThresholdOptions
 from mead.queueing.arrays import frozen
+from mead.simulator.run import Run, run
 from mead.values.allocation import Allocation, Resources
 from mead.values.observation import Observation, OperatorReading
 from mead.values.pipeline import Operator, Pipeline

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from mead.evaluate.experiment import run
 from mead.evaluate.outcome import Outcome
 from mead.policies.options import KingmanOptions, MG1Options, PolicyOptions, ReplayOptions
 from mead.policies.registry import policy
 from mead.queueing.network.graph import Edge
+from mead.simulator.run import run
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement
 from mead.workload.files import read_trace

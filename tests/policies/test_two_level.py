@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from mead.evaluate.experiment import run
 from mead.policies.options import PolicyOptions, StaticOptions
 from mead.policies.registry import policy
 from mead.policies.two_level import TwoLevel, split
+from mead.simulator.run import run
 from mead.testing.conformance import CHECKS
 from mead.testing.readings import bursty, observed
 from mead.values.allocation import Allocation, Resources

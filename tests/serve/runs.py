@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.evaluate.experiment import Run, run
 from mead.history.file import History
 from mead.loop import Mode
 from mead.policies import registry
@@ -17,6 +16,7 @@ from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
+from mead.simulator.run import Run, run
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement
 from mead.values.round import Round

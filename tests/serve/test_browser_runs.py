@@ -17,7 +17,6 @@ from starlette.responses import PlainTextResponse
 from tests.serve import runs
 from tests.serve.page import Page, served
 
-from mead.evaluate.experiment import run
 from mead.policies import registry
 from mead.policies.options import MG1Options
 from mead.queueing.network.graph import Edge
@@ -26,6 +25,7 @@ from mead.serve.board import Board
 from mead.serve.facts import RunFacts
 from mead.serve.present import present
 from mead.serve.server import serving
+from mead.simulator.run import run
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement
 from mead.workload.trace import Trace

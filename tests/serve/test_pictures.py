@@ -13,12 +13,12 @@ from tests.serve.browser import browser, complaints, why_no_browser
 from tests.serve.page import VIEWS, Page
 
 from mead.config.pipeline_file import read_pipeline
-from mead.evaluate.experiment import run
 from mead.policies import registry
 from mead.queueing.map import MAP
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
 from mead.serve.server import serving
+from mead.simulator.run import run
 from mead.workload.trace import Trace
 
 PICTURES = os.environ.get("MEAD_PICTURES")

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.clock import VirtualClock
-from mead.evaluate import experiment
 from mead.loop import ControlLoop
 from mead.policies.drs.policy import DRS
 from mead.policies.options import DRSOptions
 from mead.queueing.network.graph import Edge
 from mead.session.negotiation import PATIENCE_S, NegotiatedEngine, NotGranted, Pool, within
-from mead.simulate.simulation import Simulation
+from mead.simulator import run as experiment
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation

@@ -10,8 +10,8 @@ from math import ceil, floor, inf
 import pytest
 
 from mead.queueing.arrays import FloatArray
-from mead.simulate.draws import coin_blocks, demand_blocks
-from mead.simulate.grouping import Grouping
+from mead.simulator.draws import coin_blocks, demand_blocks
+from mead.simulator.grouping import Grouping
 from mead.values.allocation import Allocation
 from mead.values.pipeline import Operator, Pipeline
 

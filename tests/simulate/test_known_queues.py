@@ -16,8 +16,8 @@ from mead.queueing.queues.map_ph_1 import map_ph_1
 from mead.queueing.queues.mmk import mmk
 from mead.queueing.queues.replay import ReplayResponse, ServiceTimes, replay, replay_batches
 from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
-from mead.simulate.draws import demands_s
-from mead.simulate.simulation import Simulation
+from mead.simulator.draws import demands_s
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.files import read_trace

@@ -9,7 +9,7 @@ from mead.queueing.network.graph import Edge
 from mead.queueing.network.traffic import arrival_rates
 from mead.queueing.queues.mmk import mmk
 from mead.queueing.queues.response import Unstable
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Operator, Pipeline
 from mead.workload.generators.poisson import Poisson

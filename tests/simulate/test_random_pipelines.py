@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from mead.config.replica_keys import GroupingKind
 from mead.queueing.network.graph import Edge
-from mead.simulate.conditions import Conditions, Restart
-from mead.simulate.grouping import Grouping
-from mead.simulate.simulation import Simulation
+from mead.simulator.conditions import Conditions, Restart
+from mead.simulator.grouping import Grouping
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Batches, InvalidPipelineError, Operator, Pipeline
 from mead.workload.trace import Trace

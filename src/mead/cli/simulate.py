@@ -48,11 +48,11 @@ def simulate(
 
     Example: `mead simulate examples/log-analysis.yaml --trace arrivals.parquet --policy map --option best=3`
     """
-    from mead.evaluate.experiment import recorded_every_for, run
     from mead.evaluate.run_report import RunReport
     from mead.policies import registry
     from mead.policies.options import kept_iats_for
-    from mead.simulate.conditions import Conditions
+    from mead.simulator.conditions import Conditions
+    from mead.simulator.run import recorded_every_for, run
     from mead.workload.trace import TraceError
 
     if plot is not None:

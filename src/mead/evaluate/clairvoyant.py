@@ -28,12 +28,12 @@ from math import ceil, floor
 import numpy as np
 
 from mead.evaluate.clairvoyant_kernel import Future, best_levels, cost_to_go
-from mead.evaluate.experiment import Run
 from mead.evaluate.outcome import statistic_s
 from mead.queueing.arrays import FloatArray, IntArray
 from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.simulate.draws import demands_s
-from mead.simulate.simulation import Simulation
+from mead.simulator.draws import demands_s
+from mead.simulator.run import Run
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Resources
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement

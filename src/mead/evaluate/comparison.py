@@ -16,7 +16,6 @@ import numpy as np
 
 from mead.config.policy_choice import OPTIONS, chosen_policy
 from mead.evaluate.clairvoyant import clairvoyant
-from mead.evaluate.experiment import Run, recorded_every_for, run
 from mead.evaluate.mead.tables import Case
 from mead.evaluate.outcome import Outcome, Verdict, statistic_s
 from mead.loading import modules_in
@@ -25,8 +24,9 @@ from mead.policies.options import OwnOptions, PolicyOptions, PredictiveOptions, 
 from mead.policies.user_policy import own_policy
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.simulate.conditions import Conditions, Restart
-from mead.simulate.metrics import FaultyMetrics
+from mead.simulator.conditions import Conditions, Restart
+from mead.simulator.metrics import FaultyMetrics
+from mead.simulator.run import Run, recorded_every_for, run
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from mead.evaluate.experiment import Run
 from mead.evaluate.windows import broken_part, window_starts_s
 from mead.queueing.arrays import FloatArray
-from mead.simulate.simulation import Responses
+from mead.simulator.run import Run
+from mead.simulator.simulation import Responses
 from mead.values.requirement import STEP_S, WINDOW_S, Requirement
 
 MINUTE_S = 60.0

@@ -10,10 +10,10 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mead.evaluate.experiment import Run
 from mead.evaluate.fit_plot import SECONDS, STYLE
 from mead.queueing.arrays import FloatArray
-from mead.simulate.simulation import Responses
+from mead.simulator.run import Run
+from mead.simulator.simulation import Responses
 
 MOST_POINTS = 1800
 """Bins of a second, or longer ones where there would be more than this."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from mead.evaluate.concluded import PERCENTS, Figures, concluded
 from mead.evaluate.decision_json import allocation_json, prediction_json
-from mead.evaluate.experiment import Run
 from mead.evaluate.outcome import Outcome, Verdict
 from mead.queueing.arrays import FloatArray
+from mead.simulator.run import Run
 from mead.values.allocation import Allocation
 from mead.values.plan import Plan
 from mead.values.round import Round

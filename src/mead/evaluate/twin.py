@@ -13,7 +13,7 @@ import numpy as np
 
 from mead.live import LiveResult
 from mead.queueing.arrays import FloatArray
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation
 from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace

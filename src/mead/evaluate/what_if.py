@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from mead.evaluate.experiment import run
 from mead.evaluate.frontier import FrontierPoint, frontier
 from mead.evaluate.outcome import statistic_s
 from mead.policies import registry
@@ -20,8 +19,9 @@ from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.queueing.network.graph import PATH_SEPARATOR, InvalidNetworkError
 from mead.queueing.queues.batch_server import BatchServer
 from mead.queueing.queues.response import overloaded
-from mead.simulate.conditions import Conditions, Restart
-from mead.simulate.simulation import Simulation
+from mead.simulator.conditions import Conditions, Restart
+from mead.simulator.run import run
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mead.evaluate.concluded import Figures
-from mead.evaluate.experiment import recorded_every_for, run
 from mead.evaluate.outcome import statistic_s
 from mead.policies import registry
 from mead.policies.options import PolicyOptions, kept_iats_for
 from mead.queueing.arrays import FloatArray
 from mead.serve.frame import Frame, Kind
+from mead.simulator.run import recorded_every_for, run
 from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from math import ceil, inf
 from typing import Any, TypeAlias
 
-from mead.evaluate.experiment import Run, run
 from mead.monitor.plausibility import implausible
 from mead.policies.base import Policy
+from mead.simulator.run import Run, run
 from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analysis, observed, shapes
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation

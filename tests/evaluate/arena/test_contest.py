@@ -33,8 +33,8 @@ from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.workloads import Workload, required
 from mead.policies.registry import POLICIES as REGISTERED
 from mead.serve.arena_page import arena_page
-from mead.simulate.draws import demands_s
-from mead.simulate.simulation import Simulation
+from mead.simulator.draws import demands_s
+from mead.simulator.simulation import Simulation
 from mead.workload.generators.markovian import Markovian
 from mead.workload.generators.poisson import Poisson
 from mead.workload.trace import Trace

@@ -14,7 +14,6 @@ from tests.evaluate.live_results import live_result, seen
 from mead.cli.evaluate.live import LIVE_POLICIES, LIVE_REQUIREMENTS
 from mead.evaluate.arena.contest import blind
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.experiment import run
 from mead.evaluate.live.comparison import BATCHES, ROWS, LiveComparison, LiveRun, mean_replicas, runs_of
 from mead.evaluate.live.replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, ReplicatedWorkload, flash_crowd, refusal
 from mead.evaluate.live.rows import LiveRow, in_order, live_table, troubles
@@ -22,6 +21,7 @@ from mead.evaluate.workloads import PATH, Workload, required
 from mead.history.file import IN_FOLDER, History
 from mead.live import LiveResult
 from mead.policies import registry
+from mead.simulator.run import run
 from mead.spark.build import ARRIVALS
 from mead.values.allocation import Resources
 from mead.values.plan import Plan, Prediction

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mead.evaluate.experiment import Run, run
 from mead.evaluate.outcome import Outcome
 from mead.policies.adaptive.decision import backlogs
 from mead.policies.adaptive.hybrid import TwoKnobs
@@ -19,7 +18,8 @@ from mead.policies.adaptive.kernel import Rule, decide, follow
 from mead.policies.options import AdaptiveOptions, HybridOptions, PolicyOptions
 from mead.policies.registry import policy
 from mead.queueing.arrays import FloatArray
-from mead.simulate.conditions import Conditions
+from mead.simulator.conditions import Conditions
+from mead.simulator.run import Run, run
 from mead.values.allocation import Resources
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement

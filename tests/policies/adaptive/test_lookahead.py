@@ -13,7 +13,7 @@ from mead.policies.adaptive.pricing import Rulebook, Setting
 from mead.policies.adaptive.rates import learn
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import Edge
-from mead.simulate.simulation import Responses, Simulation
+from mead.simulator.simulation import Responses, Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.observation import COUNT_BIN_S
 from mead.values.pipeline import Batches, Operator, Pipeline

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.evaluate.experiment import Run, run
 from mead.evaluate.outcome import Outcome
 from mead.policies.options import AdaptiveOptions, StaticOptions
 from mead.policies.registry import policy
 from mead.queueing.network.graph import Edge
-from mead.simulate.conditions import Conditions
-from mead.simulate.metrics import FaultyMetrics
+from mead.simulator.conditions import Conditions
+from mead.simulator.metrics import FaultyMetrics
+from mead.simulator.run import Run, run
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.values.requirement import Requirement
 from mead.workload.files import read_trace

@@ -11,7 +11,7 @@ from mead.policies.drs.measurer import Measurer, recorded
 from mead.policies.drs.smoothing import AlphaWeighted, Window
 from mead.queueing.network.graph import Edge
 from mead.queueing.statistics.inter_arrivals import scv
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.values.samples import SampledTimes

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from mead.config.policy_choice import chosen_policy
-from mead.evaluate.experiment import Run, run
 from mead.keys import ConfigError
 from mead.loop import Mode
 from mead.policies.drs.policy import DRS
 from mead.policies.options import DRSOptions, StaticOptions
 from mead.queueing.network.graph import Edge
-from mead.simulate.conditions import Conditions
+from mead.simulator.conditions import Conditions
+from mead.simulator.run import Run, run
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.values.requirement import Requirement

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mead.evaluate.experiment import run
 from mead.policies.adaptive.policy import TOLERATED, Adaptive
 from mead.policies.options import AdaptiveOptions
 from mead.queueing.map import MAP
+from mead.simulator.run import run
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement

@@ -11,7 +11,7 @@ from mead.queueing.queues.batch_server import BatchServer
 from mead.queueing.queues.microbatch import micro_batch
 from mead.queueing.queues.mmk import mmk
 from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.trace import Trace

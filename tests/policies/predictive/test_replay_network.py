@@ -8,7 +8,7 @@ from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import Edge
 from mead.queueing.queues.replay import DEFAULT_SEQUENCES, ReplayResponse
 from mead.queueing.queues.response import ResponseTime, Unstable
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.trace import Trace

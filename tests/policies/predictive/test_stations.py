@@ -7,7 +7,7 @@ from mead.policies.predictive.stations import stations
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
 from mead.queueing.network.solve import solve_network
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Operator, Pipeline
 from mead.workload.trace import Trace

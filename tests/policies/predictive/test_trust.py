@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mead.evaluate.experiment import Run, run
 from mead.loop import Mode
 from mead.policies.options import KingmanOptions, MapOptions, MG1Options, PredictiveOptions, ReplayOptions
 from mead.policies.predictive.base import Predictive
@@ -21,6 +20,7 @@ from mead.policies.registry import policy
 from mead.queueing.arrays import FloatArray
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
+from mead.simulator.run import Run, run
 from mead.values.allocation import Allocation, Resources
 from mead.values.knowledge import Knowledge
 from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading

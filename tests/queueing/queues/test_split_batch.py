@@ -14,7 +14,7 @@ from mead.queueing.queues.batch_server import BatchServer
 from mead.queueing.queues.microbatch import micro_batch
 from mead.queueing.queues.response import Unstable
 from mead.queueing.queues.split_batch import batch_wait_s, gate_s
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.generators.poisson import Poisson

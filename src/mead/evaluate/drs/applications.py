@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mead.evaluate.experiment import Run, run
 from mead.policies.drs.measurer import Measurer
 from mead.policies.drs.model import Model, OpenNetwork
 from mead.policies.drs.policy import DRS, network_of
@@ -21,7 +20,8 @@ from mead.policies.drs.smoothing import Window
 from mead.policies.options import DRSOptions
 from mead.queueing.arrays import FloatArray, frozen
 from mead.queueing.network.graph import Edge
-from mead.simulate.simulation import Responses, Simulation
+from mead.simulator.run import Run, run
+from mead.simulator.simulation import Responses, Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.observation import Observation
 from mead.values.pipeline import Operator, Pipeline

@@ -30,7 +30,7 @@ from mead.history.file import IN_FOLDER, History
 from mead.live import LiveResult, run_live
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
-from mead.simulate.timeline import Timeline
+from mead.simulator.timeline import Timeline
 from mead.spark.build import ARRIVALS, live_pipeline
 from mead.spark.inputs import TraceInput
 from mead.spark.operators import OnBatches, OnStream, Work

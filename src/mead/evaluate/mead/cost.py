@@ -24,7 +24,7 @@ from mead.queueing.fitting.windows import DEFAULT_WINDOWS, distinct, fit_windows
 from mead.queueing.map import MAP
 from mead.queueing.network.solve import solve_network
 from mead.queueing.queues.response import Unstable
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation
 from mead.values.pipeline import Pipeline

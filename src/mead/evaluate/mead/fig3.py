@@ -23,7 +23,7 @@ from mead.queueing.queues.kingman import kingman
 from mead.queueing.queues.map_ph_1 import map_ph_1_at_utilizations
 from mead.queueing.queues.mg1 import m_ph_1
 from mead.queueing.statistics.inter_arrivals import scv
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.pipeline import Operator, Pipeline
 from mead.workload.trace import Trace
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from mead.config.policy_choice import chosen_policy
-from mead.evaluate.experiment import Run, run
 from mead.evaluate.pasps.metrics import Intervals, Metrics
 from mead.evaluate.pasps.scenarios import DURATION_S, Scenario
 from mead.policies import registry
@@ -18,7 +17,8 @@ from mead.policies.options import ForecastKeys, PolicyOptions, StaticOptions
 from mead.policies.pasps.policy import Outlook, asked_for
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.expected_load import replicas_needed, whole_replicas
-from mead.simulate.conditions import Conditions, Restart
+from mead.simulator.conditions import Conditions, Restart
+from mead.simulator.run import Run, run
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation
 from mead.values.pipeline import Pipeline

@@ -9,7 +9,7 @@ from math import inf
 
 import numpy as np
 
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation
 from mead.values.observation import Observation, OperatorReading, PathReading
 from mead.values.samples import NOTHING_SAMPLED

@@ -6,10 +6,10 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from mead.evaluate import experiment
 from mead.queueing.network.graph import Edge
-from mead.simulate.metrics import FaultyMetrics, MonitoredSimulation, joined
-from mead.simulate.simulation import Simulation
+from mead.simulator import run as experiment
+from mead.simulator.metrics import FaultyMetrics, MonitoredSimulation, joined
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation

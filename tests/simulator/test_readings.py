@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.queueing.network.graph import Edge
-from mead.simulate.simulation import Simulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement

@@ -6,10 +6,10 @@ from math import inf
 
 import numpy as np
 
-from mead.simulate.conditions import Conditions
-from mead.simulate.grouping import NUMBERS
-from mead.simulate.records import GROUP, OPERATOR, Records
-from mead.simulate.routes import Routes
+from mead.simulator.conditions import Conditions
+from mead.simulator.grouping import NUMBERS
+from mead.simulator.records import GROUP, OPERATOR, Records
+from mead.simulator.routes import Routes
 from mead.values.allocation import Allocation
 from mead.values.pipeline import Pipeline
 

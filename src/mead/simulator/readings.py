@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from mead.queueing.arrays import FloatArray, frozen
-from mead.simulate.machine import Machine
-from mead.simulate.records import Records
+from mead.simulator.machine import Machine
+from mead.simulator.records import Records
 from mead.values.allocation import Allocation
 from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
 from mead.values.pipeline import Pipeline

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 from mead.queueing.network.graph import Edge
-from mead.simulate.conditions import Conditions
-from mead.simulate.simulation import Simulation
+from mead.simulator.conditions import Conditions
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.trace import Trace

@@ -15,7 +15,7 @@ import numpy as np
 
 from mead.queueing.arrays import IntArray
 from mead.queueing.network.graph import PATH_SEPARATOR, Edge
-from mead.simulate.records import EDGE, Records
+from mead.simulator.records import EDGE, Records
 from mead.values.pipeline import Pipeline
 
 SOURCE = ""

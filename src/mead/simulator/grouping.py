@@ -7,7 +7,7 @@ from math import inf
 from typing import get_args
 
 from mead.config.replica_keys import GroupingKeys, GroupingKind
-from mead.simulate.kernel import LEAST_UTILISED, SHUFFLE, WEIGHTED_RANDOM
+from mead.simulator.kernel import LEAST_UTILISED, SHUFFLE, WEIGHTED_RANDOM
 
 NUMBERS: dict[GroupingKind, int] = {
     "shuffle": SHUFFLE,

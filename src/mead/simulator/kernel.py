@@ -4,7 +4,7 @@ There are three kinds of event: a tuple arrives at the source, a service ends, a
 starts last, so that it takes every tuple that arrives at that moment; a batch upstream hands over all its tuples at
 once. Where every replica has a queue of its own, each is an operator of one server, and the operator that it belongs to
 does nothing but choose among them. Everything between two events follows from the records of
-``mead.simulate.records``, which hold nothing but what has happened. So a run can stop anywhere and go on later, and is
+``mead.simulator.records``, which hold nothing but what has happened. So a run can stop anywhere and go on later, and is
 the same.
 """
 

@@ -12,10 +12,10 @@ import numpy as np
 from mead.policies.options import KEPT_IATS
 from mead.queueing.arrays import FloatArray, frozen
 from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.simulate.conditions import Conditions, Restart, check_names
-from mead.simulate.machine import Counters, Machine
-from mead.simulate.readings import Monitor
-from mead.simulate.timeline import Timeline
+from mead.simulator.conditions import Conditions, Restart, check_names
+from mead.simulator.machine import Counters, Machine
+from mead.simulator.readings import Monitor
+from mead.simulator.timeline import Timeline
 from mead.values.allocation import Allocation, Resources
 from mead.values.observation import Observation
 from mead.values.pipeline import Pipeline

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mead.simulate.timeline import Timeline
+from mead.simulator.timeline import Timeline
 from mead.values.allocation import Allocation, Resources
 
 

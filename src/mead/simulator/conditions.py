@@ -8,7 +8,7 @@ from math import inf
 
 from mead.config.pipeline_file import PipelineFile
 from mead.policies.options import DabsOptions, PolicyOptions
-from mead.simulate.grouping import Grouping
+from mead.simulator.grouping import Grouping
 from mead.values.pipeline import Pipeline
 
 

@@ -13,9 +13,9 @@ from mead.loop import ControlLoop, Mode
 from mead.policies.base import Policy
 from mead.policies.options import KEPT_IATS, DRSOptions, PolicyOptions
 from mead.session.negotiation import NegotiatedEngine, Pool, most_within
-from mead.simulate.conditions import Conditions
-from mead.simulate.metrics import FaultyMetrics, MonitoredSimulation
-from mead.simulate.simulation import Simulation
+from mead.simulator.conditions import Conditions
+from mead.simulator.metrics import FaultyMetrics, MonitoredSimulation
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Pipeline

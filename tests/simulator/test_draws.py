@@ -7,9 +7,9 @@ import pytest
 
 from mead.queueing.network.graph import Edge
 from mead.queueing.ph import PH
-from mead.simulate.draws import LAST_BLOCK, Buffers, coin_blocks, demand_blocks, demands_s
-from mead.simulate.records import OPERATOR
-from mead.simulate.simulation import Simulation
+from mead.simulator.draws import LAST_BLOCK, Buffers, coin_blocks, demand_blocks, demands_s
+from mead.simulator.records import OPERATOR
+from mead.simulator.simulation import Simulation
 from mead.values.pipeline import Operator, Pipeline
 from mead.workload.trace import Trace
 

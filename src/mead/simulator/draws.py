@@ -14,7 +14,7 @@ import numpy as np
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import PATH_SEPARATOR
 from mead.queueing.ph import PH
-from mead.simulate.records import Records
+from mead.simulator.records import Records
 from mead.values.pipeline import Operator, Pipeline
 
 FIRST_BLOCK, LAST_BLOCK = 256, 16_384

@@ -11,11 +11,11 @@ import pytest
 from numba import njit
 
 from mead.config.replica_keys import GroupingKind
-from mead.simulate.conditions import Conditions, Restart
-from mead.simulate.grouping import Grouping
-from mead.simulate.kernel import least_utilised
-from mead.simulate.records import GROUP, OPERATOR
-from mead.simulate.simulation import Simulation
+from mead.simulator.conditions import Conditions, Restart
+from mead.simulator.grouping import Grouping
+from mead.simulator.kernel import least_utilised
+from mead.simulator.records import GROUP, OPERATOR
+from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.generators.poisson import Poisson
