@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from rich.console import Console
 
-from mead.spark.log import StreamLog
-from mead.spark.number_file import put_number
-from mead.spark.rabbitmq.broker import PrivateBroker
-from mead.spark.rabbitmq.connection import RabbitError
-from mead.spark.rabbitmq.place import KEPT, Place
-from mead.spark.rabbitmq.publish import Outgoing, publish
-from mead.spark.rabbitmq.source import RabbitReader
+from mead.spark.log.number_file import put_number
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.sources.rabbitmq.broker import PrivateBroker
+from mead.spark.sources.rabbitmq.connection import RabbitError
+from mead.spark.sources.rabbitmq.place import KEPT, Place
+from mead.spark.sources.rabbitmq.publish import Outgoing, publish
+from mead.spark.sources.rabbitmq.source import RabbitReader
 
 if TYPE_CHECKING:
     from benchmarks.common import table

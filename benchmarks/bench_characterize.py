@@ -34,7 +34,7 @@ from mead.queueing.statistics.inter_arrivals import acf, idc, scv
 from mead.queueing.statistics.partial import Characteristics
 from mead.queueing.statistics.scales import lags_of, spans_of
 from mead.spark.characterize import characterize
-from mead.spark.fast_profile import FastProfile
+from mead.spark.runtime.fast_profile import FastProfile
 from mead.workload.files import read_trace
 
 if TYPE_CHECKING:

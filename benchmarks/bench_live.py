@@ -38,20 +38,20 @@ from mead.evaluate.live.comparison import BATCHES, LiveComparison, generated_arr
 from mead.evaluate.live.rows import live_table
 from mead.evaluate.workloads import DEMAND_S, PATH, Workload
 from mead.history.file import IN_FOLDER, History
-from mead.live import LiveResult, run_live
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
-from mead.spark.build import live_pipeline
-from mead.spark.engine import SparkEngine
-from mead.spark.in_place import InPlace, InPlaceReader
-from mead.spark.inputs import TraceInput
-from mead.spark.java_machine import java_cpu_s, java_pid
-from mead.spark.log import StreamLog
-from mead.spark.operators import OnBatches, OnStream, Work
-from mead.spark.probe import STAMP
-from mead.spark.quiet_start import quiet_start
-from mead.spark.running import WARM_UP, RunningPipeline
-from mead.spark.session import started
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.pipeline.build import live_pipeline
+from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.in_place import InPlace, InPlaceReader
+from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.pipeline.run import LiveResult, run_live
+from mead.spark.pipeline.running import WARM_UP, RunningPipeline
+from mead.spark.runtime.java_machine import java_cpu_s, java_pid
+from mead.spark.runtime.quiet_start import quiet_start
+from mead.spark.runtime.spark_session import started
+from mead.spark.sources.inputs import TraceInput
+from mead.spark.telemetry.probe import STAMP
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Pipeline
 from mead.values.requirement import Requirement

@@ -26,13 +26,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 from rich.console import Console
 
-from mead.spark.fast_profile import FastProfile
-from mead.spark.in_place import InPlace
-from mead.spark.in_place import source as in_place_source
-from mead.spark.log import INDEX, StreamLog
-from mead.spark.log_sink import committed, into_log
-from mead.spark.operators import arrow_schema
-from mead.spark.probe import probed
+from mead.spark.log.sink import committed, into_log
+from mead.spark.log.stream_log import INDEX, StreamLog
+from mead.spark.pipeline.in_place import InPlace
+from mead.spark.pipeline.in_place import source as in_place_source
+from mead.spark.pipeline.operators import arrow_schema
+from mead.spark.runtime.fast_profile import FastProfile
+from mead.spark.telemetry.probe import probed
 
 if TYPE_CHECKING:
     from benchmarks.common import table

@@ -110,7 +110,7 @@ WINDOW_S, SLIDE_S = 1.0, 0.2
 
 def bench_on_spark() -> None:
     """The same skyline query by this package, and by operators that Spark has, on the same files."""
-    from mead.spark.session import started
+    from mead.spark.runtime.spark_session import started
 
     result = table(
         f"Skylines on Spark, two cores: {SPARK_FILES} files of {FILE_TUPLES:,} tuples, one per micro-batch, windows of "

@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from mead.spark.fast_profile import FastProfile
-from mead.spark.java_machine import java_cpu_s, java_pid
+from mead.spark.runtime.fast_profile import FastProfile
+from mead.spark.runtime.java_machine import java_cpu_s, java_pid
 
 if TYPE_CHECKING:
     from benchmarks.common import quiet_spark

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.attached import Attached, Seen
 from mead.clock import RunClock
 from mead.history.file import History
 from mead.loop import ControlLoop, Mode
@@ -21,6 +20,7 @@ from mead.serve.facts import RunFacts
 from mead.serve.figures import RunFigures
 from mead.session.record import RunRecord
 from mead.simulator.simulation import Simulation
+from mead.spark.attach.attach import Attached, Seen
 from mead.values.allocation import Allocation
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation
@@ -113,7 +113,7 @@ def test_what_cannot_be_concluded_is_a_note(tmp_path: Path, monkeypatch: pytest.
     def failing(*_: object) -> None:
         raise ValueError("no such thing")
 
-    monkeypatch.setattr("mead.attached.in_charge", failing)
+    monkeypatch.setattr("mead.spark.attach.attach.in_charge", failing)
     this = after_some_rounds(attached(Mode.OBSERVE, StaticOptions(share=0.5), tmp_path / "h.sqlite"))
     assert this.notes == ["what would have been saved is not known: no such thing"]
     assert not this.active

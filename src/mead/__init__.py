@@ -7,15 +7,15 @@ __version__ = "0.1.0.dev0"
 TYPE_CHECKING = False  # as in typing, which is not loaded: worker daemons import this package before anything else
 
 if TYPE_CHECKING:
-    from mead.attached import Attached as Attached
-    from mead.attached import AttachError as AttachError
-    from mead.attached import attach as attach
-    from mead.attached import stamped as stamped
     from mead.preference.live.handle import PreferenceQuery as PreferenceQuery
     from mead.preference.live.query import preference_query as preference_query
+    from mead.spark.attach.attach import Attached as Attached
+    from mead.spark.attach.attach import AttachError as AttachError
+    from mead.spark.attach.attach import attach as attach
+    from mead.spark.attach.attach import stamped as stamped
 else:
     EXPORTED = {
-        **dict.fromkeys(("Attached", "AttachError", "attach", "stamped"), "mead.attached"),
+        **dict.fromkeys(("Attached", "AttachError", "attach", "stamped"), "mead.spark.attach.attach"),
         "PreferenceQuery": "mead.preference.live.handle",
         "preference_query": "mead.preference.live.query",
     }

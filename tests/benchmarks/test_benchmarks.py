@@ -16,7 +16,7 @@ from rich.console import Console
 
 from mead.cpu.detection import detect
 from mead.queueing.map import MAP
-from mead.spark.log import StreamLog
+from mead.spark.log.stream_log import StreamLog
 from mead.workload.trace import Trace
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"

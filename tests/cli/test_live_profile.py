@@ -13,7 +13,7 @@ from mead.cli import live
 from mead.cli.live import LiveOptions, ProfilePart, profile_without
 from mead.loop import Mode
 from mead.policies.options import StaticOptions
-from mead.spark.fast_profile import FastProfile
+from mead.spark.runtime.fast_profile import FastProfile
 
 PARTS = [field.name for field in fields(FastProfile)]
 
@@ -41,8 +41,8 @@ def test_spark_is_started_with_what_is_left(monkeypatch: pytest.MonkeyPatch, tmp
         profiles.append(profile)
         return SimpleNamespace(stop=lambda: None)
 
-    monkeypatch.setattr("mead.spark.session.started", started)
-    monkeypatch.setattr("mead.spark.quiet_start.quiet_loss", lambda _: None)
+    monkeypatch.setattr("mead.spark.runtime.spark_session.started", started)
+    monkeypatch.setattr("mead.spark.runtime.quiet_start.quiet_loss", lambda _: None)
     options = LiveOptions(StaticOptions(), Mode.ACT, None, tmp_path, quiet=True, left_out=(ProfilePart.PLAIN_PLANNING,))
     with live._spark("test", options, tmp_path):
         pass

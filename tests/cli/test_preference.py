@@ -12,7 +12,7 @@ from tests.cli.program import complaint, started
 from tests.preference.live import oracle
 from tests.preference.live.oracle import Tuple
 
-from mead.spark.folder_lock import held
+from mead.spark.pipeline.folder_lock import held
 
 WINDOW_MS, SLIDE_MS = 400, 200
 

@@ -80,7 +80,7 @@ def test_ctrl_c_ends_the_command_above_it() -> None:
         ("yaml", "operators: [{name: a, demnd_s: 0.1}]\n", check_yaml),
         ("yaml", "name: shouting\noperators: [{name: a, demand_s: 0.1}]\n", check_yaml),
         ("json", '{"operators": [{"name": "a"}]}', check_json),
-        ("python", "from mead.spark.kafka_source import as_rows\n", check_untried),
+        ("python", "from mead.spark.sources.kafka import as_rows\n", check_untried),
         ("python", "rows\n    .load()\n", check_untried),
     ],
 )

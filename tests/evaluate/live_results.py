@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from mead.cpu.shares import CpuUsage
-from mead.live import LiveResult
 from mead.loop import Mode
 from mead.monitor.responses import BatchResponses, PathMonitor
 from mead.queueing.arrays import frozen
 from mead.session.record import RunRecord
-from mead.spark.engine import EngineCpu
+from mead.spark.pipeline.engine import EngineCpu
+from mead.spark.pipeline.run import LiveResult
 from mead.values.allocation import Allocation, Resources
 from mead.values.observation import Observation, OperatorReading, PathReading
 from mead.values.pipeline import Pipeline

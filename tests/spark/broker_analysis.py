@@ -12,11 +12,11 @@ from tests.spark import log_pipeline as logs
 from tests.spark.hurried import hurry
 
 from mead.cpu.dry_run import DryRunShares
-from mead.spark.quiet_start import quiet_start
-from mead.spark.rabbitmq.blocks import RabbitStreams
-from mead.spark.rabbitmq.stream import Retention
-from mead.spark.running import RunningPipeline
-from mead.spark.session import started
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.runtime.quiet_start import quiet_start
+from mead.spark.runtime.spark_session import started
+from mead.spark.sources.rabbitmq.blocks import RabbitStreams
+from mead.spark.sources.rabbitmq.stream import Retention
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,24 +19,24 @@ from mead.applications.log_analysis import counter, matcher, parser
 from mead.clock import RunClock
 from mead.cpu.detection import detect
 from mead.cpu.processes import PROCESSES
-from mead.live import run_live
 from mead.loop import ControlLoop
 from mead.policies.drs.policy import DRS
 from mead.policies.options import DRSOptions
 from mead.queueing.network.graph import Edge
 from mead.session.negotiation import NegotiatedEngine
 from mead.session.record import RunRecord
-from mead.spark import executors as executors_module
-from mead.spark.engine import SparkEngine
-from mead.spark.executors import HOLD_S, Executors, Highest
-from mead.spark.inputs import TraceInput
-from mead.spark.log import StreamLog
-from mead.spark.negotiator import ExecutorNegotiator
-from mead.spark.operators import OnBatches, OnStream, Work
-from mead.spark.query_builder import STREAMS
-from mead.spark.running import RunningPipeline
-from mead.spark.session import started
-from mead.spark.wiring import RESULTS
+from mead.spark.cluster import executors as executors_module
+from mead.spark.cluster.executors import HOLD_S, Executors, Highest
+from mead.spark.cluster.negotiator import ExecutorNegotiator
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.pipeline.query_builder import STREAMS
+from mead.spark.pipeline.run import run_live
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.pipeline.wiring import RESULTS
+from mead.spark.runtime.spark_session import started
+from mead.spark.sources.inputs import TraceInput
 from mead.values.allocation import Allocation, Resources
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Batches, Operator, Pipeline

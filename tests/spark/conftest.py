@@ -11,9 +11,9 @@ from tests.spark import looped_operators
 from tests.spark.hurried import HURRIED
 from tests.spark.rabbitmq import why_no_broker
 
-from mead.spark.fast_profile import FastProfile
-from mead.spark.rabbitmq.broker import PrivateBroker
-from mead.spark.rabbitmq.connection import Connection, RabbitError
+from mead.spark.runtime.fast_profile import FastProfile
+from mead.spark.sources.rabbitmq.broker import PrivateBroker
+from mead.spark.sources.rabbitmq.connection import Connection, RabbitError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

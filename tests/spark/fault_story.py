@@ -27,16 +27,16 @@ from mead.cpu.shares import CpuUsage
 from mead.loop import ControlLoop
 from mead.policies.options import AdaptiveOptions
 from mead.policies.registry import policy
-from mead.spark import engine as engine_module
-from mead.spark.checkpoint import last_done
-from mead.spark.engine import SparkEngine
-from mead.spark.inputs import TraceInput
-from mead.spark.log import StreamLog
-from mead.spark.number_file import number_in, put_number
-from mead.spark.operators import OnBatches, Work
-from mead.spark.progress import Progress
-from mead.spark.running import RunningPipeline
-from mead.spark.trace_source import TraceReader
+from mead.spark.log.number_file import number_in, put_number
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.pipeline import engine as engine_module
+from mead.spark.pipeline.checkpoint import last_done
+from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.operators import OnBatches, Work
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.sources.inputs import TraceInput
+from mead.spark.sources.trace import TraceReader
+from mead.spark.telemetry.progress import Progress
 from mead.values.allocation import Allocation
 from mead.values.knowledge import Knowledge
 from mead.values.round import Round

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from mead.cli import app
 from mead.evaluate.live import comparison as live_comparison
-from mead.spark import running
+from mead.spark.pipeline import running
 
 HURRIED = ((running, "LANDING_S", 1), (running, "WARM_BATCHES", 3), (live_comparison, "CALIBRATION_S", 2.0))
 """Where, what, and what instead."""

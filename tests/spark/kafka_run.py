@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from mead.cpu.dry_run import DryRunShares
-from mead.spark import running as running_module
-from mead.spark.broker_inputs import ForeignInput
-from mead.spark.engine import SparkEngine
-from mead.spark.fast_profile import FastProfile
-from mead.spark.kafka_source import PACKAGE, as_tuples
-from mead.spark.operators import OnStream
-from mead.spark.running import RunningPipeline
+from mead.spark.pipeline import running as running_module
+from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.operators import OnStream
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.runtime.fast_profile import FastProfile
+from mead.spark.sources.broker_inputs import ForeignInput
+from mead.spark.sources.kafka import PACKAGE, as_tuples
 from mead.values.pipeline import Batches, Operator, Pipeline
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from tests.spark import looped_operators as ops
 from tests.spark.hurried import hurry
 
 from mead.cpu.dry_run import DryRunShares
-from mead.spark.inputs import TraceInput
-from mead.spark.operators import OnStream
-from mead.spark.quiet_start import quiet_start
-from mead.spark.running import RunningPipeline
-from mead.spark.session import started
+from mead.spark.pipeline.operators import OnStream
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.runtime.quiet_start import quiet_start
+from mead.spark.runtime.spark_session import started
+from mead.spark.sources.inputs import TraceInput
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 from mead.applications.log_analysis import matcher, parser
 from mead.applications.log_analysis.counter import count
 from mead.queueing.network.graph import Edge
-from mead.spark.inputs import TraceInput
-from mead.spark.log import StreamLog
-from mead.spark.operators import OnBatches, OnStream, Work
-from mead.spark.running import WARM_UP
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.pipeline.running import WARM_UP
+from mead.spark.sources.inputs import TraceInput
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.values.requirement import Requirement
 from mead.workload.log_lines import log_lines

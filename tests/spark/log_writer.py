@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from mead.spark.log import StreamLog, Written
+from mead.spark.log.stream_log import StreamLog, Written
 
 
 def commit(log: StreamLog, batch: int, written: Sequence[Written], notes: Sequence[Any] | None = None) -> None:

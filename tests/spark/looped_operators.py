@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mead.queueing.network.graph import Edge
-from mead.spark.operators import OnBatches, Work
+from mead.spark.pipeline.operators import OnBatches, Work
 from mead.values.pipeline import Batches, Operator, Pipeline
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from mead.spark.rabbitmq.broker import server
-from mead.spark.rabbitmq.connection import RabbitError
-from mead.spark.rabbitmq.place import Place
-from mead.spark.rabbitmq.source import RabbitReader
+from mead.spark.sources.rabbitmq.broker import server
+from mead.spark.sources.rabbitmq.connection import RabbitError
+from mead.spark.sources.rabbitmq.place import Place
+from mead.spark.sources.rabbitmq.source import RabbitReader
 
 
 def why_no_broker() -> str | None:

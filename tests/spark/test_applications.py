@@ -13,12 +13,12 @@ from tests.spark import log_pipeline as logs
 from mead import applications
 from mead.config.pipeline_file import parse_pipeline
 from mead.cpu.dry_run import DryRunShares
-from mead.live import LiveResult, run_live
 from mead.policies import registry
 from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions
-from mead.spark.build import live_pipeline, source_of, work_of
-from mead.spark.checkpoint import last_done
-from mead.spark.running import WARM_UP
+from mead.spark.pipeline.build import live_pipeline, source_of, work_of
+from mead.spark.pipeline.checkpoint import last_done
+from mead.spark.pipeline.run import LiveResult, run_live
+from mead.spark.pipeline.running import WARM_UP
 from mead.values.knowledge import Knowledge
 from mead.workload.frames import logos_in
 

@@ -25,9 +25,9 @@ from mead.cpu.share_probe import TOLERANCE, actuation_delay_s
 from mead.history.file import History
 from mead.policies.options import StaticOptions
 from mead.serve.figures import RunFigures
-from mead.spark.attached_engine import came_since_us
-from mead.spark.probe import Stamps
-from mead.spark.progress import Progress
+from mead.spark.attach.engine import came_since_us
+from mead.spark.telemetry.probe import Stamps
+from mead.spark.telemetry.progress import Progress
 from mead.values.round import Round
 
 if TYPE_CHECKING:
@@ -79,8 +79,12 @@ def slow(spark: SparkSession) -> Iterator[StreamingQuery]:
 
 
 def test_attached_is_a_function_in_whatever_order_modules_are_loaded() -> None:
-    for imports in ("import mead", "import mead.attached, mead", "from mead.attached import attach; import mead"):
-        probe = f"{imports}; from mead import attach as a; assert a is mead.attach is mead.attached.attach; mead.attach"
+    for imports in (
+        "import mead",
+        "import mead.spark.attach.attach, mead",
+        "from mead.spark.attach.attach import attach; import mead",
+    ):
+        probe = f"{imports}; from mead import attach as a; assert a is mead.attach is mead.spark.attach.attach.attach; mead.attach"
         subprocess.run([sys.executable, "-c", f"{probe}; assert callable(mead.attach)"], check=True)
     light = "import mead, sys; sys.exit('numpy' in sys.modules or 'pyspark' in sys.modules)"
     subprocess.run([sys.executable, "-c", light], check=True)
@@ -286,7 +290,7 @@ import sys, time
 import mead
 from mead.clock import Stopped
 from mead.policies.options import StaticOptions
-from mead.spark.session import started
+from mead.spark.runtime.spark_session import started
 
 spark = started("forgetful", master="local[2]")
 rows = spark.readStream.format("rate").option("rowsPerSecond", 50).load()

@@ -20,14 +20,14 @@ from tests.spark.broker_analysis import LINES, PAUSE_S, analysis
 from tests.spark.rabbitmq import all_of
 
 from mead.cpu.dry_run import DryRunShares
-from mead.spark.engine import SparkEngine
-from mead.spark.number_file import put_number
-from mead.spark.operators import OperatorError
-from mead.spark.rabbitmq.blocks import RabbitStreams
-from mead.spark.rabbitmq.broker import LOOPBACK, PrivateBroker, free_ports
-from mead.spark.rabbitmq.place import KEPT, Place
-from mead.spark.rabbitmq.stream import Retention
-from mead.spark.running import RunningPipeline
+from mead.spark.log.number_file import put_number
+from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.operators import OperatorError
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.sources.rabbitmq.blocks import RabbitStreams
+from mead.spark.sources.rabbitmq.broker import LOOPBACK, PrivateBroker, free_ports
+from mead.spark.sources.rabbitmq.place import KEPT, Place
+from mead.spark.sources.rabbitmq.stream import Retention
 from mead.values.observation import Observation
 
 if TYPE_CHECKING:

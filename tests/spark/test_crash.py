@@ -20,7 +20,7 @@ from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
 from tests.spark.killed_application import AT_A_TIME, NUMBERS, looped, plain
 
-from mead.spark.checkpoint import last_done
+from mead.spark.pipeline.checkpoint import last_done
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

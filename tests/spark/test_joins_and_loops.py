@@ -14,13 +14,13 @@ from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
 
 from mead.cpu.dry_run import DryRunShares
-from mead.spark.engine import SparkEngine
-from mead.spark.inputs import TraceInput
-from mead.spark.log import LogError, StreamLog
-from mead.spark.operators import OnBatches, OnStream, OperatorError, Work
-from mead.spark.rabbitmq.blocks import RabbitStreams
-from mead.spark.rabbitmq.stream import Retention
-from mead.spark.running import RunningPipeline
+from mead.spark.log.stream_log import LogError, StreamLog
+from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.operators import OnBatches, OnStream, OperatorError, Work
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.sources.inputs import TraceInput
+from mead.spark.sources.rabbitmq.blocks import RabbitStreams
+from mead.spark.sources.rabbitmq.stream import Retention
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,16 +18,16 @@ from tests.spark import log_pipeline as logs
 from mead.applications.log_analysis.parser import OUTPUT_SCHEMA, parse
 from mead.cpu.closing_shares import lent
 from mead.cpu.detection import detect
-from mead.live import LiveResult, run_live
 from mead.policies.base import Policy
 from mead.policies.baselines.static import Static
 from mead.policies.options import StaticOptions
 from mead.policies.registry import policy
-from mead.spark.checkpoint import last_done
-from mead.spark.engine import SparkEngine
-from mead.spark.folder_lock import held
-from mead.spark.operators import OnBatches, OperatorError
-from mead.spark.workers import started_for
+from mead.spark.pipeline.checkpoint import last_done
+from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.folder_lock import held
+from mead.spark.pipeline.operators import OnBatches, OperatorError
+from mead.spark.pipeline.run import LiveResult, run_live
+from mead.spark.runtime.workers import started_for
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation
 from mead.values.pipeline import Batches, Operator, Pipeline
@@ -204,7 +204,7 @@ class Hanging(Static):
 
 def test_a_round_that_hangs_at_the_end_is_left_alone(ending: Ending, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody looks at the engine beside it, and nobody says that all went through."""
-    monkeypatch.setattr("mead.live.LAST_ROUND_S", 0.5)
+    monkeypatch.setattr("mead.spark.pipeline.run.LAST_ROUND_S", 0.5)
     looked, observe, hanging = list[str](), SparkEngine.observe, Hanging()
 
     def noted(engine: SparkEngine, time_s: float) -> Observation:

@@ -11,9 +11,9 @@ import pytest
 from tests.spark.log_writer import commit
 
 from mead.applications.log_analysis.counter import count
-from mead.spark.log import StreamLog
-from mead.spark.log_sink import into_log
-from mead.spark.log_source import LogDataSource
+from mead.spark.log.sink import into_log
+from mead.spark.log.source import LogDataSource
+from mead.spark.log.stream_log import StreamLog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

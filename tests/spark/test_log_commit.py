@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spark.log_writer import line
 
-from mead.spark.log import StreamLog, Written
+from mead.spark.log.stream_log import StreamLog, Written
 
 SCHEMA = pa.schema([("number", pa.int64())])
 

@@ -13,10 +13,10 @@ from tests.applications.pattern_detection.oracle import last_window, maximal
 
 from mead.applications.pattern_detection.detector import OUTPUT_SCHEMA, make_detector
 from mead.applications.pattern_detection.generator import make_generator
-from mead.spark.addresses import own_rows
-from mead.spark.log import StreamLog
-from mead.spark.log_sink import into_log
-from mead.spark.operators import columns_of
+from mead.spark.log.addresses import own_rows
+from mead.spark.log.sink import into_log
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.pipeline.operators import columns_of
 from mead.workload.posts import make_window
 
 if TYPE_CHECKING:

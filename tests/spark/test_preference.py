@@ -22,7 +22,7 @@ from tests.preference.live.oracle import Tuple
 import mead
 from mead.preference.dominance import PreferenceError
 from mead.preference.live.handle import PreferenceQuery, QueryFailedError
-from mead.spark.log import StreamLog
+from mead.spark.log.stream_log import StreamLog
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,8 +37,8 @@ APPLICATION = """
 import sys
 from pathlib import Path
 import mead
-from mead.spark.quiet_start import quiet_start
-from mead.spark.session import started
+from mead.spark.runtime.quiet_start import quiet_start
+from mead.spark.runtime.spark_session import started
 
 with quiet_start():
     spark = started("killed", master="local[2,4]")

@@ -14,18 +14,18 @@ import pyarrow as pa
 import pytest
 from tests.spark.rabbitmq import all_of, read, reader
 
-from mead.spark.broker_inputs import RabbitMQInput
-from mead.spark.log import StreamLog
-from mead.spark.log_sink import into_log
-from mead.spark.number_file import put_number
-from mead.spark.progress import Done
-from mead.spark.rabbitmq.broker import PrivateBroker
-from mead.spark.rabbitmq.connection import Connection, RabbitError
-from mead.spark.rabbitmq.place import KEPT, Place
-from mead.spark.rabbitmq.publish import Outbox, Outgoing, publish
-from mead.spark.rabbitmq.sink import RabbitWriter
-from mead.spark.rabbitmq.source import RabbitDataSource, RabbitReader, arrival_us
-from mead.spark.rabbitmq.stream import Retention
+from mead.spark.log.number_file import put_number
+from mead.spark.log.sink import into_log
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.sources.broker_inputs import RabbitMQInput
+from mead.spark.sources.rabbitmq.broker import PrivateBroker
+from mead.spark.sources.rabbitmq.connection import Connection, RabbitError
+from mead.spark.sources.rabbitmq.place import KEPT, Place
+from mead.spark.sources.rabbitmq.publish import Outbox, Outgoing, publish
+from mead.spark.sources.rabbitmq.sink import RabbitWriter
+from mead.spark.sources.rabbitmq.source import RabbitDataSource, RabbitReader, arrival_us
+from mead.spark.sources.rabbitmq.stream import Retention
+from mead.spark.telemetry.progress import Done
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

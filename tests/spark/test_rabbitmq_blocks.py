@@ -9,16 +9,16 @@ import pyarrow as pa
 import pytest
 from tests.spark.log_writer import commit
 
-from mead.spark.log import Extent, StreamLog, Written
-from mead.spark.log_store import Files
-from mead.spark.rabbitmq import blocks
-from mead.spark.rabbitmq.blocks import Block, RabbitStore, RabbitStreams
-from mead.spark.rabbitmq.broker import PrivateBroker
-from mead.spark.rabbitmq.connection import Connection, RabbitError
-from mead.spark.rabbitmq.place import KEPT, Place
-from mead.spark.rabbitmq.publish import Outgoing, publish
-from mead.spark.rabbitmq.sink import Task
-from mead.spark.rabbitmq.stream import Retention
+from mead.spark.log.store import Files
+from mead.spark.log.stream_log import Extent, StreamLog, Written
+from mead.spark.sources.rabbitmq import blocks
+from mead.spark.sources.rabbitmq.blocks import Block, RabbitStore, RabbitStreams
+from mead.spark.sources.rabbitmq.broker import PrivateBroker
+from mead.spark.sources.rabbitmq.connection import Connection, RabbitError
+from mead.spark.sources.rabbitmq.place import KEPT, Place
+from mead.spark.sources.rabbitmq.publish import Outgoing, publish
+from mead.spark.sources.rabbitmq.sink import Task
+from mead.spark.sources.rabbitmq.stream import Retention
 
 pytest.importorskip("pika")
 

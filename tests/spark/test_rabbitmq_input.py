@@ -16,15 +16,15 @@ from tests.spark import log_pipeline as logs
 
 from mead.config.pipeline_file import read_pipeline
 from mead.cpu.dry_run import DryRunShares
-from mead.spark.broker_inputs import ASKED_AGAIN_S, RabbitMQInput
-from mead.spark.build import live_pipeline, source_of
-from mead.spark.engine import SparkEngine
-from mead.spark.operators import OnBatches
-from mead.spark.progress import Done
-from mead.spark.rabbitmq.broker import PrivateBroker
-from mead.spark.rabbitmq.place import KEPT, Place
-from mead.spark.rabbitmq.publish import Outgoing, publish
-from mead.spark.running import RunningPipeline
+from mead.spark.pipeline.build import live_pipeline, source_of
+from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.operators import OnBatches
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.sources.broker_inputs import ASKED_AGAIN_S, RabbitMQInput
+from mead.spark.sources.rabbitmq.broker import PrivateBroker
+from mead.spark.sources.rabbitmq.place import KEPT, Place
+from mead.spark.sources.rabbitmq.publish import Outgoing, publish
+from mead.spark.telemetry.progress import Done
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

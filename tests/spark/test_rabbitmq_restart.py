@@ -22,15 +22,15 @@ from tests.spark.rabbitmq import all_of
 from mead.applications.log_analysis.parser import parsed
 from mead.config.pipeline_file import read_pipeline
 from mead.cpu.dry_run import DryRunShares
-from mead.live import LiveResult, run_live
 from mead.policies.registry import policy
-from mead.spark.build import live_pipeline, source_of, work_of
-from mead.spark.engine import SparkEngine
-from mead.spark.number_file import put_number
-from mead.spark.rabbitmq.broker import PrivateBroker
-from mead.spark.rabbitmq.place import KEPT, Place
-from mead.spark.rabbitmq.publish import Outgoing, publish
-from mead.spark.running import WARM_UP
+from mead.spark.log.number_file import put_number
+from mead.spark.pipeline.build import live_pipeline, source_of, work_of
+from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.run import LiveResult, run_live
+from mead.spark.pipeline.running import WARM_UP
+from mead.spark.sources.rabbitmq.broker import PrivateBroker
+from mead.spark.sources.rabbitmq.place import KEPT, Place
+from mead.spark.sources.rabbitmq.publish import Outgoing, publish
 from mead.values.knowledge import Knowledge
 from mead.values.round import Round
 from mead.workload.log_lines import log_lines

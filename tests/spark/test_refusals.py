@@ -12,10 +12,10 @@ import pytest
 
 from mead.cpu.dry_run import DryRunShares
 from mead.queueing.network.graph import Edge
-from mead.spark.broker_inputs import ForeignInput
-from mead.spark.inputs import Input, TraceInput
-from mead.spark.operators import OnBatches, OnStream, OperatorError, Work
-from mead.spark.running import RunningPipeline
+from mead.spark.pipeline.operators import OnBatches, OnStream, OperatorError, Work
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.sources.broker_inputs import ForeignInput
+from mead.spark.sources.inputs import Input, TraceInput
 from mead.values.pipeline import Operator, Pipeline
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from tests.spark import log_pipeline as logs
 
 from mead.cpu.detection import detect
 from mead.cpu.shares import ShareManager
-from mead.live import LiveResult, run_live
 from mead.policies import registry
 from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions
+from mead.spark.pipeline.run import LiveResult, run_live
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Batches, Pipeline
 

@@ -12,12 +12,12 @@ from tests.spark import log_pipeline as logs
 from mead.applications.log_analysis import matcher, parser
 from mead.cpu.dry_run import DryRunShares
 from mead.queueing.network.graph import Edge
-from mead.spark.broker_inputs import ForeignInput
-from mead.spark.checkpoint import begun
-from mead.spark.engine import SparkEngine
-from mead.spark.inputs import Input
-from mead.spark.operators import OnBatches, OnStream, Work
-from mead.spark.running import WARM_UP, RunningPipeline
+from mead.spark.pipeline.checkpoint import begun
+from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.pipeline.running import WARM_UP, RunningPipeline
+from mead.spark.sources.broker_inputs import ForeignInput
+from mead.spark.sources.inputs import Input
 from mead.values.pipeline import Batches, Operator, Pipeline
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from mead.cli import live
 from mead.cpu.dry_run import DryRunShares
 from mead.serve.board import Board
 from mead.serve.facts import RunFacts
-from mead.spark.inputs import TraceInput
-from mead.spark.query import Query
-from mead.spark.running import RunningPipeline
+from mead.spark.pipeline.query import Query
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.sources.inputs import TraceInput
 from mead.values.pipeline import Operator, Pipeline
 
 PIPELINE = Pipeline("one", [Operator("matcher", 0.001)])

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mead.spark.inputs import TraceInput
-from mead.spark.log import StreamLog
-from mead.spark.log_sink import into_log
-from mead.spark.log_source import LogDataSource
-from mead.spark.number_file import put_number
-from mead.spark.progress import Done
-from mead.spark.trace_source import WARM_UP_PAUSE_US, TraceDataSource, TraceReader
+from mead.spark.log.number_file import put_number
+from mead.spark.log.sink import into_log
+from mead.spark.log.source import LogDataSource
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.sources.inputs import TraceInput
+from mead.spark.sources.trace import WARM_UP_PAUSE_US, TraceDataSource, TraceReader
+from mead.spark.telemetry.progress import Done
 from mead.workload.log_lines import log_lines
 
 if TYPE_CHECKING:

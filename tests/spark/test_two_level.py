@@ -15,9 +15,9 @@ import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.cpu.detection import detect
-from mead.live import LiveResult, run_live
 from mead.policies import registry
 from mead.policies.options import StaticOptions
+from mead.spark.pipeline.run import LiveResult, run_live
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Batches, Pipeline
 

@@ -12,10 +12,10 @@ import pytest
 
 from mead.cpu.dry_run import DryRunShares
 from mead.queueing.network.graph import Edge
-from mead.spark import running as running_module
-from mead.spark.inputs import TraceInput
-from mead.spark.query import Query
-from mead.spark.running import RunningPipeline
+from mead.spark.pipeline import running as running_module
+from mead.spark.pipeline.query import Query
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.sources.inputs import TraceInput
 from mead.values.pipeline import Operator, Pipeline
 
 NAMES = ("parser", "matcher")

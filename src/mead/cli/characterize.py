@@ -99,8 +99,8 @@ def _characteristics(
     from pyspark.sql import SparkSession
 
     from mead.spark.characterize import characterize as by_spark
-    from mead.spark.quiet_start import SparkStartError, quiet_start
-    from mead.spark.session import started
+    from mead.spark.runtime.quiet_start import SparkStartError, quiet_start
+    from mead.spark.runtime.spark_session import started
     from mead.workload.files import split_trace
     from mead.workload.trace import TraceError
 

@@ -41,8 +41,8 @@ def demo(
     from mead.evaluate.workloads import DEMAND_S
     from mead.keys import ConfigError
     from mead.loop import Mode
-    from mead.spark.build import ARRIVALS
-    from mead.spark.end_requests import EndRequests
+    from mead.spark.pipeline.build import ARRIVALS
+    from mead.spark.pipeline.end_requests import EndRequests
 
     folder = folder or new_folder("demo")
     refuse_used(ctx, folder)

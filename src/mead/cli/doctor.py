@@ -31,7 +31,7 @@ def doctor(
     from rich.console import Console
     from rich.text import Text
 
-    from mead.spark.doctor import checks
+    from mead.spark.runtime.doctor import checks
 
     if not folder.is_dir():
         ctx.fail(f"{folder}: there is no such folder; make it first")

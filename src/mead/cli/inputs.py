@@ -116,7 +116,7 @@ def check_java(ctx: typer.Context) -> None:
     """Complain in one line, where Spark would print a page."""
     import os
 
-    from mead.spark.java import find_java
+    from mead.spark.runtime.java import find_java
 
     java = find_java(os.environ)
     if java is None or not java.new_enough:

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
     from mead.evaluate.concluded import Figures
     from mead.evaluate.live_report import LiveReport
-    from mead.live import LiveResult
     from mead.loop import Mode
     from mead.policies.options import PolicyOptions
     from mead.queueing.arrays import FloatArray
     from mead.serve.board import Board
     from mead.serve.facts import RunFacts
     from mead.serve.figures import RunFigures
-    from mead.spark.end_requests import EndRequests
-    from mead.spark.engine import SparkEngine
-    from mead.spark.fast_profile import FastProfile
+    from mead.spark.pipeline.end_requests import EndRequests
+    from mead.spark.pipeline.engine import SparkEngine
+    from mead.spark.pipeline.run import LiveResult
+    from mead.spark.runtime.fast_profile import FastProfile
     from mead.values.pipeline import Pipeline
     from mead.values.round import Round
 
@@ -96,15 +96,15 @@ def run_file(
     from mead.evaluate.live_report import LiveReport
     from mead.history.file import IN_FOLDER
     from mead.keys import ConfigError
-    from mead.live import SparkLostError, run_live
     from mead.loop import Mode
     from mead.policies import registry
     from mead.policies.options import kept_iats_for
     from mead.serve.server import ServeError
-    from mead.spark.build import live_pipeline, source_of, streams_of, work_of
-    from mead.spark.operators import OperatorError
-    from mead.spark.quiet_start import SparkStartError
-    from mead.spark.running import WARM_UP
+    from mead.spark.pipeline.build import live_pipeline, source_of, streams_of, work_of
+    from mead.spark.pipeline.operators import OperatorError
+    from mead.spark.pipeline.run import SparkLostError, run_live
+    from mead.spark.pipeline.running import WARM_UP
+    from mead.spark.runtime.quiet_start import SparkStartError
 
     check_java(ctx)
     folder, beside = options.folder.resolve(), beside.resolve()
@@ -194,7 +194,7 @@ def _instead(result: LiveResult, policy: PolicyOptions, iats_s: FloatArray) -> F
 
 def _seen(run: Callable[[], LiveResult], complain: Callable[[str], None]) -> LiveResult:
     """The result of a run; if Spark is lost in it, what was seen until then."""
-    from mead.live import SparkLostError
+    from mead.spark.pipeline.run import SparkLostError
 
     try:
         return run()
@@ -231,8 +231,8 @@ def _watched(facts: RunFacts, page: PageOptions | None) -> Iterator[Board]:
 @contextmanager
 def _spark(name: str, options: LiveOptions, beside: Path) -> Iterator[SparkSession]:
     """Spark for one run."""
-    from mead.spark.quiet_start import quiet_loss, quiet_start
-    from mead.spark.session import started, stopped
+    from mead.spark.runtime.quiet_start import quiet_loss, quiet_start
+    from mead.spark.runtime.spark_session import started, stopped
 
     with _said_while_waiting(quiet=options.quiet) as waiting:
         waiting("starting Spark")
@@ -251,7 +251,7 @@ def profile_without(parts: Iterable[ProfilePart]) -> FastProfile:
     >>> profile_without([ProfilePart.QUIET_COMMITS]).quiet_commits, profile_without([ProfilePart.ALL]).frozen_workers
     (False, True)
     """
-    from mead.spark.fast_profile import FastProfile
+    from mead.spark.runtime.fast_profile import FastProfile
 
     asked = set(parts)
     left_out = set(ProfilePart) if ProfilePart.ALL in asked else asked
@@ -328,7 +328,7 @@ def print_report(report: LiveReport, folder: Path, notes: list[str]) -> None:
     from rich.console import Console
 
     from mead.history.file import IN_FOLDER
-    from mead.spark.wiring import RESULTS
+    from mead.spark.pipeline.wiring import RESULTS
 
     console = Console()
     for part in report.tables():

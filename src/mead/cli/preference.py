@@ -175,8 +175,8 @@ def _place(ctx: typer.Context, folder: Path | None, opened: ExitStack) -> Path:
     """The folder for this command: the query has a folder of its own inside it, beside other files."""
     from tempfile import TemporaryDirectory
 
-    from mead.spark.folder_lock import held
-    from mead.spark.operators import OperatorError
+    from mead.spark.pipeline.folder_lock import held
+    from mead.spark.pipeline.operators import OperatorError
 
     if folder is None:
         temporary = TemporaryDirectory(prefix="mead-preference-", ignore_cleanup_errors=True)
@@ -192,8 +192,8 @@ def _started(ctx: typer.Context, master: str | None, opened: ExitStack) -> Spark
     """Stopped at the end, unless it was there before."""
     from pyspark.sql import SparkSession
 
-    from mead.spark.quiet_start import SparkStartError, quiet_start
-    from mead.spark.session import started
+    from mead.spark.runtime.quiet_start import SparkStartError, quiet_start
+    from mead.spark.runtime.spark_session import started
 
     ours = SparkSession.getActiveSession() is None
     try:

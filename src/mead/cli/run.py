@@ -65,7 +65,7 @@ def run(
     """
     from mead.cli.live import LOST, LiveOptions, new_folder, print_report, run_file, write_report
     from mead.loop import Mode
-    from mead.spark.end_requests import EndRequests
+    from mead.spark.pipeline.end_requests import EndRequests
 
     file = read_pipeline_or_fail(ctx, pipeline)
     options = policy_or_fail(ctx, file, pipeline.parent, policy, option or ())

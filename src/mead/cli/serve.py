@@ -114,7 +114,7 @@ def warn_if_open(host: str) -> None:
 
 
 def _arrivals(ctx: typer.Context, trace: Path | None, history: Path) -> FloatArray | None:
-    from mead.spark.build import ARRIVALS
+    from mead.spark.pipeline.build import ARRIVALS
 
     if trace is None:
         beside = history.parent / ARRIVALS

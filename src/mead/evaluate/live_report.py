@@ -15,9 +15,9 @@ from mead.evaluate.concluded import DRAINED, ENGINE, PERCENTS, Figures, conclude
 from mead.evaluate.decision_json import allocation_json, prediction_json
 from mead.evaluate.tables import NOTHING, number, plain_table, yes_or_no
 from mead.evaluate.windows import broken_part, window_parts
-from mead.live import LiveResult
 from mead.monitor.sketch import ResponseSketch
 from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.spark.pipeline.run import LiveResult
 from mead.values.requirement import STEP_S, Requirement
 
 NOT_MEASURED = "not measured"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.live import LiveResult
 from mead.queueing.arrays import FloatArray
 from mead.simulator.simulation import Simulation
+from mead.spark.pipeline.run import LiveResult
 from mead.values.allocation import Allocation
 from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace

@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from mead.queueing.arrays import FloatArray, IntArray
 from mead.queueing.statistics.partial import Characteristics, Frame, Partial
-from mead.spark.job_progress import Onlooker, shown, silent
-from mead.spark.tasks import spans
+from mead.spark.runtime.tasks import spans
+from mead.spark.telemetry.job_progress import Onlooker, shown, silent
 from mead.workload.files import split_trace
 from mead.workload.formats.columns import Piece, Pieces
 from mead.workload.survey import Course, Survey, merged, numbers, surveyed

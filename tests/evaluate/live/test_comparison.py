@@ -19,10 +19,10 @@ from mead.evaluate.live.replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, 
 from mead.evaluate.live.rows import LiveRow, in_order, live_table, troubles
 from mead.evaluate.workloads import PATH, Workload, required
 from mead.history.file import IN_FOLDER, History
-from mead.live import LiveResult
 from mead.policies import registry
 from mead.simulator.run import run
-from mead.spark.build import ARRIVALS
+from mead.spark.pipeline.build import ARRIVALS
+from mead.spark.pipeline.run import LiveResult
 from mead.values.allocation import Resources
 from mead.values.plan import Plan, Prediction
 from mead.values.requirement import Requirement

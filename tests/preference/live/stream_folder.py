@@ -15,7 +15,7 @@ from mead.preference.live.arrival_times import WRITTEN_S
 from mead.preference.live.engine import Engine, RunTasks, in_this_process
 from mead.preference.live.query_spec import ARRIVAL, END, EVENT, START, WINDOW, Asked, Working
 from mead.preference.live.state import QueryFolder
-from mead.spark.log import StreamLog
+from mead.spark.log.stream_log import StreamLog
 
 BATCH_S = 0.3
 """From one micro-batch of the input to the next."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from mead.preference.live.arrival_times import WRITTEN_S, ArrivalTimes
-from mead.spark.log import StreamLog
+from mead.spark.log.stream_log import StreamLog
 
 ROWS = pa.schema([("n", pa.int64())])
 

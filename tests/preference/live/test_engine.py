@@ -222,7 +222,7 @@ ASKED = Asked(Preferences(tuple(names(2)), ("min", "min")), Windows(300, 100))
 
 
 def test_a_crash_between_state_and_index_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mead.spark.log import StreamLog
+    from mead.spark.log.stream_log import StreamLog
 
     batches = [ordered_stream(400, 5_000)[first : first + 100] for first in range(0, 400, 100)]
     rng, committed = np.random.default_rng(1), StreamLog.commit

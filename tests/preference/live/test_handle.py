@@ -16,7 +16,7 @@ from mead.preference.dominance import Preferences
 from mead.preference.live.handle import PreferenceQuery
 from mead.preference.live.query_spec import Asked, Working
 from mead.preference.panes import Windows
-from mead.spark.log import StreamLog, Written
+from mead.spark.log.stream_log import StreamLog, Written
 
 ASKED = Asked(Preferences(tuple(names(2)), ("min", "min")), Windows(300, 100))
 BATCHES, ROWS, GAP_US = 25, 20, 5_000

@@ -83,9 +83,9 @@ def live(
     from mead.evaluate.live.comparison import LiveComparison, runs_of
     from mead.evaluate.live.replicas import REPLICA_RUN_S, master_for
     from mead.evaluate.live.rows import LiveRow, in_order, live_table, troubles
-    from mead.live import SparkLostError
-    from mead.spark.quiet_start import SparkStartError, quiet_start
-    from mead.spark.session import started, stopped
+    from mead.spark.pipeline.run import SparkLostError
+    from mead.spark.runtime.quiet_start import SparkStartError, quiet_start
+    from mead.spark.runtime.spark_session import started, stopped
 
     requirements, policies = _chosen(ctx, requirement, policy, replicas)
     if folder is not None:
@@ -192,7 +192,7 @@ def _workload(
     from mead.evaluate.live.comparison import generated_arrivals
     from mead.evaluate.live.replicas import ReplicatedWorkload, flash_crowd
     from mead.evaluate.workloads import Workload
-    from mead.spark.trace_source import SPARE_S
+    from mead.spark.sources.trace import SPARE_S
     from mead.workload.generators.kind import Generator
     from mead.workload.trace import TraceError
 

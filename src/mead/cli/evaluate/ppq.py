@@ -285,8 +285,8 @@ def live(
     from tempfile import TemporaryDirectory
 
     from mead.evaluate.ppq.live import CONTROLS, bursty_points, live_parts, runs
-    from mead.spark.quiet_start import SparkStartError, quiet_start
-    from mead.spark.session import started
+    from mead.spark.runtime.quiet_start import SparkStartError, quiet_start
+    from mead.spark.runtime.spark_session import started
 
     names = [one.name for one in CONTROLS]
     for name in control or ():

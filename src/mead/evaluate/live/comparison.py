@@ -27,14 +27,14 @@ from mead.evaluate.live_report import LiveReport, LiveVerdict
 from mead.evaluate.twin import twin
 from mead.evaluate.workloads import PATH, Workload
 from mead.history.file import IN_FOLDER, History
-from mead.live import LiveResult, run_live
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
 from mead.simulator.timeline import Timeline
-from mead.spark.build import ARRIVALS, live_pipeline
-from mead.spark.inputs import TraceInput
-from mead.spark.operators import OnBatches, OnStream, Work
-from mead.spark.running import WARM_UP
+from mead.spark.pipeline.build import ARRIVALS, live_pipeline
+from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.pipeline.run import LiveResult, run_live
+from mead.spark.pipeline.running import WARM_UP
+from mead.spark.sources.inputs import TraceInput
 from mead.values.knowledge import Knowledge
 from mead.values.pipeline import Batches, Pipeline
 from mead.values.requirement import Requirement

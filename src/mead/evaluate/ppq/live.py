@@ -28,7 +28,7 @@ from mead.preference.live.query import preference_query
 from mead.preference.live.query_spec import WINDOW
 from mead.preference.panes import Windows
 from mead.queueing.arrays import FloatArray
-from mead.spark.log import StreamLog
+from mead.spark.log.stream_log import StreamLog
 from mead.workload.disorder import delayed
 from mead.workload.generators.markovian import Markovian
 

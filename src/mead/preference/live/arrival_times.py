@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from pathlib import Path
 
-from mead.spark.log import StreamLog
+from mead.spark.log.stream_log import StreamLog
 
 WRITTEN_S = "written_s"
 """In the note of a task: when it wrote its tuples, in seconds since 1970."""

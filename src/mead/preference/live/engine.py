@@ -24,7 +24,7 @@ from mead.preference.live.window_rounds import Chain, spread
 from mead.preference.live.window_stage import WindowWork, work_on_windows
 from mead.preference.messages import UNKNOWN_COUNT, PaneResult
 from mead.preference.pane_emitter import Closed
-from mead.spark.log import StreamLog, Written
+from mead.spark.log.stream_log import StreamLog, Written
 
 W = TypeVar("W")
 D = TypeVar("D")

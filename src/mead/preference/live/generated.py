@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mead.preference.live.points import point_columns, point_schema
-from mead.spark.number_file import put_number
-from mead.spark.trace_source import TraceDataSource
+from mead.spark.log.number_file import put_number
+from mead.spark.sources.trace import TraceDataSource
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Self
 
 from mead.preference.live.engine import Engine, Step
 from mead.preference.live.window_stage import window_bounds
-from mead.spark.log import StreamLog
-from mead.spark.query import Query, cause
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.pipeline.query import Query, cause
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -19,8 +19,8 @@ import pyarrow as pa
 from mead.preference.dominance import PreferenceError, Preferences
 from mead.preference.live.arrival_times import WRITTEN_S
 from mead.preference.live.query_spec import ARRIVAL, END, EVENT, RESERVED, START, WINDOW
-from mead.spark.log import StreamLog
-from mead.spark.log_sink import WRITTEN, committed
+from mead.spark.log.sink import WRITTEN, committed
+from mead.spark.log.stream_log import StreamLog
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -18,7 +18,7 @@ from mead.preference.live.reduction import reduced
 from mead.preference.live.warm_up import warm_up
 from mead.preference.pane_emitter import Closed
 from mead.queueing.arrays import IntArray
-from mead.spark.log import Extent, StreamLog
+from mead.spark.log.stream_log import Extent, StreamLog
 
 NOTHING = Extent("", 0, 0)
 """No tuples, in no file."""

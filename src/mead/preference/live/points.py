@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mead.queueing.arrays import FloatArray, IntArray
-from mead.spark.trace_source import times_us
+from mead.spark.sources.trace import times_us
 from mead.workload.attributes import HIGHEST
 
 

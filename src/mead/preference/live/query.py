@@ -29,10 +29,10 @@ from mead.preference.live.warm_up import warm_worker
 from mead.preference.owner_table import Splitting
 from mead.preference.panes import Windows
 from mead.preference.threshold import PAPER_SET_POINT
-from mead.spark.folder_lock import held
-from mead.spark.log_source import LogDataSource
-from mead.spark.number_file import put_number
-from mead.spark.operators import OperatorError, ddl
+from mead.spark.log.number_file import put_number
+from mead.spark.log.source import LogDataSource
+from mead.spark.pipeline.folder_lock import held
+from mead.spark.pipeline.operators import OperatorError, ddl
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

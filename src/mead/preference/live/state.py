@@ -23,7 +23,7 @@ from mead.preference.live.window_rounds import WindowRounds
 from mead.preference.owner_table import OwnerTable, Splitting
 from mead.preference.pane_emitter import PaneEmitter
 from mead.preference.threshold import Threshold
-from mead.spark.log import DATA, Extent, StreamLog, Written
+from mead.spark.log.stream_log import DATA, Extent, StreamLog, Written
 
 READER = "preference"
 """Under which the tuples are kept that have not been worked on."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mead.preference.window_directory import Descriptor, WindowDirectory
-from mead.spark.log import Extent
+from mead.spark.log.stream_log import Extent
 
 
 @dataclass(frozen=True)

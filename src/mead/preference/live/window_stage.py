@@ -15,7 +15,7 @@ from mead.preference.live.query_spec import END, NUMBER, START, WINDOW, Asked, K
 from mead.preference.live.reduction import answer, reduced
 from mead.preference.live.warm_up import warm_up
 from mead.preference.live.window_rounds import Chain
-from mead.spark.log import Extent, StreamLog, Written
+from mead.spark.log.stream_log import Extent, StreamLog, Written
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

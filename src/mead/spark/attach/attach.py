@@ -1,0 +1,294 @@
+"""A streaming query that somebody else has built and started, put under observation, advice or control.
+
+    attached = mead.attach(query, requirement="p95 <= 2 s")
+    print(attached.status())
+    attached.detach()
+
+The module is not called ``attach``, as its function is: ``mead.attach`` would be one or the other, depending on who
+imported what before.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Thread
+from time import thread_time, time
+from typing import TYPE_CHECKING, Literal, Self
+
+from mead.clock import RunClock
+from mead.config.policy_choice import chosen_policy
+from mead.cpu.preparation import prepared
+from mead.cpu.shares import ShareManager
+from mead.history.file import History
+from mead.history.recorder import Recorder
+from mead.loop import ControlLoop, Mode
+from mead.policies.options import AdaptiveOptions, PolicyOptions, kept_iats_for
+from mead.policies.registry import policy as policy_of
+from mead.queueing.arrays import FloatArray, frozen
+from mead.serve.board import Board
+from mead.serve.facts import RunFacts
+from mead.serve.judged import model_error
+from mead.serve.savings import Savings, advised, figures_of, in_charge
+from mead.session.controller import Controller
+from mead.session.record import RunRecord
+from mead.spark.attach.engine import AttachedEngine, AttachError
+from mead.spark.attach.query import context_of, cores_of, pipeline_of
+from mead.spark.runtime.java_machine import java_pid
+from mead.spark.telemetry.probe import stamped
+from mead.values.requirement import Requirement
+from mead.values.round import Round
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+__all__ = ["AttachError", "Attached", "attach", "stamped"]
+
+log = logging.getLogger(__name__)
+
+WATCH_S = 1
+"""How often we check that the query is still alive."""
+
+END_S = 30.0
+"""How long we wait at the end for a round that is under way."""
+
+SHOWN_S = 60.0
+"""How far back the response times in a status reach."""
+
+
+class Seen:
+    """What is kept of the rounds: the latest ones and the latest arrivals in memory, and all in a history, if any."""
+
+    def __init__(self, record: RunRecord, recorder: Recorder | None) -> None:
+        self.record, self.recorder = record, recorder
+        self.iats_s: FloatArray = frozen([])
+        """The last inter-arrival times, oldest first."""
+
+    def add(self, this: Round) -> None:
+        """Keep one round. The loop calls this in its own thread."""
+        if self.recorder is not None:
+            self.recorder(this)
+        self.record.add(this)
+        if this.observation is not None:
+            self.iats_s = this.observation.iats_s
+
+
+class Attached:
+    """The handle of `attach`. It ends by itself when the query ends; as a context manager, at the end of the block."""
+
+    def __init__(
+        self,
+        query: StreamingQuery,
+        engine: AttachedEngine,
+        loop: ControlLoop,
+        clock: RunClock,
+        opened: ExitStack,
+        notes: Iterable[str],
+        facts: RunFacts,
+        options: PolicyOptions,
+        seen: Seen,
+    ) -> None:
+        self.query, self.engine, self.loop = query, engine, loop
+        self._clock, self._opened, self._notes = clock, opened, tuple(notes)
+        self._facts, self._options, self._seen = facts, options, seen
+        self._watch = Thread(target=self._watched, name=f"mead-attached-{engine.operator.name}", daemon=True)
+        atexit.register(self.detach)  # registered before the thread that unregisters it starts
+        self._watch.start()
+
+    @property
+    def mode(self) -> str:
+        """The mode in effect: ``advise`` if acting was asked for but is not possible."""
+        return self.loop.mode.value
+
+    @property
+    def decisions(self) -> list[Round]:
+        """The latest rounds, oldest first: what was seen, what was decided and why. Single arrivals are not kept."""
+        return list(self._seen.record.last)
+
+    @property
+    def active(self) -> bool:
+        """Whether MEAD still watches the query."""
+        return self._watch.is_alive()
+
+    @property
+    def notes(self) -> list[str]:
+        """Caveats that a reader of the numbers has to know."""
+        notes = list(self._notes)
+        if not self.engine.exact:
+            notes.append("response times are modelled from the times of micro-batches")
+        if not self.engine.in_python:
+            notes.append("no Python workers: time at work stands for CPU time, and no share can be set")
+        return notes
+
+    def status(self) -> str:
+        """One line: rate, response times of the last minute beside the requirement, share, last decision and reason."""
+        name, rounds = self.engine.operator.name, self.decisions
+        seen = next((this for this in reversed(rounds) if this.observation is not None), None)
+        if seen is None or seen.observation is None:
+            return f"{name}: nothing has been seen yet"
+        rate_per_s = seen.observation.operators[name].arrived / seen.observation.interval_s
+        parts = [f"{rate_per_s:.0f}/s", *self._responses(rounds)]
+        if seen.in_force is not None:
+            parts.append(f"{seen.in_force[name].cores:g} cores in force")
+        last = rounds[-1]
+        decided = last.error or (f"{self.mode}: {last.plan.reason}" if last.plan else "")
+        notes = f" ({'; '.join(self.notes)})" if self.notes else ""
+        state = "" if self.active else ", detached"
+        return f"{name}{state}: {', '.join(parts)}{f'; {decided}' if decided else ''}{notes}"
+
+    def savings(self) -> Savings | None:
+        """What the policy would have saved so far; None in mode act, and before there is anything to go by.
+
+        In mode advise the savings follow from its plans. In mode observe the policy is run on the latest arrivals in
+        virtual time, which may take seconds.
+        """
+        rounds, pipeline = self.decisions, self.engine.pipeline
+        if self.loop.mode is Mode.ADVISE:
+            board = Board(self._facts, wall_s=time)
+            for this in rounds:
+                board.add(this)
+            frames = board.since(0)
+            errors = {path: model_error(frames, path) for path in pipeline.paths}
+            return advised(frames, pipeline, {path: error for path, error in errors.items() if error is not None})
+        if self.loop.mode is Mode.ACT or not rounds:
+            return None
+        learned = pipeline.with_demands(
+            {name: one.demand_s for name, one in self.loop.demands.items()},
+            {name: one.overhead_s for name, one in self.loop.overheads.items()},
+        )
+        ended_s = rounds[-1].time_s
+        in_force = sum(self._seen.record.core_s(ended_s).values()) / ended_s
+        return in_charge(learned, self._options, self._seen.iats_s, in_force)
+
+    def detach(self) -> None:
+        """Lift the limit, leave nothing behind, and leave the query running."""
+        self._clock.stop()
+        self._watch.join(END_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.detach()
+
+    def __repr__(self) -> str:
+        return f"<Attached {self.status()}>"
+
+    def _responses(self, rounds: Sequence[Round]) -> list[str]:
+        """Response times of the last minute, each beside its requirement."""
+        since_s = rounds[-1].time_s - SHOWN_S
+        said = []
+        for requirement in self.engine.pipeline.requirements:
+            seen = [this.observation for this in rounds if this.observation and this.time_s > since_s]
+            readings = [observation.paths[requirement.path] for observation in seen]
+            rows = sum(reading.completed for reading in readings)
+            if rows and requirement.percent is None:
+                mean_s = sum(reading.response_sum_s for reading in readings) / rows
+                said.append(f"mean {mean_s:.3g} s of {requirement.bound_s:g} s")
+            elif rows:
+                late = sum(reading.beyond[requirement.bound_s] for reading in readings)
+                said.append(f"{1 - late / rows:.1%} within {requirement.bound_s:g} s of {requirement.percent:g}%")
+        return said
+
+    def _watched(self) -> None:
+        """Keep the controller alive until the query ends or somebody detaches, then put everything back."""
+        controller = Controller(self.loop, self._clock, self.engine.operator.name)
+        controller.start()
+        try:
+            while not self._clock.stopped and not self.query.awaitTermination(WATCH_S):
+                if controller.revive():
+                    self._note("the controller ended before its time and was started again")
+        except Exception as error:  # noqa: BLE001 - it failed, or Spark is gone: the owner is told by Spark
+            log.info("%s has ended: %s", self.engine.operator.name, str(error).partition("\n")[0])
+        finally:
+            controller.end(END_S)
+            self._conclude()
+            try:
+                self._opened.close()
+            except Exception as error:  # noqa: BLE001 - in a thread nobody would hear of it
+                self._note(f"not everything could be put back as it was: {error}")
+            atexit.unregister(self.detach)  # or the handle would be kept as long as the program runs
+
+    def _conclude(self) -> None:
+        """Add to the history of a run that was only observed what would have been saved, as `mead run` does."""
+        if self._seen.recorder is None or self.loop.mode is not Mode.OBSERVE:
+            return
+        try:
+            self._seen.recorder.conclude(figures_of(self.savings()))
+        except Exception as error:  # noqa: BLE001 - in a thread nobody would hear of it
+            self._note(f"what would have been saved is not known: {error}")
+
+    def _note(self, what: str) -> None:
+        """Add a note to the handle, and log it."""
+        self._notes = (*self._notes, what)
+        log.warning("%s: %s", self.engine.operator.name, what)
+
+
+def attach(
+    query: StreamingQuery,
+    requirement: str | Requirement,
+    *,
+    mode: Literal["observe", "advise", "act"] | Mode = "advise",
+    policy: str | PolicyOptions = "adaptive",
+    shares: Sequence[float] | None = None,
+    history: str | Path | None = None,
+) -> Attached:
+    """Observe a running query, advise on the CPU share of its Python workers, or set it.
+
+    ``requirement`` is a text such as ``"mean <= 0.5 s"`` or ``"p95 <= 2 s"``. ``mode`` "observe" and "advise" change
+    nothing; "act" needs control groups, and holds all Python workers of the application, whichever query they serve.
+    ``policy`` is a name or options of `mead.policies.options`. ``shares`` are the levels that it may choose from, in
+    cores for all workers together; without them, five levels up to all cores that the application has. ``history`` is
+    a file in which every round is kept, for ``mead history``.
+    """
+    context = context_of(query)
+    cores = cores_of(context)
+    options = chosen_policy(AdaptiveOptions(), policy, []) if isinstance(policy, str) else policy
+    pipeline, wanted, notes = pipeline_of(query, cores, requirement, shares), Mode(mode), []
+    name = pipeline.name
+    if len(active := query._jsq.sparkSession().streams().active()) > 1:  # noqa: SLF001 - Python cannot ask a query this
+        notes.append(f"{len(active)} queries of the session share their Python workers, and so CPU time and share")
+    machine = prepared(pipeline, act=wanted is Mode.ACT)
+    manager: ShareManager | None = machine.found.open([name]) if machine.acts else None
+    if wanted is Mode.ACT and not machine.acts:
+        wanted = Mode.ADVISE
+        notes.append(f"shares can only be advised: {machine.found}")
+        log.warning("%s: %s", name, notes[-1])
+    policy_made = policy_of(options)
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    facts = RunFacts(pipeline, options.name, wanted.value, "spark", "attached", started, policy_made.interval_s)
+    with ExitStack() as opened:
+        if manager is not None:
+            opened.callback(manager.close)
+            manager.weigh(cores)  # as many workers may run at the same time
+        engine = AttachedEngine(query, context, java_pid(context), pipeline, kept_iats_for(options), manager)
+        opened.pop_all()
+        opened.callback(engine.close)
+        recorder = None
+        if history is not None:
+            recorder = opened.enter_context(History.open(Path(history))).begin(
+                name,
+                pipeline,
+                policy=options.name,
+                started=started,
+                options=options.model_dump(mode="json"),
+                engine=facts.engine,
+                mode=facts.mode,
+                workload=facts.workload,
+            )
+        seen, clock = Seen(RunRecord(engine.allocation), recorder), RunClock()
+        loop = ControlLoop(
+            engine,
+            policy_made,
+            machine.knowledge,
+            clock,
+            mode=wanted,
+            start=engine.allocation,
+            record=seen.add,
+            cpu_s=thread_time,
+        )
+        return Attached(query, engine, loop, clock, opened.pop_all(), notes, facts, options, seen)

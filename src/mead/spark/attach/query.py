@@ -1,0 +1,69 @@
+"""Somebody else's query as a pipeline of one operator: what can be told of it before it has been looked at for long."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from statistics import median
+from typing import TYPE_CHECKING
+
+from mead.spark.attach.engine import AttachError
+from mead.spark.runtime.java_machine import NO_ANSWER
+from mead.values.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
+from mead.values.requirement import Requirement
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql.streaming.query import StreamingQuery
+
+GUESSED_DEMAND_S, GUESSED_OVERHEAD_S = 0.001, 0.1
+"""Guesses for a query that has done nothing yet; the real values are learned."""
+
+
+def context_of(query: StreamingQuery) -> SparkContext:
+    """The Spark context in which the query runs. Raises AttachError if there is none to be found."""
+    from pyspark import SparkContext  # noqa: PLC0415 - whoever has a query has loaded it
+
+    context = SparkContext._active_spark_context  # noqa: SLF001 - a query does not say where it runs
+    if not hasattr(query, "_jsq") or context is None:
+        raise AttachError("only a query of this very process can be attached to, and none over Spark Connect")
+    if not query.isActive:
+        raise AttachError(f"the query {query.name or query.id} does not run")
+    return context
+
+
+def cores_of(context: SparkContext) -> int:
+    """How many cores the application can keep busy. A local master may name more than this machine has."""
+    cores, here = context.defaultParallelism, os.cpu_count() or 1
+    return min(cores, here) if (context.master or "").startswith("local") else cores
+
+
+def pipeline_of(
+    query: StreamingQuery, cores: int, requirement: str | Requirement, shares: Sequence[float] | None
+) -> Pipeline:
+    """The query as one operator, with what its micro-batches have shown so far."""
+    name = query.name or f"query-{query.id[:8]}"
+    if isinstance(requirement, str):
+        requirement = Requirement.parsed(requirement, name)
+    levels = tuple(round(share * cores, 2) for share in DEFAULT_SHARES) if shares is None else tuple(shares)
+    seen = [progress for progress in query.recentProgress if progress.numInputRows > 0]
+    took_s = [progress.durationMs["triggerExecution"] / 1e3 for progress in seen]
+    per_row_s = [max(s, 1e-3) * cores / p.numInputRows for s, p in zip(took_s, seen, strict=True)]
+    operator = Operator(
+        name,
+        demand_s=median(per_row_s) / 2 if seen else GUESSED_DEMAND_S,
+        shares=levels,
+        batches=Batches(min(took_s) / 2 if seen else GUESSED_OVERHEAD_S, _trigger_s(query)),
+    )
+    return Pipeline(name, [operator], (), [replace(requirement, path=name)])
+
+
+def _trigger_s(query: StreamingQuery) -> float | None:
+    """The interval at which the query starts micro-batches; None if each follows the one before directly."""
+    wrapped = query._jsq  # noqa: SLF001 - Python does not tell
+    with suppress(*NO_ANSWER):  # a trigger that has no interval
+        interval_ms = int(wrapped.streamingQuery().trigger().intervalMs())
+        return interval_ms / 1e3 or None
+    return None

@@ -1,0 +1,66 @@
+"""Where the rows of a log are kept. Its index alone says which of them count, and in which order.
+
+Here they are kept in Arrow files in the folder of the log; in `rabbitmq.blocks` a broker keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from mead.spark.log.stream_log import Extent
+
+
+class Store(Protocol):
+    """Tasks write to it and read from it. What is written but never named in the index does not count."""
+
+    def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
+        """Store rows; returns the name under which they are found again."""
+
+    def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
+        """The rows of some pieces, in their order."""
+
+    def remove(self, files: Iterable[str]) -> None:
+        """Remove files that nobody will ask for again."""
+
+
+@dataclass(frozen=True)
+class Files(Store):
+    """Arrow files in a folder, one for each task that has written rows."""
+
+    folder: Path
+
+    def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
+        """Write rows to a new file. Without rows there is no file."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        name, rows = f"{uuid4().hex}.arrow", 0
+        path = self.folder / name
+        try:
+            with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+                for batch in batches:
+                    writer.write_batch(batch)
+                    rows += batch.num_rows
+        except BaseException:
+            path.unlink(missing_ok=True)  # this attempt comes to nothing
+            raise
+        if not rows:
+            path.unlink()
+        return name
+
+    def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
+        """Read one file after the other."""
+        for piece in pieces:
+            with pa.memory_map(str(self.folder / piece.file)) as source:
+                table = pa.ipc.open_file(source).read_all().slice(piece.skip, piece.count)
+                yield from table.to_batches()
+
+    def remove(self, files: Iterable[str]) -> None:
+        """Delete the files."""
+        for file in files:
+            (self.folder / file).unlink(missing_ok=True)

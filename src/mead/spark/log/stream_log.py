@@ -1,0 +1,305 @@
+"""An append-only log on local disk between two operators: Arrow files, and an index that says which of them count.
+
+Tasks write files, or give their rows to another store, such as a broker (`log_store`). A batch becomes part of the log
+when one line is appended to the index, so that all its files count or none. A batch that comes again after a crash is
+already there, and is not added twice. Readers see offsets: the number of a row since the beginning. They may read any
+range of rows that is kept, as often as they like. The index also says how many rows of a file are for which reader,
+where rows name their readers (`addresses`).
+
+What is in the index survives the end of any process. After a crash of the machine, the last lines may be missing; files
+are not forced to disk, as Spark does not force its own checkpoints to a local disk.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pyarrow as pa
+
+from mead.spark.log.addresses import EVERYBODY, TO, Counts, counted, own_count
+from mead.spark.log.number_file import number_in, put_number
+from mead.spark.log.store import Files, Store
+from mead.spark.runtime.tasks import spans
+
+INDEX, DATA, START, CONSUMERS = "index", "data", "start", "consumers"
+
+
+class LogError(Exception):
+    """The log cannot be used as asked. The message names its folder."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that a task has written, not yet part of the log."""
+
+    file: str
+    rows: int
+    addressed: Counts | None = None
+    """Rows by reader; None if rows do not name their readers."""
+
+    def row(self, note: str = "null") -> pa.RecordBatch:
+        """One row that tells `log_sink` of the file, with what its task has noted (JSON)."""
+        addressed = json.dumps(self.addressed)
+        return pa.record_batch({"file": [self.file], "rows": [self.rows], "note": [note], "addressed": [addressed]})
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of a committed batch; its rows have the offsets from ``first`` on."""
+
+    file: str
+    first: int
+    rows: int
+    before: Counts
+    """How many rows of the log come before it, by reader."""
+    batch: int
+    """The number of the batch that it came with."""
+
+    @property
+    def end(self) -> int:
+        """The offset after its last row."""
+        return self.first + self.rows
+
+
+@dataclass(frozen=True)
+class Noted:
+    """How many rows a batch has, and what its tasks have noted beside their files."""
+
+    rows: int = 0
+    notes: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Extent:
+    """``count`` rows, from row ``skip`` on, of one file, or of what stands for a file in another store."""
+
+    file: str
+    skip: int
+    count: int
+
+
+@dataclass
+class StreamLog:
+    """The log in a folder. The first writer makes the folder."""
+
+    folder: Path
+    keep_notes: bool = False
+    """Whether what tasks note beside their files is kept for a reader."""
+    store: Store | None = None
+    """Where the rows are kept; None for files in the folder."""
+    _entries: list[Entry] = field(default_factory=list, repr=False)
+    _last: int = field(default=-1, repr=False)
+    """The number of the last batch; batches come in the order of their numbers."""
+    _read: int = field(default=0, repr=False)
+    """How many bytes of the index have been read."""
+    _noted: dict[int, Noted] = field(default_factory=dict, repr=False)
+    _addressed: Counter[str] = field(default_factory=Counter, repr=False)
+    """All rows so far, by reader."""
+
+    @property
+    def end(self) -> int:
+        """The offset of the next row that will be written."""
+        self._catch_up()
+        return self._entries[-1].end if self._entries else 0
+
+    @property
+    def last(self) -> int:
+        """The number of the last batch; -1 if there is none."""
+        self._catch_up()
+        return self._last
+
+    @property
+    def start(self) -> int:
+        """The offset of the first row that is still kept."""
+        return number_in(self.folder / START, missing=0)
+
+    def own(self, reader: str, offset: int) -> int:
+        """How many of the rows before that offset are for this reader.
+
+        Where rows name their readers, the offset must lie between batches; readers stop nowhere else.
+        """
+        self._catch_up()
+        if self._addressed.keys() <= {EVERYBODY}:
+            return offset
+        at = bisect_left(self._entries, offset, key=lambda entry: entry.first)
+        return own_count(self._entries[at].before if at < len(self._entries) else self._addressed, reader)
+
+    def noted(self, batch: int) -> Noted:
+        """What is known of a batch. It can be asked for once: the batch and all before it are then forgotten."""
+        self._catch_up()
+        self._noted = {number: noted for number, noted in self._noted.items() if number >= batch}
+        return self._noted.pop(batch, Noted())
+
+    def notes(self, batch: int) -> list[Any]:
+        """What the tasks of a batch have noted; can be asked for once, as `noted`."""
+        return list(self.noted(batch).notes)
+
+    def new_notes(self) -> list[Any]:
+        """What tasks have noted since the last call, in the order of the batches."""
+        self._catch_up()
+        found, self._noted = self._noted, {}
+        return [note for noted in found.values() for note in noted.notes]
+
+    @property
+    def _rows(self) -> Store:
+        return self.store or Files(self.folder / DATA)
+
+    def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Written:
+        """Put rows into a new file; `log_sink` makes it part of the log. Without rows there is no file."""
+        rows, addressed = 0, Counter[str]()
+
+        def seen() -> Iterator[pa.RecordBatch]:
+            nonlocal rows, addressed
+            for batch in batches:
+                rows += batch.num_rows
+                if TO in schema.names:
+                    addressed += counted(batch)
+                yield batch
+            self._check_readers(addressed)
+
+        name = self._rows.write(seen(), schema)
+        return Written(name, rows, addressed if TO in schema.names else None)
+
+    def _check_readers(self, addressed: Counts) -> None:
+        if unknown := addressed.keys() - {EVERYBODY} - {path.name for path in (self.folder / CONSUMERS).glob("*")}:
+            raise LogError(f"{self.folder}: rows are for {', '.join(sorted(unknown))}, which does not read this stream")
+
+    def repair(self) -> int:
+        """Remove what a crash has left, before the only writer starts. Returns the number of the last batch, or -1."""
+        with self._locked() as index:
+            os.ftruncate(index, self._read)
+            orphans, last = self.uncommitted()
+            for file in orphans:
+                file.unlink(missing_ok=True)
+            return last
+
+    def uncommitted(self) -> tuple[set[Path], int]:
+        """Files that are not part of the log, and the number of the last batch, read after the files were listed."""
+        there = set((self.folder / DATA).glob("*.arrow"))
+        self._catch_up()
+        return there - {self.folder / DATA / entry.file for entry in self._entries}, self._last
+
+    def commit(self, batch: int, files: Sequence[tuple[Written, Any]]) -> None:
+        """Make files part of the log, with a note on each: a single line of the index, so that all count or none.
+
+        For writers that are not Spark queries; those use `log_sink`, which writes the same. The line is not read back,
+        so that a process that only writes need not remember what it has written.
+        """
+        entries = [(written.file, written.rows, note, written.addressed) for written, note in files]
+        content = json.dumps([batch, entries], separators=(",", ":")).encode()
+        with (self.folder / INDEX).open("ab") as index:
+            fcntl.flock(index, fcntl.LOCK_EX)
+            index.write(b"%08x %s\n" % (crc32(content), content))
+
+    def batch_ends(self, start: int, most_rows: int) -> list[int]:
+        """Where the batches after an offset end: as many as have at most ``most_rows`` together, and at least one."""
+        self._catch_up()
+        ends = list({entry.batch: entry.end for entry in self._entries[self._before(start) :]}.values())
+        return [end for end in ends if end - start <= most_rows] or ends[:1]
+
+    def pieces(self, start: int, end: int, tasks: int) -> list[list[Extent]]:
+        """The rows from one offset to another, divided among the tasks as evenly as possible."""
+        self._catch_up()
+        if start < self.start or end > self.end:
+            raise LogError(
+                f"{self.folder}: rows {start} to {end} were asked for, but {self.start} to {self.end} are there"
+            )
+        return [self._between(first, last) for first, last in spans(start, end, tasks)]
+
+    def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
+        """The rows of some pieces, in their order."""
+        yield from self._rows.read(pieces)
+
+    def register(self, consumer: str) -> None:
+        """Keep rows for a consumer from now on, until it says that it needs them no more."""
+        with self._locked():
+            (self.folder / CONSUMERS).mkdir(exist_ok=True)
+            if not (self.folder / CONSUMERS / consumer).exists():
+                put_number(self.folder / CONSUMERS / consumer, self.start)
+
+    def consumed(self, consumer: str, end: int) -> None:
+        """Note that a consumer will not ask for rows below ``end`` again, and remove the files that nobody needs.
+
+        Consumers are processes of their own. Without the lock, one that looked earlier could set the start back to
+        where files are already gone.
+        """
+        with self._locked():
+            put_number(self.folder / CONSUMERS / consumer, end)
+            consumers = [path for path in (self.folder / CONSUMERS).iterdir() if not path.name.startswith(".")]
+            below = min(number_in(path, missing=0) for path in consumers)
+            gone = self._entries[self._before(self.start) : self._before(below)]
+            if gone:
+                put_number(self.folder / START, gone[-1].end)  # from now on nobody asks for them
+            self._rows.remove(entry.file for entry in gone)
+
+    def _before(self, offset: int) -> int:
+        """How many entries end at this offset, or before it."""
+        return bisect_right(self._entries, offset, key=lambda entry: entry.end)
+
+    def _between(self, start: int, end: int) -> list[Extent]:
+        found = []
+        at = bisect_right(self._entries, start, key=lambda entry: entry.first) - 1
+        for entry in self._entries[at:]:
+            if entry.first >= end:
+                break
+            skip = max(start - entry.first, 0)
+            found.append(Extent(entry.file, skip, min(end - entry.first, entry.rows) - skip))
+        return found
+
+    def _catch_up(self) -> None:
+        """Read what has been added to the index since the last time."""
+        try:
+            with (self.folder / INDEX).open("rb") as index:
+                index.seek(self._read)
+                added = index.read()
+        except FileNotFoundError:
+            return
+        for line in added.splitlines(keepends=True):
+            content = _content(line)
+            if content is None:
+                break  # the line is still being written, or was cut off by a crash
+            self._read += len(line)
+            batch, files = content
+            self._last = batch
+            if self.keep_notes:
+                notes = tuple(note for _, _, note, _ in files if note is not None)
+                self._noted[batch] = Noted(sum(rows for _, rows, _, _ in files), notes)
+            for file, rows, _, addressed in files:
+                if rows:
+                    first = self._entries[-1].end if self._entries else 0
+                    self._entries.append(Entry(file, first, rows, dict(self._addressed), batch))
+                    self._addressed.update({EVERYBODY: rows} if addressed is None else addressed)
+        # Forget what is gone, whoever removed it. The last entry stays: it tells where the next one begins.
+        del self._entries[: min(self._before(self.start), len(self._entries) - 1)]
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """Lock the index for this process alone, with everything in it read."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        index = os.open(self.folder / INDEX, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            fcntl.flock(index, fcntl.LOCK_EX)
+            self._catch_up()
+            yield index
+        finally:
+            os.close(index)
+            self._catch_up()
+
+
+def _content(line: bytes) -> tuple[int, list[tuple[str, int, Any, Counts | None]]] | None:
+    """What a line of the index says; None if it is incomplete."""
+    checksum, _, content = line.rstrip(b"\n").partition(b" ")
+    if not line.endswith(b"\n") or checksum != b"%08x" % crc32(content):
+        return None
+    batch, files = json.loads(content)
+    return batch, [(file, rows, note, addressed) for file, rows, note, addressed in files]

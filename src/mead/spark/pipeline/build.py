@@ -1,0 +1,159 @@
+"""From a pipeline file to what Spark runs: the source, the streams, and the work of every operator."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mead.config.pipeline_file import OperatorKeys, PipelineFile
+from mead.config.source_keys import PayloadKeys, RabbitMQKeys, SourceKeys
+from mead.keys import ConfigError
+from mead.loading import modules_in, named
+from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.sources.broker_inputs import ForeignInput, RabbitMQInput
+from mead.spark.sources.inputs import Input, TraceInput
+from mead.spark.sources.rabbitmq.blocks import RabbitStreams
+from mead.spark.sources.rabbitmq.stream import Retention
+from mead.spark.sources.trace import SPARE_S
+from mead.values.pipeline import Batches, Pipeline
+from mead.workload.files import read_trace
+from mead.workload.generators.kind import GeneratorError
+from mead.workload.generators.registry import KINDS
+from mead.workload.trace import Trace, TraceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DEFAULT_OVERHEAD_S = 0.1
+"""The overhead of a micro-batch that is assumed before it has been learned."""
+
+ARRIVALS = "arrivals.npy"
+
+
+def live_pipeline(pipeline: Pipeline, batches: Mapping[str, Batches] = MappingProxyType({})) -> Pipeline:
+    """The pipeline as Spark runs it: all operators in micro-batches. Those that do not say how get ``batches``."""
+    usual = Batches(DEFAULT_OVERHEAD_S)
+    operators = [replace(o, batches=o.batches or batches.get(o.name, usual)) for o in pipeline.operators]
+    return Pipeline(pipeline.name, operators, pipeline.edges, pipeline.requirements)
+
+
+def work_of(file: PipelineFile, beside: Path) -> dict[str, Work]:
+    """What every operator does. Modules may lie beside the pipeline file."""
+    if file.keys.processors is not None:
+        raise ConfigError("is for virtual time; on Spark a cluster has as many as it has", ("processors",))
+    modules_in(beside)
+    return {keys.name: _work(keys, place) for place, keys in enumerate(file.keys.operators)}
+
+
+def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | None, warm_up: Path) -> Input:
+    """Where tuples come from. ``run`` is the folder of the run, in which generated arrivals are kept."""
+    keys = file.keys.source
+    if keys is None:
+        raise ConfigError("to run live, a pipeline needs a source: trace, generate, rabbitmq or stream", ("source",))
+    if keys.rabbitmq is not None:
+        return _rabbitmq(keys.rabbitmq)
+    if keys.stream is not None:
+        opened: Callable[[SparkSession], DataFrame] = named(keys.stream, ("source", "stream"))
+        return ForeignInput(opened)
+    arrivals = run / ARRIVALS
+    if not arrivals.exists():  # a continued run has them already
+        trace = _trace(keys, beside, duration_s)
+        arrivals.parent.mkdir(parents=True, exist_ok=True)
+        np.save(arrivals, trace.timestamps_us - trace.timestamps_us[0])
+    played = keys.trace or keys.generate
+    assert played is not None  # noqa: S101 - one of the four is given
+    payload: PayloadKeys | None = played.payload
+    if payload is not None:
+        where = ("source", "trace" if keys.trace else "generate", "payload", "function")
+        _made(payload.function, payload.options, where)  # so that a mistake in it is told before anything starts
+    return TraceInput(
+        arrivals,
+        played.speed,
+        warm_up,
+        payload.function if payload else None,
+        payload.columns if payload else None,
+        json.dumps(payload.options) if payload and payload.options is not None else None,
+    )
+
+
+def streams_of(file: PipelineFile) -> RabbitStreams | None:
+    """RabbitMQ streams that join the operators; None for embedded logs."""
+    keys = file.keys.streams
+    if keys is None:
+        return None
+    told = keys.rabbitmq
+    return RabbitStreams(told.url, told.prefix or file.pipeline.name, Retention(told.max_age, told.max_length_bytes))
+
+
+def _trace(keys: SourceKeys, beside: Path, duration_s: float | None) -> Trace:
+    if keys.trace is not None:
+        try:
+            return read_trace(beside / keys.trace.path)
+        except TraceError as error:
+            raise ConfigError(str(error), ("source", "trace", "path")) from error
+    generate = keys.generate
+    assert generate is not None  # noqa: S101 - as above
+    if generate.kind not in KINDS:
+        raise ConfigError(
+            f"there is no kind of arrivals {generate.kind!r}; the kinds are {', '.join(KINDS)}",
+            ("source", "generate", "kind"),
+        )
+    options = dict(generate.options)
+    if not {"duration_s", "count"} & options.keys():
+        if duration_s is None:
+            raise ConfigError(
+                "give duration_s or count, for the run has no end either", ("source", "generate", "options")
+            )
+        options["duration_s"] = (duration_s + SPARE_S) * generate.speed
+    try:
+        return KINDS[generate.kind].build(**options).generate(np.random.default_rng(generate.seed))
+    except (GeneratorError, TypeError, ValueError) as error:
+        raise ConfigError(str(error), ("source", "generate", "options")) from error
+
+
+def _rabbitmq(keys: RabbitMQKeys) -> Input:
+    options = {"url": keys.url, "stream": keys.stream, "value": keys.value, "startingOffsets": keys.start}
+    return RabbitMQInput(options | ({"exchange": keys.exchange} if keys.exchange else {}) | {"create": "true"})
+
+
+def _work(keys: OperatorKeys, place: int) -> Work:
+    where = ("operators", place)
+    if keys.grouping is not None:
+        raise ConfigError(
+            "is for virtual time; Spark splits a micro-batch evenly over the replicas", (*where, "grouping")
+        )
+    if keys.transform is not None:
+        transform = _made(keys.transform, keys.options, (*where, "transform"))
+        return OnStream(transform, keys.output or _declared(keys.transform))
+    if keys.function is None:
+        raise ConfigError("to run live, an operator needs a function or a transform", where)
+    function = _made(keys.function, keys.options, (*where, "function"))
+    schema = keys.output or _declared(keys.function)
+    if schema is None:
+        raise ConfigError(
+            "say which columns the function returns: here, or as OUTPUT_SCHEMA in its module", (*where, "output")
+        )
+    return OnBatches(function, schema)
+
+
+def _declared(name: str) -> str | None:
+    """The columns that stand beside a function or a transform."""
+    return getattr(sys.modules[name.partition(":")[0]], "OUTPUT_SCHEMA", None)
+
+
+def _made(name: str, options: Mapping[str, Any] | None, where: tuple[int | str, ...]) -> Any:
+    """The function or transformation itself, or what the named factory returns for the options."""
+    found = named(name, where)
+    if options is None:
+        return found
+    try:
+        return found(**options)
+    except (TypeError, ValueError, OSError) as error:
+        raise ConfigError(f"{name} does not take these options: {error}", (*where[:-1], "options")) from error

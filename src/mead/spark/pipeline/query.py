@@ -1,0 +1,120 @@
+"""One streaming query of a pipeline: how far it has come, how it ends between two micro-batches, and why it failed."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mead.spark.pipeline.checkpoint import begun, last_done
+from mead.spark.runtime.java_machine import NO_ANSWER
+from mead.spark.telemetry.progress import Done
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
+"""How long a query that has failed waits before it is started again: the first time, and at most."""
+
+UP_S = 30.0
+"""How long we wait for a query to open its source."""
+
+STATES = "org.apache.spark.sql.execution.streaming.runtime"
+"""The Java package with the states of queries."""
+
+ERROR_LINE = re.compile(r"(\w+\.)*\w*(Error|Exception)\b(?!.*\.java)")
+"""The beginning of the last line of a traceback."""
+
+
+@dataclass
+class Query:
+    """One query, and how often it has failed of late."""
+
+    running: StreamingQuery
+    checkpoint: Path
+    started_s: float = field(default_factory=time.monotonic)
+    failures: int = 0
+    waits_until_s: float | None = None
+    """When a query that is down is started again; None while it is up."""
+    ended: bool = False
+    """Whether it was ended on purpose, and must not be started again."""
+
+    @property
+    def last(self) -> Done | None:
+        """The last micro-batch that is done, of this run or of one before it."""
+        return last_done(self.checkpoint)
+
+    @property
+    def at_work(self) -> bool:
+        """Whether it is in the middle of a micro-batch."""
+        return bool(self.running.status["isTriggerActive"])
+
+    @property
+    def rests(self) -> bool:
+        """Whether it is up, and every micro-batch that it has begun is done."""
+        return self.running.isActive and not self.at_work and begun(self.checkpoint) == (self.last or NOTHING).batch
+
+    @property
+    def _execution(self) -> Any:
+        """The query in Java: Python has no interface for its state."""
+        return self.running._jsq.streamingQuery()  # noqa: SLF001 - the only way there
+
+    def await_source(self) -> None:
+        """Wait until its source is open, or it has failed.
+
+        Spark opens a Python source in a process of its own, which has ten seconds to answer. If queries start one after
+        the other, their sources make it even on a busy machine.
+        """
+        until_s, state = time.monotonic() + UP_S, self._execution.state()
+        while state.get().toString() == "INITIALIZING" and time.monotonic() < until_s:
+            time.sleep(0.02)
+
+    def failed(self, now_s: float) -> None:
+        """Note a failure: the query waits before it is started again, twice as long every time."""
+        self.failures += 1
+        self.waits_until_s = now_s + min(FIRST_PAUSE_S * 2 ** min(self.failures - 1, 10), LONGEST_PAUSE_S)
+
+    def end_after_this_batch(self) -> bool:
+        """Have it begin no other micro-batch. Returns False if that cannot be set now: it is starting, or has failed.
+
+        Not every source can be told to let nothing in, and Spark's own way to stop a query cuts its micro-batch off. So
+        we set the query's state to ended, which it notices before it begins the next one.
+        """
+        if not self.ended:
+            execution = self._execution
+            classes = execution.getClass().getClassLoader()
+            active, terminated = (
+                classes.loadClass(f"{STATES}.{name}$").getField("MODULE$").get(None)
+                for name in ("ACTIVE", "TERMINATED")
+            )
+            self.ended = bool(execution.state().compareAndSet(active, terminated))
+        return self.ended
+
+    def stop(self, until_s: float) -> None:
+        """Stop it for good: between micro-batches if it gets there in time, or else in the middle of one."""
+        with suppress(*NO_ANSWER):  # Java has ended, and the query with it
+            self.end_after_this_batch()
+            while self.at_work and time.monotonic() < until_s:
+                time.sleep(0.01)
+        self.ended = True
+        with suppress(Exception):  # it has failed in the meantime, or does not end in time
+            self.running.stop()
+
+    @property
+    def reason(self) -> str:
+        """Why it is down."""
+        error = self.running.exception()
+        return cause(error) if error else "it was stopped from outside"
+
+
+NOTHING = Done(-1, {})
+
+
+def cause(error: Exception) -> str:
+    """The cause in one line: the last line of a Python traceback that names an error, or else the first line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line for line in lines if ERROR_LINE.match(line)]
+    return (named[-1] if named else lines[0])[:300]

@@ -1,0 +1,320 @@
+"""One run on Spark: queries, controller and monitor started together, watched, and ended together.
+
+The controller runs in a thread of its own. This thread watches over it and over the queries: whatever ends too early is
+started again, and meanwhile the allocation in force stays in force. However a run ends, its result is not lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from math import inf
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from mead.clock import RunClock
+from mead.cpu.shares import CpuUsage, ShareManager
+from mead.engine import Engine
+from mead.loop import ControlLoop, Mode
+from mead.monitor.sketch import ResponseSketch
+from mead.policies.base import Policy
+from mead.session.controller import Controller
+from mead.session.negotiation import NegotiatedEngine
+from mead.session.record import RunRecord
+from mead.spark.cluster.negotiator import ExecutorNegotiator
+from mead.spark.pipeline.end_requests import EndRequests
+from mead.spark.pipeline.engine import EngineCpu, OperatorState, SparkEngine
+from mead.spark.pipeline.folder_lock import held
+from mead.spark.pipeline.operators import Work
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.runtime.java_machine import spark_loss
+from mead.spark.sources.inputs import Input
+from mead.spark.sources.rabbitmq.blocks import RabbitStreams
+from mead.values.allocation import Allocation
+from mead.values.knowledge import Knowledge
+from mead.values.pipeline import Pipeline
+from mead.values.round import Round
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WARM_UP_LIMIT_S = 180.0
+DRAIN_LIMIT_S = 60.0
+"""How long the tuples that have arrived by the end of a run may take to go through."""
+
+LAST_ROUND_S = 30.0
+"""How long we wait at the end for a round that is under way."""
+
+WATCH_S = 0.25
+"""How often we check on the queries and the controller."""
+
+
+@dataclass(frozen=True, eq=False)
+class LiveResult:
+    """What happened after the warm-up.
+
+    ``responses`` and ``tuples`` cover every tuple that had arrived when the end came, until it was done. A micro-batch
+    of the source takes everything there is, so a few tuples that came just after the end may be among them.
+    """
+
+    pipeline: Pipeline
+    policy: str
+    mode: Mode
+    duration_s: float
+    rounds: Sequence[Round] = field(repr=False)
+    """The latest rounds, as many as are kept in memory; the history has all of them."""
+    total_rounds: int
+    failed_rounds: int
+    changes: int
+    """How often another allocation came into force."""
+    timeline: Sequence[tuple[float, Allocation]] = field(repr=False)
+    """Each allocation with the time at which it came into force, oldest first."""
+    cores: Mapping[str, float]
+    """The time average of the cores that each operator was given."""
+    responses: Mapping[str, ResponseSketch] = field(repr=False)
+    """All response times of each path."""
+    parts: Mapping[str, Mapping[int, ResponseSketch]] = field(repr=False)
+    """Response times by path and by the part of the run in which tuples arrived, as in ``PathMonitor.parts``."""
+    start: Allocation
+    cpu: EngineCpu
+    """CPU seconds of Spark itself, and of the driver's Python process: controller, monitor and display."""
+    loop_s: float
+    """CPU seconds of all phases of the control loop alone."""
+    used: Mapping[str, CpuUsage]
+    """What the workers of each operator used, and how long their share held them back."""
+    demands_s: Mapping[str, float]
+    """The demand of each operator, as learned by the end of the run."""
+    overheads_s: Mapping[str, float]
+    rows_in: Mapping[str, int]
+    """How many rows the micro-batches of each operator have read."""
+    rows_out: Mapping[str, int]
+    """How many rows they have written. Lines that a parser cannot parse show up as the difference."""
+    first: int
+    """How many tuples came before this run: in the warm-up, in a run that this one continues, or in an old stream."""
+    tuples: int
+    """How many tuples arrived at the source in this run."""
+    restarts: Sequence[str]
+    drained: bool
+    """Whether everything that had arrived when the end came went through, as far as the source can tell what waits."""
+    complaints: Mapping[str, int] = field(default_factory=dict)
+    """The messages of workers, and how often each was seen."""
+    interrupted: bool = False
+    """Whether somebody asked for the run to end."""
+    loss: str = ""
+    """Why Spark was gone at the end; empty if it was not."""
+
+    @property
+    def mean_cores(self) -> float:
+        """Mean cores per operator: the MEAD paper's CPU percentage, divided by 100."""
+        return sum(self.cores.values()) / len(self.cores)
+
+
+class SparkLostError(RuntimeError):
+    """Spark was lost in the middle of a run."""
+
+    def __init__(self, reason: str, result: LiveResult | None = None) -> None:
+        super().__init__(reason)
+        self.result = result
+        """What the run had measured until then; None if it had not begun."""
+
+
+def run_live(
+    spark: SparkSession,
+    knowledge: Knowledge,
+    source: Input,
+    work: Mapping[str, Work],
+    folder: Path,
+    shares: ShareManager,
+    policy: Policy[Any],
+    *,
+    duration_s: float = inf,
+    mode: Mode = Mode.ACT,
+    kept_iats: int,
+    streams: RabbitStreams | None = None,
+    requests: EndRequests | None = None,
+    on_round: Callable[[Round, SparkEngine], None] = lambda *_: None,
+    on_wait: Callable[[str], None] = lambda _: None,
+    on_restart: Callable[[str], None] = lambda _: None,
+) -> LiveResult:
+    """Run a pipeline under a policy until the time is over, or somebody asks for an end by Ctrl-C, SIGTERM or SIGHUP.
+
+    The first request ends the run: tuples that have arrived then have a minute to go through. A second request ends
+    that too. A caller that passes ``requests`` gets them back held, so that nothing interrupts what it does with the
+    result. Raises KeyboardInterrupt if an end is asked for before the run has begun; SparkLostError, with the result,
+    if Spark is lost, so that nobody takes half a run for a whole one; and OperatorError if another run is using the
+    folder.
+
+    ``on_round`` is called in this thread, so that a slow one does not delay the controller. ``on_restart`` is told what
+    has failed, and why, while the run goes on. ``streams`` join the operators; without them, embedded logs do.
+    """
+    running = RunningPipeline(spark, knowledge.pipeline, source, work, folder, shares, streams, on_restart=on_restart)
+    with held(folder), requests or EndRequests() as asked:
+        asked.hold()
+
+        def wait(doing: str) -> None:
+            asked.check()
+            on_wait(doing)
+
+        try:
+            running.start(wait)
+            running.begin(WARM_UP_LIMIT_S, wait)
+            asked.check()
+            run = _Run.begun(running, knowledge, policy, mode, kept_iats, duration_s, asked, on_round)
+            result = run.result(on_wait)
+        except Exception as error:
+            if loss := spark_loss(spark.sparkContext):
+                raise SparkLostError(f"{loss} before the run began") from error
+            raise
+        finally:
+            running.stop()
+        result = replace(result, interrupted=asked.count > 0)
+        if result.loss:
+            raise SparkLostError(result.loss, result)
+        return result
+
+
+@dataclass
+class _Run:
+    """A run from the moment at which its arrivals begin to count."""
+
+    running: RunningPipeline
+    engine: SparkEngine
+    loop: ControlLoop
+    clock: RunClock
+    controller: Controller
+    record: RunRecord
+    made: SimpleQueue[Round]
+    """Rounds that the controller has finished and this thread has not looked at yet."""
+    duration_s: float
+    requests: EndRequests
+    on_round: Callable[[Round, SparkEngine], None]
+    loss: str = ""
+
+    @classmethod
+    def begun(
+        cls,
+        running: RunningPipeline,
+        knowledge: Knowledge,
+        policy: Policy[Any],
+        mode: Mode,
+        kept_iats: int,
+        duration_s: float,
+        requests: EndRequests,
+        on_round: Callable[[Round, SparkEngine], None],
+    ) -> _Run:
+        """Set up the control loop and start the clock of the run."""
+        engine, clock = SparkEngine(running, kept_iats), RunClock()
+        made: SimpleQueue[Round] = SimpleQueue()
+        engine_of_loop: Engine = engine
+        if getattr(policy, "negotiates", False) and not engine.executors.local:
+            engine_of_loop = NegotiatedEngine(engine, ExecutorNegotiator(engine.executors), engine.allocation)
+        loop = ControlLoop(engine_of_loop, policy, knowledge, clock, mode=mode, record=made.put, cpu_s=time.thread_time)
+        controller = Controller(loop, clock, knowledge.pipeline.name, duration_s)
+        record = RunRecord(loop.allocation)
+        return cls(running, engine, loop, clock, controller, record, made, duration_s, requests, on_round)
+
+    def result(self, on_wait: Callable[[str], None]) -> LiveResult:
+        """Run until the time is over, an end is asked for or Spark is lost; then let what has arrived go through."""
+        with self._while_spark_is_there():
+            self._watch()
+        asked = self.requests.count
+        if asked:
+            on_wait("interrupted: ending in good order")
+        ended_s = min(self.clock.now_s(), self.duration_s)
+        engine, record, drained = self.engine, self.record, False
+        cpu, used = engine.cpu, {name: engine.used(name) for name in engine.states}  # a last round may take its time
+        controlled = not self._control_ends()
+        first = self.running.pipeline.order[0]
+        self.running.inputs[first].insist()  # what has come by now has to be known, so that it can go through
+        with self._while_spark_is_there():
+            if not controlled:
+                engine.observe(self.clock.now_s())  # what has come since the last round counts too
+        source = engine.states[first]
+        arrived = source.arrived
+        with self._while_spark_is_there():
+            if not controlled:
+                on_wait("letting what has arrived go through")
+                drained = self._drain(source, arrived, given_up=lambda: self.requests.count > asked)
+                engine.observe(self.clock.now_s())
+            engine.close()
+        return LiveResult(
+            pipeline=self.running.pipeline,
+            policy=self.loop.policy.name,
+            mode=self.loop.mode,
+            duration_s=ended_s,
+            rounds=tuple(record.last),
+            total_rounds=record.rounds,
+            failed_rounds=record.failed,
+            changes=record.changes,
+            timeline=tuple(record.timeline),
+            cores={name: core_s / ended_s for name, core_s in record.core_s(ended_s).items()},
+            responses={path: monitor.whole for path, monitor in engine.paths.items()},
+            parts={path: monitor.parts for path, monitor in engine.paths.items()},
+            start=record.start,
+            cpu=cpu,
+            loop_s=record.loop_s,
+            used=used,
+            demands_s={name: one.demand_s for name, one in self.loop.demands.items()},
+            overheads_s={name: one.overhead_s for name, one in self.loop.overheads.items()},
+            rows_in={name: state.rows_in for name, state in engine.states.items()},
+            rows_out={name: state.rows_out for name, state in engine.states.items()},
+            first=source.before,
+            tuples=max(arrived, source.completed) - source.before,
+            restarts=tuple(self.running.restarts),
+            drained=drained,
+            complaints=dict(self.running.complaints.counts),
+            loss=self.loss,
+        )
+
+    def _watch(self) -> None:
+        """Keep the controller and the queries alive until the run ends."""
+        self.controller.start()
+        while self.clock.now_s() < self.duration_s and not self.requests.count:
+            time.sleep(WATCH_S)
+            self._take()
+            self.running.revive()
+            if self.controller.revive():
+                self.running.restarted("the controller ended before its time and is started again")
+
+    @contextmanager
+    def _while_spark_is_there(self) -> Iterator[None]:
+        """If the block fails because Spark is gone, note why and do not raise: the result so far still counts."""
+        try:
+            yield
+        except Exception:
+            self.loss = spark_loss(self.running.spark.sparkContext)
+            if not self.loss:
+                raise
+
+    def _take(self) -> None:
+        """Record the rounds that the controller has finished, and report each to ``on_round``."""
+        with suppress(Empty):
+            while True:
+                this = self.made.get_nowait()
+                self.record.add(this)
+                self.on_round(this, self.engine)
+
+    def _control_ends(self) -> bool:
+        """End the controller. Returns whether it has ended: whether nothing can observe the engine or give orders now.
+
+        We do not wait forever for a round that hangs. Such a round may still observe the engine and give an order.
+        Nobody else can observe then without taking its readings away, so what it has not recorded stays unknown.
+        """
+        ended = self.controller.end(LAST_ROUND_S)
+        self._take()
+        if not ended:
+            self.running.restarted(f"the controller's last round is not over after {LAST_ROUND_S:g} s: left alone")
+        return ended
+
+    def _drain(self, source: OperatorState, arrived: int, given_up: Callable[[], bool]) -> bool:
+        """Have the source let in what has arrived, and nothing more. Returns whether all of it went through in time."""
+        until_s = time.monotonic() + DRAIN_LIMIT_S
+        while source.completed < arrived and time.monotonic() < until_s and not given_up():
+            time.sleep(WATCH_S)
+            self.running.revive()
+            self.engine.observe(self.clock.now_s())
+        drained = self.running.drain(until_s - time.monotonic(), given_up)
+        return drained and source.completed >= arrived

@@ -1,0 +1,299 @@
+"""A pipeline as streaming queries, one for each operator, joined by embedded logs; kept running and stopped gently.
+
+Everything lives in one folder, so that a run that was killed goes on from there: checkpoints, the logs between
+operators, the orders for the number of tasks, and the results. Only the rows of logs may be elsewhere, with a broker.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mead.cpu.shares import ShareManager
+from mead.spark.log.number_file import put_number
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.pipeline.checkpoint import begun, last_done
+from mead.spark.pipeline.operators import OperatorError, Work
+from mead.spark.pipeline.orphans import OrphanSweep
+from mead.spark.pipeline.query import Query
+from mead.spark.pipeline.query_builder import CHECKPOINTS, STAMPS, STREAMS, TASKS, QueryBuilder
+from mead.spark.pipeline.wiring import RESULTS, Wiring
+from mead.spark.runtime.java_machine import NO_ANSWER, spark_loss
+from mead.spark.runtime.workers import started_for
+from mead.spark.sources.inputs import Input
+from mead.spark.sources.rabbitmq.blocks import RabbitStreams
+from mead.spark.sources.rabbitmq.connection import RabbitError
+from mead.spark.telemetry.complaints import COMPLAINTS, Complaints
+from mead.spark.telemetry.probe import Stamps
+from mead.spark.telemetry.progress import Progress
+from mead.values.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WARM_UP = "warm-up"
+"""The file that tells a source to warm up, in the folder of the run."""
+
+WARM_BATCHES, WARM_S = 40, 10.0
+"""After this many micro-batches an operator runs at about its normal speed; where they are far apart, after this many
+seconds."""
+
+WARM_PATIENCE = 2
+"""Give up warming an operator once the first has done this many times enough: behind a filter, too few may come."""
+
+LANDING_S = 10
+"""How often results become Parquet files; at every micro-batch there would be thousands of files."""
+
+CALM_S = 60.0
+"""A query that has run this long counts as recovered, and its failures are forgotten."""
+
+MOST_RESTARTS = 1000
+"""How many restarts are remembered: in a run without end, a query may fail forever."""
+
+
+@dataclass
+class RunningPipeline:
+    """Starts, watches and stops the queries. One thread at a time may call it."""
+
+    spark: SparkSession
+    pipeline: Pipeline
+    source: Input
+    work: Mapping[str, Work]
+    folder: Path
+    shares: ShareManager
+    streams: RabbitStreams | None = None
+    """RabbitMQ streams that join the operators; None for files in the folder."""
+    inputs: dict[str, Input] = field(default_factory=dict)
+    queries: dict[str, Query] = field(default_factory=dict)
+    restarts: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_RESTARTS))
+    """What failed and was started again, with the reason, oldest first."""
+    on_restart: Callable[[str], None] = lambda _: None
+    """Called at once for each of these, unless it repeats the one before, and for complaints of workers."""
+    wiring: Wiring = field(init=False)
+    complaints: Complaints = field(init=False)
+    _builder: QueryBuilder = field(init=False)
+    _orphans: OrphanSweep = field(init=False)
+    _logs: dict[str, StreamLog] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.folder = self.folder.resolve()  # executors work in folders of their own
+        self.wiring = Wiring(self.pipeline, self.streams)
+        self.complaints = Complaints(self.folder / TASKS / COMPLAINTS)
+        self._builder = QueryBuilder(
+            self.spark,
+            self.pipeline,
+            self.wiring,
+            self.source,
+            self.work,
+            self.folder,
+            self.shares,
+            LANDING_S,
+            self.inputs,
+        )
+        logs = [self.folder / STREAMS / operator for operator in self.pipeline.order]
+        self._orphans = OrphanSweep(logs, self.folder / STAMPS)
+
+    def start(self, waiting: Callable[[str], None] = lambda _: None) -> None:
+        """Start all queries. Every schema and every function is checked before the first of them starts.
+
+        A source that can warm up does so until ``begin``, unless this run continues an earlier one.
+        """
+        for kind in (STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS):
+            (self.folder / kind).mkdir(parents=True, exist_ok=True)
+        self.complaints.open()
+        if self.source.warm_up is not None and last_done(self._builder.checkpoint(self.pipeline.order[0])) is None:
+            self.source.warm_up.touch()
+        for operator in self.pipeline.order:
+            self.order_tasks(operator, self.pipeline.most[operator].replicas)
+            self._logs[operator] = StreamLog(self.folder / STREAMS / operator, keep_notes=True)
+            self._check_broker(operator)
+        for landing in self._builder.landings:
+            self.order_tasks(landing, 1)
+        writers = {}
+        for name in (*self.pipeline.order, *self._builder.landings):
+            waiting(f"checking {name}")
+            writers[name] = self._builder.writer(name)
+        for name, writer in writers.items():
+            waiting(f"starting the query of {name}")
+            self.queries[name] = Query(writer.start(), self._builder.checkpoint(name))
+            self.queries[name].await_source()
+
+    def _check_broker(self, operator: str) -> None:
+        try:
+            if store := self.wiring.store(operator):
+                store.check()
+        except RabbitError as error:
+            raise OperatorError(f"operator {operator}: its output has nowhere to go: {error}") from None
+
+    def rows(self, progress: Progress) -> tuple[Stamps, int]:
+        """The arrival stamps of the rows that a micro-batch has read, and how many rows it has written.
+
+        Its tasks noted the stamps beside their files, or Spark aggregated them on the way.
+        """
+        noted = self._logs[progress.query].noted(progress.batch)
+        if progress.observed:
+            return Stamps.observed(progress.observed), noted.rows
+        return Stamps.merged([Stamps.noted(note, self.folder / STAMPS) for note in noted.notes]), noted.rows
+
+    def begin(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
+        """Wait until every operator is warm, but no longer than the limit; then let the arrivals begin.
+
+        There is nothing to wait for if the source does not warm up: its arrivals have begun already.
+        """
+        until_s, warm_up = time.monotonic() + limit_s, self.source.warm_up
+        for operator in self.pipeline.order if warm_up is not None and warm_up.exists() else ():
+            enough = self._enough_batches(operator)
+            while (
+                (done := self._batches(operator)) < enough
+                and not self._starves(operator)
+                and time.monotonic() < until_s
+            ):
+                waiting(f"{operator} warms up, {done} of {enough:.0f} micro-batches")
+                self.revive()
+                time.sleep(0.1)
+        for unread in (self.folder / STAMPS).iterdir():  # left by the warm-up, or by a run that was killed
+            unread.unlink(missing_ok=True)
+        if warm_up is not None:
+            warm_up.unlink(missing_ok=True)
+
+    def _enough_batches(self, operator: str) -> float:
+        batches = self.pipeline.operator(operator).batches
+        return WARM_BATCHES if not batches or not batches.trigger_s else min(WARM_BATCHES, WARM_S / batches.trigger_s)
+
+    def _batches(self, operator: str) -> int:
+        last = self.queries[operator].last
+        return last.batch + 1 if last else 0
+
+    def _starves(self, operator: str) -> bool:
+        """Whether an operator is idle and will get nothing more to warm up with.
+
+        The source may have let in all that it can, or more than enough, and nothing came here, as may happen behind a
+        filter.
+        """
+        first = self.pipeline.order[0]
+        last = self.queries[first].last
+        over = last is not None and self.source.warmed_up(last)
+        if operator == first:
+            return over
+        many = self._batches(first) >= WARM_PATIENCE * self._enough_batches(first)
+        return (over or many) and self._caught_up(operator)
+
+    def order_tasks(self, query: str, tasks: int) -> None:
+        """Set how many tasks read the query's input, from its next micro-batch on."""
+        put_number(self.folder / TASKS / query, tasks)
+
+    def revive(self) -> str:
+        """Restart queries that have failed, after a pause. Returns a line that says which are down; empty if none is.
+
+        From time to time this also removes what failed attempts have left.
+        """
+        self._hear()
+        self._orphans.now_and_then()
+        now_s = time.monotonic()
+        down = []
+        for name, query in self.queries.items():
+            if query.ended:
+                continue
+            if query.running.isActive:
+                if query.failures and now_s > query.started_s + CALM_S:
+                    query.failures = 0
+                continue
+            if query.waits_until_s is None:
+                query.failed(now_s)
+                self.restarted(f"{name} failed and is started again: {query.reason}")
+            if now_s < (query.waits_until_s or 0.0):
+                down.append(name)
+                continue
+            try:
+                query.running = self._builder.writer(name).start()
+            except Exception as error:
+                if spark_loss(self.spark.sparkContext):
+                    raise
+                query.failed(now_s)  # the other queries go on, and this one is tried again later
+                self.restarted(f"{name} could not be started: {' '.join(str(error).split())[:300]}")
+                down.append(name)
+            else:
+                query.waits_until_s, query.started_s = None, now_s
+                query.await_source()
+        return f"{' and '.join(down)} is down and will be started again" if down else ""
+
+    def restarted(self, what: str) -> None:
+        """Remember a failure, and tell whoever watches."""
+        if not self.restarts or self.restarts[-1] != what:
+            self.on_restart(what)
+        self.restarts.append(what)
+
+    def _hear(self) -> None:
+        """Report each complaint of the workers once."""
+        for complaint in self.complaints.new():
+            self.on_restart(complaint)
+
+    def drain(self, limit_s: float, given_up: Callable[[], bool] = lambda: False) -> bool:
+        """Let no more in at the source, and wait until everything that it has let in has gone through.
+
+        Returns False if that takes longer than the limit, or somebody gives up.
+        """
+        until_s, source = time.monotonic() + limit_s, self.queries[self.pipeline.order[0]]
+
+        def late() -> bool:
+            return time.monotonic() > until_s or given_up()
+
+        if not self._wait(source.end_after_this_batch, late):
+            return False
+        source.stop(until_s)
+        return self._wait(self._quiet, late)
+
+    def _quiet(self) -> bool:
+        """Whether nothing is under way behind the source.
+
+        In a loop, an operator that has caught up may get more to do from one that is checked after it. So all are
+        checked twice: one that rested at the first check, and has begun no micro-batch since, has sent nothing to
+        anybody by the second.
+        """
+        others = [name for name in self.queries if name != self.pipeline.order[0]]
+        before = [begun(self._builder.checkpoint(name)) for name in others]
+        rest = all(self._caught_up(name) for _ in range(2) for name in others)
+        return rest and before == [begun(self._builder.checkpoint(name)) for name in others]
+
+    def _wait(self, until: Callable[[], bool], late: Callable[[], bool]) -> bool:
+        while not until():
+            if late():
+                return False
+            self.revive()
+            time.sleep(0.02)
+        return True
+
+    def stop(self, limit_s: float = 10.0) -> None:
+        """Stop all queries: between micro-batches if the limit allows, because one that is cut off leaves noise.
+
+        Then end the Python processes of this run. Another run in the same session starts its own, and these would only
+        idle.
+        """
+        for query in self.queries.values():
+            with suppress(*NO_ANSWER):  # Java has ended, and its queries with it
+                query.end_after_this_batch()
+        until_s = time.monotonic() + limit_s
+        for query in self.queries.values():
+            query.stop(until_s)
+        for source in self.inputs.values():
+            source.close()
+        for operator in self.pipeline.operators:
+            own = {*self.shares.processes(operator.name), *started_for(self.shares.group(operator.name))}
+            for pid in own:
+                with suppress(ProcessLookupError):  # it ends with its daemon
+                    os.kill(pid, signal.SIGTERM)
+
+    def _caught_up(self, name: str) -> bool:
+        """Whether a query is at rest and has no rows waiting."""
+        query, source = self.queries[name], self.inputs[name]
+        if not query.rests:
+            return False
+        last = query.last
+        return (source.completed(last) if last else 0) >= (source.arrived(last) or 0)

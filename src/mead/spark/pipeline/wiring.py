@@ -1,0 +1,92 @@
+"""Which operator reads whose output: joins and loops, what leaves the pipeline, and what Spark cannot run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mead.spark.log.addresses import TO, TO_TYPE
+from mead.spark.pipeline.operators import OperatorError, Work, columns_of
+from mead.spark.sources.inputs import Input, check_stamped
+from mead.spark.sources.log_inputs import JoinedInput, LogInput
+from mead.spark.sources.rabbitmq.blocks import RabbitStore, RabbitStreams
+from mead.values.pipeline import Pipeline
+
+RESULTS = "results"
+"""The reader of what leaves the pipeline, as rows name it."""
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """The streams of a pipeline. Raises OperatorError if Spark cannot run it."""
+
+    pipeline: Pipeline
+    streams: RabbitStreams | None = None
+    """RabbitMQ streams that join the operators; None for embedded logs."""
+
+    def __post_init__(self) -> None:
+        pipeline = self.pipeline
+        first = pipeline.sources
+        if len(first) > 1:
+            raise OperatorError(f"{pipeline.name}: one operator reads the source, not {' and '.join(first)}")
+        if back := self.predecessors(first[0]):
+            raise OperatorError(
+                f"operator {first[0]}: it reads the source, and {back[0]} leads back to it; put an operator before it"
+            )
+        for operator in pipeline.operators:
+            if operator.batches and operator.batches.max_tuples:
+                raise OperatorError(
+                    f"operator {operator.name}: a micro-batch of Spark takes all that waits; no max_tuples"
+                )
+            if operator.name == RESULTS:
+                raise OperatorError(f"operator {RESULTS}: on Spark this is the name of what leaves the pipeline")
+
+    @property
+    def sinks(self) -> tuple[str, ...]:
+        """Operators whose output leaves the pipeline: if other operators read it, then only by way of a loop."""
+        inner = {edge.source for edge in self.pipeline.edges if edge not in self.pipeline.returns}
+        return tuple(o.name for o in self.pipeline.operators if o.name not in inner)
+
+    def predecessors(self, operator: str) -> list[str]:
+        """The operators whose output it reads, loops included."""
+        return [edge.source for edge in self.pipeline.edges if edge.target == operator]
+
+    def is_first(self, operator: str) -> bool:
+        """Whether it reads the source of the pipeline."""
+        return operator in self.pipeline.sources
+
+    def is_read(self, operator: str) -> bool:
+        """Whether its output is the input of an operator."""
+        return any(edge.source == operator for edge in self.pipeline.edges)
+
+    def store(self, operator: str) -> RabbitStore | None:
+        """Where the rows that it writes are kept; None for its log. Output that only leaves needs no broker."""
+        return self.streams.store(operator) if self.streams and self.is_read(operator) else None
+
+    def check(self, operator: str, schema: str) -> None:
+        """Refuse output that its readers cannot use."""
+        columns = columns_of(schema)
+        if self.is_read(operator):
+            check_stamped(columns, f"{operator}, whose output others read")
+        if columns.get(TO, TO_TYPE) != TO_TYPE:
+            raise OperatorError(
+                f"operator {operator}: column {TO} names the readers of a row and must be {TO_TYPE}, not {columns[TO]}"
+            )
+
+    def declared(self, operator: str, work: Mapping[str, Work]) -> str:
+        """The declared columns of an operator in a loop: they have to be known before it is built."""
+        schema = work[operator].schema
+        if schema is None:
+            raise OperatorError(
+                f"operator {operator}: it is part of a loop, so say which columns its transformation returns: `output`"
+            )
+        return schema
+
+    def input(self, operator: str, streams: Path, schemas: Mapping[str, str], work: Mapping[str, Work]) -> Input:
+        """The logs that an operator reads; ``schemas`` are those of the operators before it."""
+        logs = {
+            name: LogInput(streams / name, operator, schemas.get(name) or self.declared(name, work), self.store(name))
+            for name in self.predecessors(operator)
+        }
+        return JoinedInput(logs) if len(logs) > 1 else next(iter(logs.values()))

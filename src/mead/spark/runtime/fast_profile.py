@@ -1,0 +1,178 @@
+"""The fast micro-batch profile: what a small PySpark streaming query spends around its work, cut to a fraction.
+
+>>> from mead.spark.runtime.fast_profile import FastProfile
+>>> FastProfile(quiet_commits=False).settings()["spark.python.unix.domain.socket.enabled"]
+'true'
+
+Useful to any PySpark streaming application on one machine: this module needs nothing else of the package but the
+worker daemon, which it names, and a few lines around Spark's compiler. What each part brings:
+docs/how-to/speed-up-micro-batches.md.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mead.spark.runtime.java_code import class_loader
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DAEMON_MODULE = "mead.spark.runtime.worker_daemon"
+
+QUIET_FILES = {"fs.AbstractFileSystem.file.impl": "mead.QuietLocalFs", "fs.file.impl": "mead.QuietLocalFileSystem"}
+"""Hadoop has two interfaces to local files: Spark writes checkpoints through the first, and data through the second."""
+
+QUIET_FILES_SOURCE = """
+package mead;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumFs;
+import org.apache.hadoop.fs.DelegateToFileSystem;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FsConstants;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.fs.permission.FsPermission;
+
+public class QuietLocalFs extends ChecksumFs {
+    public QuietLocalFs(URI root, Configuration settings) throws IOException, URISyntaxException {
+        super(new Unchecked(settings));
+    }
+
+    public static class Unchecked extends DelegateToFileSystem {
+        public Unchecked(Configuration settings) throws IOException, URISyntaxException {
+            super(FsConstants.LOCAL_FS_URI, new Quiet(), settings, "file", false);
+        }
+
+        public int getUriDefaultPort() {
+            return -1;
+        }
+
+        public boolean isValidName(String path) {
+            return true;
+        }
+    }
+
+    public static class Quiet extends RawLocalFileSystem {
+        public void setPermission(Path path, FsPermission permission) {
+        }
+
+        public FileStatus getFileLinkStatus(Path path) throws IOException {
+            boolean link = Files.isSymbolicLink(pathToFile(path).toPath());
+            return link ? super.getFileLinkStatus(path) : getFileStatus(path);
+        }
+    }
+}
+
+public class QuietLocalFileSystem extends LocalFileSystem {
+    public QuietLocalFileSystem() {
+        super(new QuietLocalFs.Quiet());
+    }
+}
+"""
+"""Hadoop's local files, with two differences. Files keep the permissions that the umask gives them, and only a symbolic
+link is looked at as one. Without its native library Hadoop starts ``chmod`` and ``readlink`` for these, for every file.
+"""
+
+
+QUICK_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+"""With the first alone Java keeps 48 MB of compiled code, which Spark fills in ten minutes; from then on it compiles
+nothing more, and every micro-batch takes longer. With both it keeps as much as without either."""
+
+
+@dataclass(frozen=True)
+class FastProfile:
+    """Which parts are on. Each can be switched off alone; none changes a result."""
+
+    frozen_workers: bool = True
+    """Python workers are forked with their libraries loaded and out of the garbage collector's sight."""
+
+    quiet_commits: bool = True
+    """Files on local disks, checkpoints above all, are written without starting programs. Local masters only."""
+
+    unix_sockets: bool = True
+    """Spark and its Python workers talk through Unix domain sockets and not through TCP."""
+
+    plain_planning: bool = True
+    """No adaptive planning, no code made for every query, no wait for a better place to run: all three take time."""
+
+    quick_compiler: bool = True
+    """Java code is compiled once, quickly, and not again to make it faster still, which takes CPU for minutes."""
+
+    simple_collector: bool = True
+    """Java's garbage is collected by one thread, now and then, and not by several beside the work."""
+
+    compiled_pyspark: bool = True
+    """Python processes load PySpark as pip has installed it, and do not compile it anew when they start."""
+
+    def settings(self) -> dict[str, str]:
+        """What has to be set before the session starts. Two parts have no setting, and come with `start`."""
+        settings = {}
+        if self.frozen_workers:
+            settings["spark.python.daemon.module"] = DAEMON_MODULE
+        if self.unix_sockets:
+            settings["spark.python.unix.domain.socket.enabled"] = "true"
+        if self.plain_planning:
+            settings |= {
+                "spark.sql.adaptive.enabled": "false",
+                "spark.sql.codegen.wholeStage": "false",
+                "spark.locality.wait": "0",
+            }
+        java = [*QUICK_COMPILER] * self.quick_compiler + ["-XX:+UseSerialGC"] * self.simple_collector
+        if java:
+            settings["spark.driver.defaultJavaOptions"] = " ".join(java)
+        return settings
+
+    def start(self, builder: SparkSession.Builder) -> SparkSession:
+        """Start a session with this profile. What ``builder`` sets itself is overridden by the parts that are on.
+
+        Python workers run in the interpreter of the application, unless PYSPARK_PYTHON names another. Spark's own
+        choice is whatever ``python3`` is, and that one may not have this package.
+        """
+        if self.frozen_workers:
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        spark = builder.config(map=dict(self.settings())).getOrCreate()
+        if self.compiled_pyspark:
+            load_compiled_pyspark(spark)
+        if self.quiet_commits:
+            quiet_local_files(spark)
+        return spark
+
+
+def load_compiled_pyspark(spark: SparkSession) -> None:
+    """Have every Python process of this application begin with `python_start/sitecustomize.py`, which says why."""
+    environment, folder = spark.sparkContext.environment, str(Path(__file__).with_name("python_start"))
+    places = environment.get("PYTHONPATH", "").split(os.pathsep)
+    if folder not in places:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [*places, folder]))
+
+
+def quiet_local_files(spark: SparkSession) -> None:
+    """Let Hadoop write local files by the quiet classes, compiled here by the compiler that Spark ships.
+
+    Executors in other processes would not know the classes, so only a local master gets them; elsewhere nothing
+    changes. Other schemes (hdfs, s3a, abfs, ...) are never touched.
+    """
+    context = spark.sparkContext
+    if not context._jsc.sc().isLocal():  # noqa: SLF001 - the Python API does not tell
+        return
+    jvm: Any = context._jvm  # noqa: SLF001 - the only way to Hadoop's settings
+    hadoop = context._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
+    if any(hadoop.get(setting) == name for setting, name in QUIET_FILES.items()):
+        return
+    hadoop.setClassLoader(class_loader(jvm, QUIET_FILES_SOURCE, hadoop.getClassLoader()))
+    for setting, name in QUIET_FILES.items():
+        hadoop.set(setting, name)
+    served = jvm.org.apache.hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), hadoop)
+    if served.getClass().getName() != QUIET_FILES["fs.file.impl"]:  # one from before is cached, and would be used on
+        hadoop.set("fs.file.impl.disable.cache", "true")

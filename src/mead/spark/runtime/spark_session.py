@@ -1,0 +1,106 @@
+"""A Spark session as pipelines need it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mead.spark.runtime.fast_profile import FastProfile
+from mead.spark.runtime.java_machine import NO_ANSWER
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+"""All cores of this machine."""
+
+TRIES = 4
+"""How often a task is tried, as on a cluster. Local mode tries once, and gives a query up when a worker is killed."""
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # State has as many partitions as there were when a query first started. Small queries are fastest with one.
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.streaming.stopTimeout": "10s",
+    # How long a Python process may take to start. On a busy machine the 15 s that Spark waits are not enough.
+    "spark.python.authenticate.socketTimeout": "60s",
+}
+
+
+def started(
+    name: str, *, master: str | None = None, modules: Path | None = None, profile: FastProfile | None = None
+) -> SparkSession:
+    """Start a session of that name. ``modules`` is a folder from which workers may import.
+
+    Without a master, the one that ``spark-submit`` has set is used, or else this machine.
+    """
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - takes a second, and not every command needs it
+
+    if modules is not None:
+        known = os.environ.get("PYTHONPATH", "")
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(modules.resolve()), known]))
+    builder = SparkSession.builder.appName(name).config(map=dict(SETTINGS))
+    if master is not None or "spark.master" not in _submitted():
+        builder = builder.master(with_tries(master or LOCAL))
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    with _deaf_to_hang_ups():
+        spark = (profile or FastProfile()).start(builder)
+    if modules is not None:  # a Java machine that ran before does not know later changes of the environment
+        environment = spark.sparkContext.environment
+        known = environment.get("PYTHONPATH", "")
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(modules.resolve()), known]))
+    if threading.current_thread() is threading.main_thread():
+        # PySpark's own answer to Ctrl-C cancels what is running. Our callers know better how to end it.
+        signal.signal(signal.SIGINT, on_interrupt)
+    return spark
+
+
+@contextmanager
+def _deaf_to_hang_ups() -> Iterator[None]:
+    """In the block, ignore hang-ups, so that Java, which is started in it, outlives the terminal: the run ends it.
+
+    A hang-up that comes just then is not lost: it is delivered after the block.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
+    handler = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def stopped(spark: SparkSession) -> None:
+    """Stop the session, even if Java has ended before."""
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning), suppress(*NO_ANSWER):
+        spark.stop()
+
+
+def with_tries(master: str) -> str:
+    """A local master that tries tasks again, unless it says how often itself.
+
+    >>> with_tries("local[2]"), with_tries("local"), with_tries("local[2,1]"), with_tries("spark://host:7077")
+    ('local[2,4]', 'local[1,4]', 'local[2,1]', 'spark://host:7077')
+    """
+    threads = re.fullmatch(r"local(?:\[\s*(\*|\d+)\s*\])?", master)
+    return f"local[{threads[1] or 1},{TRIES}]" if threads else master
+
+
+def _submitted() -> dict[str, str]:
+    """The settings that ``spark-submit`` has passed on."""
+    from pyspark import SparkConf  # noqa: PLC0415 - as above
+
+    # Loading defaults needs a running Java machine, which there is only under spark-submit.
+    return dict(SparkConf().getAll()) if "PYSPARK_GATEWAY_PORT" in os.environ else {}

@@ -1,0 +1,130 @@
+"""Streams that come from elsewhere: RabbitMQ by a source of our own, and all that Spark itself can read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceStreamReader
+
+from mead.spark.sources.inputs import Input, opened, reader_of
+from mead.spark.telemetry.progress import Done
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from mead.spark.sources.rabbitmq.source import Tail
+
+ASKED_S, ASKED_AGAIN_S = 0.5, 5.0
+"""How long the controller waits for a broker's answer, and how long it then leaves the broker alone."""
+
+
+@dataclass
+class RabbitMQInput(Input):
+    """A RabbitMQ stream."""
+
+    options: Mapping[str, str]
+    """Options of the data source `RabbitDataSource`."""
+    now_s: Callable[[], float] = field(default=monotonic, repr=False)
+    _tail: Tail | None = field(default=None, repr=False)
+    """Asks for the end of the stream, on a connection of its own; opened when somebody first wants to know."""
+    _silent_until_s: float = field(default=-inf, repr=False)
+
+    def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
+        """Open it."""
+        from mead.spark.sources.rabbitmq.source import RabbitDataSource  # noqa: PLC0415 - pika is an extra
+
+        return opened(spark, operator, RabbitDataSource, {**self.options, "tasks": str(tasks)})
+
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """Reads it inside a worker."""
+        from mead.spark.sources.rabbitmq.source import RabbitDataSource  # noqa: PLC0415 - as above
+
+        return reader_of(RabbitDataSource, {**self.options, "tasks": str(tasks)})
+
+    def completed(self, done: Done) -> int:
+        """Rows that are done: the broker's offset."""
+        return offset_sum(done.end_offset)
+
+    def arrived(self, last: Done | None) -> int | None:
+        """Messages that the broker says have come; None while it does not answer.
+
+        The controller calls this and must not be held up: a broker that did not answer is left alone for a while.
+        """
+        if last is None or self.now_s() < self._silent_until_s:
+            return None
+        from mead.spark.sources.rabbitmq.connection import RabbitError  # noqa: PLC0415 - as above
+        from mead.spark.sources.rabbitmq.place import Place  # noqa: PLC0415
+        from mead.spark.sources.rabbitmq.source import Tail  # noqa: PLC0415
+
+        try:
+            if self._tail is None:
+                self._tail = Tail(replace(Place.of(self.options), answer_s=ASKED_S, reconnect_s=0.0))
+            return self._tail.end(self.completed(last))
+        except RabbitError:
+            self.close()
+            self._silent_until_s = self.now_s() + ASKED_AGAIN_S
+            return None
+
+    def insist(self) -> None:
+        """Ask the broker next time, even if it has not answered lately."""
+        self._silent_until_s = -inf
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._tail is not None:
+            self._tail.close()
+        self._tail = None
+
+
+@dataclass
+class ForeignInput(Input):
+    """Any streaming DataFrame: files, sockets, rates, Kafka. How much waits is known where the source tells (Kafka).
+
+    It is read by as many tasks as Spark decides: their number cannot be set.
+    """
+
+    open: Callable[[SparkSession], DataFrame]
+    """Makes the stream; its rows have ``arrival_us``."""
+    _completed: int = 0
+    _last: int = -1
+    """The last micro-batch that was added."""
+
+    def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
+        """Open it."""
+        del operator, tasks
+        return self.open(spark)
+
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """Only Spark can."""
+        del tasks
+        return None
+
+    def completed(self, done: Done) -> int:
+        """Added up, each micro-batch once, for its offsets need not be numbers of rows.
+
+        What was done before anybody looked is not among them.
+        """
+        if done.batch > self._last:
+            self._completed, self._last = self._completed + done.rows, done.batch
+        return self._completed
+
+    def arrived(self, last: Done | None) -> int | None:
+        """What is done and what the source says is still there: Kafka does, by topic and partition."""
+        if last is None or not last.latest_offset or not all(isinstance(o, dict) for o in last.latest_offset.values()):
+            return None
+        waiting = offset_sum(last.latest_offset) - offset_sum(last.end_offset)
+        return self._completed + max(waiting, 0)
+
+
+def offset_sum(offset: Mapping[str, Any]) -> int:
+    """Of Kafka's offsets, which are numbers by partition by topic.
+
+    >>> offset_sum({"topic": {"0": 5, "1": 7}})
+    12
+    """
+    return sum(offset_sum(value) if isinstance(value, dict) else int(value) for value in offset.values())

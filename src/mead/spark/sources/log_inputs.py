@@ -1,0 +1,115 @@
+"""What other operators have written, as the input of an operator: one embedded log, or several as one stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceStreamReader
+
+from mead.spark.log.addresses import TO
+from mead.spark.log.source import JoinedDataSource, LogDataSource
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.pipeline.operators import OperatorError, columns_of, ddl
+from mead.spark.sources.inputs import Input, opened, reader_of
+from mead.spark.sources.rabbitmq.blocks import RabbitStore
+from mead.spark.telemetry.progress import Done
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class LogInput(Input):
+    """The embedded log that another operator writes."""
+
+    folder: Path
+    consumer: str
+    schema: str
+    store: RabbitStore | None = None
+    """The stream that holds the rows; None for files in the folder."""
+    _log: StreamLog = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_log", StreamLog(self.folder))
+
+    def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
+        """Open it. Rows are kept for this consumer from now on, even before its query starts."""
+        return opened(spark, operator, LogDataSource, self._options(tasks))
+
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """A reader for use inside a worker. Rows are kept as in `load`."""
+        return reader_of(LogDataSource, self._options(tasks))
+
+    def _options(self, tasks: Path) -> dict[str, str]:
+        self.register()
+        folder, rabbitmq = self.place
+        options = {"path": folder, "schema": ddl(self.columns), "consumer": self.consumer, "tasks": str(tasks)}
+        return options if rabbitmq is None else options | {"rabbitmq": json.dumps(rabbitmq)}
+
+    @property
+    def place(self) -> tuple[str, dict[str, str] | None]:
+        """The folder, and the options of the RabbitMQ stream that has its rows."""
+        return str(self.folder), None if self.store is None else self.store.place.options
+
+    def register(self) -> None:
+        """Keep rows for this consumer from now on.
+
+        What is known of the index stays as it is: a query may be restarted while the controller counts in another
+        thread.
+        """
+        StreamLog(self.folder).register(self.consumer)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Types of the columns by name, without the column that addresses rows."""
+        return {name: kind for name, kind in columns_of(self.schema).items() if name != TO}
+
+    def completed(self, done: Done) -> int:
+        """Rows for this consumer that are done: counted up to the offset."""
+        return self._log.own(self.consumer, int(done.end_offset["rows"]))
+
+    def arrived(self, last: Done | None) -> int:
+        """All rows for this consumer that have been committed."""
+        del last
+        return self._log.own(self.consumer, self._log.end)
+
+
+@dataclass(frozen=True)
+class JoinedInput(Input):
+    """The embedded logs of several operators; the reader's own may be among them."""
+
+    logs: Mapping[str, LogInput]
+    """Each log by the name of the operator that writes it."""
+
+    def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
+        """Open all of them as one stream. Rows are kept as with a single log."""
+        return opened(spark, operator, JoinedDataSource, self._options(operator, tasks))
+
+    def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
+        """A reader of all logs for use inside a worker. Rows are kept as in `load`."""
+        return reader_of(JoinedDataSource, self._options(next(iter(self.logs.values())).consumer, tasks))
+
+    def _options(self, consumer: str, tasks: Path) -> dict[str, str]:
+        columns: dict[str, str] = {}
+        for name, log in self.logs.items():
+            log.register()
+            for column, kind in log.columns.items():
+                if columns.setdefault(column, kind) != kind:
+                    raise OperatorError(
+                        f"operator {consumer}: it reads from {' and '.join(self.logs)}, and column {column} is {kind} "
+                        f"in what {name} writes, and {columns[column]} in the others"
+                    )
+        places = json.dumps({name: log.place for name, log in self.logs.items()})
+        return {"logs": places, "schema": ddl(columns), "consumer": consumer, "tasks": str(tasks)}
+
+    def completed(self, done: Done) -> int:
+        """Rows that are done, of all logs together."""
+        return sum(log.completed(replace(done, end_offset=done.end_offset[name])) for name, log in self.logs.items())
+
+    def arrived(self, last: Done | None) -> int | None:
+        """Rows that have been committed, in all logs together."""
+        return sum(log.arrived(last) for log in self.logs.values())

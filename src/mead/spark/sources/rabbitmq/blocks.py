@@ -1,0 +1,193 @@
+"""RabbitMQ streams between the operators of a pipeline: tasks publish blocks of rows, which the index of a log names.
+
+A broker does not know Spark's batches. What a task has published before it was killed is published again when it is
+tried again, and a broker that restarts may get a message twice. So every message has a key: the query, the batch, the
+task and the number of the block in it. That key is the same in every attempt if the batch has as many tasks each time.
+Readers in the pipeline need not rely on that. Every attempt has a name too, the one that succeeded stands in the index
+of the log, and they take the blocks of that attempt, each once. So a batch counts once or not at all, as with files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from time import monotonic
+from uuid import uuid4
+
+import pyarrow as pa
+
+from mead.spark.log.store import Store
+from mead.spark.log.stream_log import Extent
+from mead.spark.sources.rabbitmq.connection import ANSWER_S, RabbitError
+from mead.spark.sources.rabbitmq.place import ATTEMPT_HEADER, Place, fetched, patiently
+from mead.spark.sources.rabbitmq.publish import Outgoing, publish
+from mead.spark.sources.rabbitmq.sink import Task
+from mead.spark.sources.rabbitmq.stream import EMPTY_S, DataLossError, Message, Retention
+
+BLOCK_BYTES = 256 * 1024
+"""About how many bytes of rows go into one message: enough for rows to be cheap, far below what brokers refuse."""
+
+AT_ONCE = 32
+"""How many blocks may be on their way to the broker at once."""
+
+FRESH_S = 5.0
+"""How long a worker remembers where the stream ended, so that there is little to skip of what others wrote since."""
+
+_ENDS: dict[Place, tuple[float, int]] = {}
+"""Where streams ended when this process last asked, and when that was."""
+
+
+@dataclass(frozen=True)
+class RabbitStreams:
+    """One stream for each operator whose output others read."""
+
+    url: str
+    prefix: str
+    """The beginning of the names of streams; the operator's name is the end."""
+    retention: Retention
+
+    def store(self, operator: str) -> RabbitStore:
+        """The store for what an operator writes."""
+        return RabbitStore(Place(self.url, f"{self.prefix}.{operator}", create=True, retention=self.retention))
+
+
+@dataclass(frozen=True)
+class Block:
+    """The messages of one attempt of a task, somewhere between two offsets of the stream."""
+
+    attempt: str
+    first: int
+    end: int
+    messages: int
+
+    @property
+    def name(self) -> str:
+        """The name of this block in the index of the log."""
+        return f"{self.attempt}-{self.first}-{self.end}-{self.messages}"
+
+    @classmethod
+    def named(cls, name: str) -> Block:
+        """The block of that name, the inverse of `name`.
+
+        >>> Block.named("a1b2-7-12-3")
+        Block(attempt='a1b2', first=7, end=12, messages=3)
+        """
+        try:
+            attempt, first, end, messages = name.split("-")
+            return cls(attempt, int(first), int(end), int(messages))
+        except ValueError:
+            raise RabbitError(
+                f"{name} is no part of a RabbitMQ stream: the run has begun with other streams; go on with these, or "
+                "start again in a new folder"
+            ) from None
+
+
+@dataclass(frozen=True)
+class RabbitStore(Store):
+    """Keeps the rows of a log in a stream."""
+
+    place: Place
+
+    def check(self) -> None:
+        """Make sure, before anything starts, that the broker answers and that the stream exists, or make it."""
+        self.place.open().connection.close()
+
+    def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
+        """Publish rows; all are with the broker when this returns. A task without rows asks the broker for nothing."""
+        attempt, task = uuid4().hex, Task.current()
+        messages = (
+            Outgoing(body, f"{task.query}:{task.batch}:{task.number}:{number}", attempt=attempt)
+            for number, body in enumerate(_bodies(batches, schema))
+        )
+        begun = next(messages, None)
+        if begun is None:
+            return Block(attempt, 0, 0, 0).name
+        first = self._end_before()
+        count = publish(self.place, chain([begun], messages), reached=True, at_once=AT_ONCE)
+        end = patiently(self.place, lambda stream: stream.end(ANSWER_S))
+        if end < first + count:
+            raise DataLossError(
+                f"stream {self.place.stream} ends at offset {end}, and ended at {first} before {count} messages were "
+                "added: it has been deleted and declared anew. Start again in a new folder"
+            )
+        _ENDS[self.place] = monotonic(), end
+        return Block(attempt, first, end, count).name
+
+    def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
+        """Read pieces in one pass over the range that holds them all: each on its own would need a consumer."""
+        wanted = [(piece, Block.named(piece.file)) for piece in pieces]
+        found = self._found({block.attempt: block for _, block in wanted})
+        bodies: dict[str, list[bytes]] = {}
+        for piece, block in wanted:
+            while block.attempt not in bodies:
+                attempt, ready = next(found)
+                bodies[attempt] = ready
+            yield from _rows(bodies.pop(block.attempt), piece)
+
+    def remove(self, files: Iterable[str]) -> None:
+        """Do nothing: a stream forgets by its retention alone."""
+
+    def _end_before(self) -> int:
+        """An end of the stream that is no later than the next message. An empty stream is known by its silence."""
+        asked_s, end = _ENDS.get(self.place, (0.0, 0))
+        if end and monotonic() < asked_s + FRESH_S:
+            return end
+        return patiently(self.place, lambda stream: stream.end(ANSWER_S if end else EMPTY_S))
+
+    def _found(self, wanted: Mapping[str, Block]) -> Iterator[tuple[str, list[bytes]]]:
+        """Attempts with all their messages, each as soon as its last message has come."""
+        if not wanted:
+            return
+        # A reader never makes the stream, and has a connection of its own: an operator may read what it writes.
+        place = replace(self.place, create=False)
+        first, end = min(block.first for block in wanted.values()), max(block.end for block in wanted.values())
+        parts: dict[str, dict[int, bytes]] = {attempt: {} for attempt in wanted}
+        try:
+            for message in _messages(place, first, end):
+                attempt = message.properties.headers.get(ATTEMPT_HEADER)
+                if attempt in parts:
+                    parts[attempt].setdefault(_position(message), message.body)
+                    if len(parts[attempt]) == wanted[attempt].messages:
+                        yield attempt, [body for _, body in sorted(parts.pop(attempt).items())]
+        except DataLossError as error:
+            raise self._lost() from error
+        if parts:
+            raise self._lost()
+
+    def _lost(self) -> DataLossError:
+        return DataLossError(
+            f"stream {self.place.stream} has lost rows that were still to be read: have it keep them longer (max_age, "
+            "max_length_bytes), and start again in a new folder"
+        )
+
+
+def _messages(place: Place, first: int, end: int) -> Iterator[Message]:
+    """The messages between two offsets, and then all later ones, for a caller that is still missing some.
+
+    In a cluster, the broker that was asked for the end may have known of less than the one that confirmed the messages.
+    """
+    yield from chain.from_iterable(fetched(place, first, end, credit=AT_ONCE))
+    now = patiently(place, lambda stream: stream.end(ANSWER_S))
+    yield from chain.from_iterable(fetched(place, end, now, credit=AT_ONCE))
+
+
+def _position(message: Message) -> int:
+    """The last part of its key."""
+    return int(message.properties.message_id.rpartition(":")[2])
+
+
+def _bodies(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[bytes]:
+    """Rows as Arrow streams, which carry their column names, in pieces of about `BLOCK_BYTES`."""
+    for batch in batches:
+        most = max(batch.num_rows * BLOCK_BYTES // max(batch.nbytes, 1), 1)
+        for first in range(0, batch.num_rows, most):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, schema) as writer:
+                writer.write_batch(batch.slice(first, most))
+            yield sink.getvalue().to_pybytes()
+
+
+def _rows(bodies: list[bytes], piece: Extent) -> Iterator[pa.RecordBatch]:
+    table = pa.concat_tables([pa.ipc.open_stream(body).read_all() for body in bodies])
+    yield from table.slice(piece.skip, piece.count).to_batches()

@@ -1,0 +1,135 @@
+"""A RabbitMQ broker of one's own, for tests and for trying things out: on this machine alone, and gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, sleep
+from types import TracebackType
+from typing import Self
+
+from mead.spark.sources.rabbitmq.connection import Connection, RabbitError, UnreachableError
+
+SERVERS = (Path("/usr/lib/rabbitmq/bin/rabbitmq-server"), Path("/opt/homebrew/sbin/rabbitmq-server"))
+"""Where packages put the program itself; what they put on the path insists on a user of its own."""
+
+START_S = 60.0
+
+LOOPBACK = "127.0.0.1"
+
+
+def server() -> Path:
+    """The program that is installed here."""
+    for program in SERVERS:
+        if program.exists():
+            return program
+    raise RabbitError("rabbitmq-server is not installed here: on Debian and Ubuntu, apt-get install rabbitmq-server")
+
+
+@dataclass
+class PrivateBroker:
+    """A broker with its own ports, data and logs. A ``with`` block starts it, and removes everything afterwards."""
+
+    _folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="mead-rabbitmq-")))
+    _ports: list[int] = field(default_factory=lambda: free_ports(3))
+    _process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The value for option ``url``."""
+        return f"amqp://guest:guest@{LOOPBACK}:{self._ports[0]}/"
+
+    def start(self) -> None:
+        """Start it on the data that it has kept. It answers when this returns."""
+        (self._folder / "plugins").write_text("[].")
+        with (self._folder / "output").open("ab") as output:
+            self._process = subprocess.Popen(  # noqa: S603 - a program of this machine, found by its fixed path
+                [server()],
+                env=os.environ | self._environment(),
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        until_s = monotonic() + START_S
+        while True:
+            try:
+                Connection(self.url).close()
+            except UnreachableError as error:
+                if self._process.poll() is not None or monotonic() > until_s:
+                    said = (self._folder / "output").read_text().strip().splitlines()[-1:]
+                    raise RabbitError(f"the broker did not start: {' '.join(said) or error}") from None
+                sleep(0.1)
+            else:
+                return
+
+    def stop(self) -> None:
+        """Shut it down properly."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kill it, as a crash would."""
+        self._end(signal.SIGKILL)
+
+    def __enter__(self) -> Self:
+        server()
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """End it, and leave nothing behind."""
+        self.stop()
+        # Erlang's name service was started along with the broker, on a port of its own.
+        if epmd := shutil.which("epmd"):
+            environment = os.environ | self._environment()
+            subprocess.run([epmd, "-kill"], env=environment, check=False, capture_output=True)  # noqa: S603 - as above
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _end(self, sign: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(sign)
+            self._process.wait(START_S)
+            self._process = None
+
+    def _environment(self) -> dict[str, str]:
+        port, between_nodes, names = map(str, self._ports)
+        return {
+            "HOME": str(self._folder),  # the cookie that nodes know each other by
+            "RABBITMQ_NODENAME": f"mead-{port}@localhost",
+            "RABBITMQ_NODE_IP_ADDRESS": LOOPBACK,
+            "RABBITMQ_NODE_PORT": port,
+            "RABBITMQ_DIST_PORT": between_nodes,
+            "ERL_EPMD_PORT": names,
+            "ERL_EPMD_ADDRESS": LOOPBACK,
+            "RABBITMQ_MNESIA_BASE": str(self._folder / "data"),
+            "RABBITMQ_LOG_BASE": str(self._folder / "log"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(self._folder / "plugins"),
+            "RABBITMQ_CONFIG_FILE": str(self._folder / "none"),
+            "RABBITMQ_CONF_ENV_FILE": str(self._folder / "none"),
+            "RABBITMQ_ALLOW_INPUT": "1",  # so that the script becomes the broker, and signals reach it
+            # No input all the same; only this machine may connect; and idle threads do not spin.
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-noinput -kernel inet_dist_use_interface {127,0,0,1} "
+            "+sbwt none +sbwtdcpu none +sbwtdio none",
+        }
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody has at the moment, all different."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind((LOOPBACK, 0))
+        return [int(one.getsockname()[1]) for one in sockets]

@@ -1,0 +1,152 @@
+"""Where a RabbitMQ stream is, according to the options of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from threading import local
+from time import monotonic, sleep
+from typing import TypeVar
+
+from mead.spark.sources.rabbitmq.connection import ANSWER_S, Connection, RabbitError, UnreachableError
+from mead.spark.sources.rabbitmq.stream import CREDIT, Message, Retention, Stream
+
+Answer = TypeVar("Answer")
+
+FORMAT = "mead-rabbitmq"
+
+ARRIVAL_HEADER = "arrival_us"
+"""The header in which the time of arrival travels, in microseconds since 1970."""
+
+ATTEMPT_HEADER = "attempt"
+"""The header that tells what one attempt of a task has published from what the next attempt publishes."""
+
+RETRY_S = 0.2
+"""The pause between two tries to reach a broker that has gone."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stream, and how it is reached."""
+
+    url: str
+    stream: str
+    create: bool = False
+    exchange: str | None = None
+    retention: Retention = field(default_factory=Retention)
+    reconnect_s: float = 60.0
+    """How long to wait for a broker that was there before."""
+    answer_s: float = ANSWER_S
+    """How long to wait for one answer."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Place:
+        """The place that the options of a query name."""
+        for name in ("url", "stream"):
+            if name not in options:
+                raise RabbitError(f"format {FORMAT} needs the option {name}")
+        exchange = options.get("exchange")
+        return cls(
+            options["url"],
+            options["stream"],
+            one_of(options, "create", "false", "true") == "true" or exchange is not None,
+            exchange,
+            Retention(options.get("max_age"), _number(options, "max_length_bytes"), _number(options, "segment_bytes")),
+            float(options.get("reconnect_s", "60")),
+        )
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The inverse of `of`; ``answer_s`` is not an option."""
+        told: dict[str, object] = {
+            "url": self.url,
+            "stream": self.stream,
+            "create": "true" if self.create else "false",
+            "exchange": self.exchange,
+            "max_age": self.retention.max_age,
+            "max_length_bytes": self.retention.max_length_bytes,
+            "segment_bytes": self.retention.segment_bytes,
+            "reconnect_s": self.reconnect_s,
+        }
+        return {name: str(value) for name, value in told.items() if value is not None}
+
+    def open(self) -> Stream:
+        """Open the stream through a new connection. It must exist, or is made if ``create`` is set."""
+        connection = Connection(self.url, self.answer_s)
+        stream = Stream(connection, self.stream)
+        try:
+            if self.create:
+                stream.create(self.retention, self.exchange)
+            else:
+                stream.check()
+        except RabbitError:
+            connection.close()
+            raise
+        return stream
+
+
+class Kept(local):
+    """Streams that a worker keeps open, so that its next task finds the connection. Each thread has its own."""
+
+    def __init__(self) -> None:
+        self._streams: dict[Place, Stream] = {}
+
+    def open(self, place: Place) -> Stream:
+        """The stream that is open, or a new one if it was dropped."""
+        if place not in self._streams:
+            self._streams[place] = place.open()
+        return self._streams[place]
+
+    def drop(self, place: Place | None = None) -> None:
+        """Close that one, which may be broken, or all of them."""
+        for one in [place] if place else list(self._streams):
+            if stream := self._streams.pop(one, None):
+                stream.connection.close()
+
+
+KEPT = Kept()
+
+
+def patiently(place: Place, ask: Callable[[Stream], Answer]) -> Answer:
+    """Ask a stream, waiting for a broker that goes away and comes back."""
+    patient_until_s = monotonic() + place.reconnect_s
+    while True:
+        try:
+            return ask(KEPT.open(place))
+        except UnreachableError:
+            KEPT.drop(place)
+            if monotonic() > patient_until_s:
+                raise
+            sleep(RETRY_S)
+
+
+def fetched(place: Place, first: int, end: int, *, whole: bool = True, credit: int = CREDIT) -> Iterator[list[Message]]:
+    """Messages as from `Stream.read`, waiting for a broker that goes away and comes back."""
+    due, patient_until_s = first, monotonic() + place.reconnect_s
+    while due < end:
+        try:
+            for messages in KEPT.open(place).read(due, end, whole=whole, credit=credit):
+                yield messages
+                due = messages[-1].offset + 1
+                patient_until_s = monotonic() + place.reconnect_s
+        except UnreachableError:
+            KEPT.drop(place)
+            if monotonic() > patient_until_s:
+                raise
+            sleep(RETRY_S)
+        else:
+            return
+
+
+def one_of(options: Mapping[str, str], name: str, *choices: str) -> str:
+    """The value of an option; the first choice if it is not given."""
+    chosen = options.get(name, choices[0])
+    if chosen not in choices:
+        raise RabbitError(f"format {FORMAT}: the option {name} is {' or '.join(choices)}, not {chosen}")
+    return chosen
+
+
+def _number(options: Mapping[str, str], name: str) -> int | None:
+    if name in options and not options[name].isdecimal():
+        raise RabbitError(f"format {FORMAT}: the option {name} is a number of bytes, not {options[name]}")
+    return int(options[name]) if name in options else None

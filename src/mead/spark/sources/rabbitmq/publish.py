@@ -1,0 +1,130 @@
+"""Publishing into a RabbitMQ stream, many messages at a time, until the broker has confirmed every one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import takewhile
+from time import monotonic, sleep
+from typing import Any
+
+from mead.spark.sources.rabbitmq.connection import ANSWER_S, Channel, RabbitError, UnreachableError
+from mead.spark.sources.rabbitmq.place import ARRIVAL_HEADER, ATTEMPT_HEADER, KEPT, RETRY_S, Place
+
+UNCONFIRMED = 2000
+"""How many messages may be on their way to the broker's disk at once."""
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """A message before it is sent."""
+
+    body: bytes
+    key: str | None = None
+    """Its message id: whoever reads the same one twice knows that it was sent twice."""
+    arrival_us: int | None = None
+    attempt: str | None = None
+    """Which attempt of a task has sent it; a task may be tried again."""
+
+
+def publish(place: Place, messages: Iterable[Outgoing], *, reached: bool = False, at_once: int = UNCONFIRMED) -> int:
+    """Put messages into a stream, in their order, and return how many. All are confirmed when this returns.
+
+    If the broker goes away we wait for it, and send again what it had not confirmed: some messages may then be there
+    twice. If it is missing from the start, we wait only if it was ``reached`` before. ``at_once`` is how many messages
+    may be on their way.
+    """
+    outbox, count = Outbox(place, reached, at_once), 0
+    for message in messages:
+        outbox.put(message)
+        count += 1
+    outbox.empty()
+    return count
+
+
+@dataclass
+class Outbox:
+    """The messages that have not been confirmed yet."""
+
+    place: Place
+    reached: bool
+    at_once: int = UNCONFIRMED
+    _unsent: list[Outgoing] = field(default_factory=list)
+    _sent: dict[int, Outgoing] = field(default_factory=dict)
+    _channel: Channel | None = None
+    _next: int = 1
+    _refused: str | None = None
+
+    def put(self, message: Outgoing) -> None:
+        """Send it, with others, soon."""
+        self._unsent.append(message)
+        if len(self._unsent) >= self.at_once // 2:
+            self._send_until(self.at_once // 2)
+
+    def empty(self) -> None:
+        """Wait until all are confirmed."""
+        self._send_until(0)
+        if self._channel is not None:
+            self._channel.close()
+
+    def _send_until(self, left: int) -> None:
+        patient_until_s = monotonic() + self.place.reconnect_s
+        while self._unsent or len(self._sent) > left:
+            try:
+                self._send()
+                self._await(left)
+            except UnreachableError:
+                self._unsent = [*self._sent.values(), *self._unsent]
+                self._sent, self._channel = {}, None
+                KEPT.drop(self.place)
+                if not self.reached or monotonic() > patient_until_s:
+                    raise
+                sleep(RETRY_S)
+
+    def _send(self) -> None:
+        from pika import BasicProperties, DeliveryMode  # noqa: PLC0415 - an extra
+
+        channel = self._channel or self._open()
+        for message in self._unsent:
+            headers = {ARRIVAL_HEADER: message.arrival_us, ATTEMPT_HEADER: message.attempt}
+            properties = BasicProperties(
+                delivery_mode=DeliveryMode.Persistent,
+                message_id=message.key,
+                headers={name: value for name, value in headers.items() if value is not None},
+            )
+            channel.raw.basic_publish("", self.place.stream, message.body, properties, mandatory=True)
+            self._sent[self._next] = message
+            self._next += 1
+        self._unsent = []
+
+    def _await(self, left: int) -> None:
+        if self._channel is None:
+            return
+        in_time = self._channel.wait(lambda: len(self._sent) <= left or self._refused is not None)
+        if self._refused is not None:
+            raise RabbitError(self._refused)
+        if not in_time:
+            raise UnreachableError(
+                f"{self._channel.connection.place}: {len(self._sent)} messages into {self.place.stream} were not "
+                f"confirmed within {ANSWER_S:g} s: is its disk full, or its memory?"
+            )
+
+    def _open(self) -> Channel:
+        channel = KEPT.open(self.place).connection.channel()
+        channel.raw.add_on_return_callback(self._on_return)
+        channel.ask("confirm_delivery", ack_nack_callback=self._on_confirm)
+        self._channel, self._next, self.reached = channel, 1, True
+        return channel
+
+    def _on_confirm(self, frame: Any) -> None:
+        confirmed = frame.method
+        if confirmed.NAME != "Basic.Ack":
+            self._refused = f"the broker could not store messages in {self.place.stream}: see its log"
+            return
+        last = confirmed.delivery_tag
+        tags = list(takewhile(lambda tag: tag <= last, self._sent)) if confirmed.multiple else [last]
+        for tag in tags:  # tags grow, so that the confirmed ones come first and the rest need not be looked at
+            self._sent.pop(tag, None)
+
+    def _on_return(self, *_: object) -> None:
+        self._refused = f"the stream {self.place.stream} has been deleted"

@@ -1,0 +1,235 @@
+"""A RabbitMQ stream as a source of streaming queries. Offsets are the broker's, so any range can be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, time_ns
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from mead.spark.log.number_file import number_in
+from mead.spark.runtime.tasks import spans
+from mead.spark.sources.rabbitmq.connection import UnreachableError
+from mead.spark.sources.rabbitmq.place import ARRIVAL_HEADER, FORMAT, RETRY_S, Place, fetched, one_of
+from mead.spark.sources.rabbitmq.sink import RabbitWriter
+from mead.spark.sources.rabbitmq.stream import EMPTY_S, Consumer, DataLossError, Message, Stream
+from mead.spark.sources.trace import STAMPED
+from mead.spark.telemetry.complaints import COMPLAINTS, complain
+
+RECOVERY_S = 10.0
+"""A stream that is known to have messages has lost them if it sends none for this long."""
+
+TYPES = {"binary": pa.binary(), "string": pa.string()}
+
+LAST_US = 2**63 - 1
+"""The latest time that a column can hold."""
+
+
+class RabbitDataSource(DataSource):
+    """A stream by its name.
+
+    Options to read and to write: ``url``, as amqp://user:password@host:5672/; ``stream``; ``create``, whether a stream
+    that does not exist is declared (default false), with ``max_age``, such as 7D, ``max_length_bytes`` and
+    ``segment_bytes`` as what it keeps; ``reconnect_s``, how long to wait for a broker that has gone (default 60).
+
+    To read also: ``tasks``, a file with the number of tasks; ``value``, binary or string (default binary);
+    ``exchange``, which exists and is to feed the stream (then ``create`` is true);
+    ``startingOffsets`` (earliest or latest) and ``failOnDataLoss`` (default true), as for Kafka.
+
+    To write also: ``key``, a column that tells rows apart.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """The name for ``format(...)``."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """Offset, time of arrival, what was published, and the key under which it was."""
+        return f"{STAMPED}, value {self._value()}, key string"
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
+        """Rows from the stream."""
+        del schema
+        return RabbitReader(
+            Place.of(self.options),
+            Path(self.options["tasks"]),
+            self._value(),
+            one_of(self.options, "startingOffsets", "earliest", "latest") == "latest",
+            one_of(self.options, "failOnDataLoss", "true", "false") == "true",
+        )
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: FBT001, N802
+        """Rows into the stream."""
+        del overwrite
+        return RabbitWriter(Place.of(self.options), schema, self.options.get("key"))
+
+    def _value(self) -> str:
+        return one_of(self.options, "value", *TYPES)
+
+
+class Offsets(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, first: int, end: int) -> None:
+        super().__init__(None)
+        self.first, self.end = first, end
+
+
+@dataclass
+class RabbitReader(DataSourceStreamReader):
+    """Kept small, because it is sent to every task. It holds a connection only in the driver."""
+
+    place: Place
+    tasks: Path
+    value: str = "binary"
+    from_end: bool = False
+    fail_on_loss: bool = True
+    _tail: Tail | None = field(default=None, repr=False)
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """The first message that is kept, or the next one that comes."""
+        stream = self._followed().stream()
+        return {"offset": stream.end() if self.from_end else stream.first() or 0}
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
+        """The end of the stream."""
+        del limit
+        return {"offset": self._followed().end(start["offset"])}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """One partition for each task, with an equal number of offsets."""
+        first, last = start["offset"], end["offset"]
+        return [Offsets(*part) for part in spans(first, last, number_in(self.tasks)) or [(last, last)]]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a partition; runs in a task. Waits for a broker that goes away and comes back."""
+        if not isinstance(partition, Offsets):
+            raise TypeError(f"this source has made no {type(partition).__name__}")
+        for messages in fetched(self.place, partition.first, partition.end, whole=self.fail_on_loss):
+            yield self._rows(messages)
+
+    def _rows(self, messages: Sequence[Message]) -> pa.RecordBatch:
+        """Messages as rows. One whose arrival time makes no sense stops no stream: it arrives when it is read."""
+        read_us = time_ns() // 1000
+        stamps_us = [arrival_us(message.properties, read_us) for message in messages]
+        if nonsense := stamps_us.count(None):
+            what = (
+                f"messages of stream {self.place.stream} have a header {ARRIVAL_HEADER} that is no time and is not used"
+            )
+            complain(what, str(self.tasks.parent / COMPLAINTS), nonsense)
+        return rows(messages, [read_us if stamp is None else stamp for stamp in stamps_us], self.value)
+
+    def stop(self) -> None:
+        """Close the connection: the query has ended."""
+        if self._tail is not None:
+            self._tail.close()
+
+    def _followed(self) -> Tail:
+        if self._tail is None:
+            self._tail = Tail(self.place)
+        return self._tail
+
+
+@dataclass
+class Tail:
+    """Follows the end of a stream at little cost.
+
+    A consumer with credit for one message waits at the known end, like a bell. While it has not rung, there is nothing
+    to ask. When it has, the last chunk tells the new end.
+    """
+
+    place: Place
+    _stream: Stream | None = None
+    _bell: Consumer | None = None
+    _end: int = 0
+    """The offset at which the bell waits."""
+    _lost_s: float | None = None
+    """Since when the broker has not been reached."""
+    _tried_s: float = 0.0
+
+    def stream(self) -> Stream:
+        """The stream, through the connection that is kept or a new one."""
+        if self._stream is None:
+            self._stream = self.place.open()
+        return self._stream
+
+    def end(self, known: int) -> int:
+        """One more than the last offset, and at least ``known``. A broker that has gone for a while has nothing new."""
+        if self._lost_s is None or monotonic() > self._tried_s + RETRY_S:
+            try:
+                self._listen(known)
+            except UnreachableError:
+                if not self._patient():
+                    raise
+            else:
+                self._lost_s = None
+        return max(known, self._end)
+
+    def close(self) -> None:
+        """Drop the connection."""
+        if self._stream is not None:
+            self._stream.connection.close()
+        self._stream = self._bell = None
+
+    def _listen(self, known: int) -> None:
+        stream = self.stream()
+        if self._bell is not None:
+            self._bell.channel.wait(lambda: False, 0.0)
+            if self._bell.cancelled:
+                stream.check()
+            elif not self._bell.messages:
+                return
+            self._bell.channel.close()
+        end = stream.end(min(RECOVERY_S, self.place.answer_s) if known else EMPTY_S)
+        if end < known:
+            raise DataLossError(
+                f"{stream.connection.place}: stream {stream.name} ends at offset {end}, but was read up to {known} "
+                "before: it has been deleted and declared anew. Start with a new checkpoint"
+            )
+        self._bell, self._end = stream.attach(end, 1), end
+
+    def _patient(self) -> bool:
+        """Whether to wait for a broker that cannot be reached: for a while, if it was reached before."""
+        reached = self._stream is not None or self._lost_s is not None
+        self.close()
+        self._tried_s = monotonic()
+        self._lost_s = self._lost_s or self._tried_s
+        return reached and self._tried_s - self._lost_s < self.place.reconnect_s
+
+
+def rows(messages: Sequence[Message], stamps_us: Sequence[int], value: str) -> pa.RecordBatch:
+    """Messages as rows."""
+    return pa.record_batch(
+        {
+            "id": pa.array([message.offset for message in messages], pa.int64()),
+            "arrival_us": pa.array(stamps_us, pa.int64()),
+            "value": pa.array(
+                [message.body if value == "binary" else message.body.decode(errors="replace") for message in messages],
+                TYPES[value],
+            ),
+            "key": pa.array([message.properties.message_id for message in messages], pa.string()),
+        }
+    )
+
+
+def arrival_us(properties: Any, read_us: int) -> int | None:
+    """The arrival time that the publisher noted in a header, or else in the time stamp (seconds), or else ``read_us``.
+
+    None if what was noted is not a time: strangers publish, too.
+    """
+    noted, factor = properties.headers.get(ARRIVAL_HEADER), 1
+    if noted is None:
+        noted, factor = properties.timestamp, 1_000_000
+    if noted is None:
+        return read_us
+    try:
+        stamp_us = int(noted) * factor
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return stamp_us if 0 <= stamp_us <= LAST_US else None

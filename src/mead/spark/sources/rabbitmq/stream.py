@@ -1,0 +1,204 @@
+"""Reading a RabbitMQ stream by ranges of offsets.
+
+The broker numbers everything in a stream. Most numbers belong to messages, a few to its own notes, so gaps are no sign
+of loss. Messages are only ever lost at the beginning, where retention cuts off whole segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from mead.spark.sources.rabbitmq.connection import (
+    ANSWER_S,
+    Channel,
+    Connection,
+    MissingError,
+    RabbitError,
+    UnreachableError,
+)
+
+CREDIT = 2000
+"""How many messages the broker may send before the first ones are acknowledged."""
+
+CHUNK = 65535
+"""Messages are stored in chunks of no more than this: their number has 16 bits."""
+
+EMPTY_S = 1.0
+"""A stream that has sent nothing by then is taken as empty."""
+
+
+class DataLossError(RabbitError):
+    """Messages that were asked for are gone."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """What the broker keeps: as RabbitMQ's ``x-max-age`` (such as ``7D``) and ``x-max-length-bytes``."""
+
+    max_age: str | None = None
+    max_length_bytes: int | None = None
+    segment_bytes: int | None = None
+    """The unit in which the beginning is cut off; the broker's default is 500 MB."""
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments for the declaration of a stream."""
+        named = {
+            "x-max-age": self.max_age,
+            "x-max-length-bytes": self.max_length_bytes,
+            "x-stream-max-segment-size-bytes": self.segment_bytes,
+        }
+        return {"x-queue-type": "stream"} | {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Message:
+    """What came from a stream."""
+
+    offset: int
+    properties: Any
+    body: bytes
+
+
+@dataclass
+class Consumer:
+    """A consumer on a channel of its own."""
+
+    channel: Channel
+    messages: list[Message] = field(default_factory=list)
+    cancelled: bool = False
+    """Whether the broker cancelled it, because the stream was deleted or is moving."""
+    _tag: int = 0
+
+    def take(self, stream: str, at: int | str, credit: int) -> None:
+        """Start to receive messages from an offset on, or from the ``first`` or the ``last`` chunk."""
+        self.channel.raw.add_on_cancel_callback(self._on_cancel)
+        self.channel.ask("basic_qos", prefetch_count=credit)
+        self.channel.ask(
+            "basic_consume", queue=stream, on_message_callback=self._on_message, arguments={"x-stream-offset": at}
+        )
+
+    def acknowledge(self) -> None:
+        """Acknowledge what has come, so that more is sent."""
+        self.channel.raw.basic_ack(self._tag, multiple=True)
+
+    def _on_cancel(self, _: object) -> None:
+        self.cancelled = True
+
+    def _on_message(self, _: object, method: Any, properties: Any, body: bytes) -> None:
+        self.messages.append(Message(int(properties.headers["x-stream-offset"]), properties, body))
+        self._tag = method.delivery_tag
+
+
+@dataclass
+class Stream:
+    """A stream on a broker, through one connection."""
+
+    connection: Connection
+    name: str
+
+    def check(self) -> None:
+        """Raise an error if the stream does not exist."""
+        channel = self.connection.channel()
+        try:
+            channel.ask("queue_declare", queue=self.name, passive=True)
+        except MissingError:
+            raise MissingError(
+                f"{self.connection.place}: there is no stream {self.name}: declare it, or let the option create be true"
+            ) from None
+        finally:
+            channel.close()
+
+    def create(self, retention: Retention, exchange: str | None) -> None:
+        """Declare it, unless it exists, and bind it to an exchange, if one is given, which has to exist."""
+        try:
+            self.check()
+        except MissingError:
+            channel = self.connection.channel()
+            channel.ask("queue_declare", queue=self.name, durable=True, arguments=retention.arguments())
+            channel.close()
+        if exchange:
+            channel = self.connection.channel()
+            try:
+                channel.ask("queue_bind", queue=self.name, exchange=exchange, routing_key=self.name)
+            except MissingError:
+                raise MissingError(
+                    f"{self.connection.place}: there is no exchange {exchange}: declare it, or leave the option away"
+                ) from None
+            channel.close()
+
+    def attach(self, at: int | str, credit: int) -> Consumer:
+        """Start a consumer."""
+        attached = Consumer(self.connection.channel())
+        try:
+            attached.take(self.name, at, credit)
+        except RabbitError as error:
+            if "x-stream-offset" in str(error):  # it was refused as an argument
+                raise RabbitError(
+                    f"{self.connection.place}: {self.name} is a queue that forgets what was read: declare a stream"
+                ) from None
+            raise
+        return attached
+
+    def first(self, wait_s: float = EMPTY_S) -> int | None:
+        """The offset of the first message that is kept."""
+        attached = self.attach("first", 1)
+        found = attached.channel.wait(lambda: bool(attached.messages), wait_s)
+        attached.channel.close()
+        return attached.messages[0].offset if found else None
+
+    def end(self, wait_s: float = EMPTY_S) -> int:
+        """One more than the offset of the last message; 0 in an empty stream.
+
+        The broker's count of messages is some seconds old, so this reads the last chunk. The rest of that chunk follows
+        its first message at once, before the answer to any later question.
+        """
+        attached = self.attach("last", CHUNK)
+        if attached.channel.wait(lambda: bool(attached.messages), wait_s):
+            attached.channel.ask("basic_qos", prefetch_count=CHUNK)
+        attached.channel.close()
+        return attached.messages[-1].offset + 1 if attached.messages else 0
+
+    def read(self, first: int, end: int, *, whole: bool = True, credit: int = CREDIT) -> Iterator[list[Message]]:
+        """The messages with offsets from ``first`` to before ``end``.
+
+        There must be a message at ``end - 1`` or after it. If some have been cut off, that is an error, or, if the
+        range need not be ``whole``, they are skipped. ``credit`` is how many may be on their way, where messages are
+        large.
+        """
+        attached = self.attach(first, min(end - first, credit))
+        due = first
+        try:
+            while due < end:
+                attached.channel.wait(lambda: bool(attached.messages) or attached.cancelled)
+                if not attached.messages:
+                    raise UnreachableError(
+                        f"{self.connection.place}: stream {self.name} sends nothing more, "
+                        f"and offsets {due} to {end} were still to come"
+                    )
+                came = [message for message in attached.messages if message.offset >= due]
+                attached.messages.clear()
+                attached.acknowledge()
+                if whole and _gap(came, due):
+                    self._check_kept(due, end)
+                if came:
+                    due = came[-1].offset + 1
+                if wanted := [message for message in came if message.offset < end]:
+                    yield wanted
+        finally:
+            attached.channel.close()
+
+    def _check_kept(self, due: int, end: int) -> None:
+        """A gap is a note of the broker's own, unless the stream now begins behind it."""
+        kept = self.first(ANSWER_S)
+        if kept is None or kept > due:
+            raise DataLossError(
+                f"{self.connection.place}: stream {self.name} was to be read from offset {due} to {end}, but begins at "
+                f"{'its end' if kept is None else kept}: have it keep messages longer, or set failOnDataLoss to false "
+                "to go on without them"
+            )
+
+
+def _gap(messages: list[Message], due: int) -> bool:
+    return bool(messages) and messages[-1].offset + 1 - due != len(messages)

@@ -1,0 +1,40 @@
+"""When the rows of a micro-batch arrived, and how long they took: of our own queries, and of those of others."""
+
+from __future__ import annotations
+
+from mead.monitor.arrivals import STAMP_ERROR_US, Arrivals
+from mead.monitor.responses import BatchResponses
+from mead.spark.telemetry.probe import Stamps
+from mead.spark.telemetry.progress import Progress
+
+
+def stamp_fault(progress: Progress, stamps: Stamps) -> str:
+    """Why the stamps cannot be used; empty if they can."""
+    whose = progress.query or "the query"
+    if stamps.unstamped and not stamps.stamped:
+        return f"tuples of {whose} have no time of arrival"
+    if stamps.stamped and stamps.at_ranks_us[-1] > progress.done_us + STAMP_ERROR_US:
+        return f"tuples of {whose} are said to have arrived in the future"
+    return ""
+
+
+def add_stamps(arrivals: Arrivals, stamps: Stamps) -> None:
+    """Add every single arrival where all are known; otherwise spread them evenly between the ranks."""
+    if stamps.all_us is None:
+        arrivals.add_spread(stamps.at_ranks_us, stamps.stamped)
+    else:
+        arrivals.add(stamps.all_us)
+
+
+def responses(progress: Progress, stamps: Stamps, began_us: int) -> BatchResponses:
+    """Response times of a micro-batch, whose rows are all done when it is. ``began_us`` is when the run began.
+
+    Clocks of milliseconds and of microseconds can disagree by one, so negative response times count as 0. Rows without
+    a stamp are left out.
+    """
+    return BatchResponses(
+        (progress.done_us - began_us) / 1e6,
+        stamps.stamped,
+        max(progress.done_us - stamps.mean_us, 0.0) / 1e6,
+        ((progress.done_us - stamps.at_ranks_us) / 1e6).clip(min=0.0),
+    )
