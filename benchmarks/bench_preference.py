@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 import mead
-from mead.preference.block_nested_loop import nested_loop_factors, nested_loop_skyline
-from mead.preference.skyline import merged, skyline
-from mead.preference.top_delta import Dominants, top_delta
+from mead.preference.kernels.block_nested_loop import nested_loop_factors, nested_loop_skyline
+from mead.preference.kernels.skyline import merged, skyline
+from mead.preference.kernels.top_delta import Dominants, top_delta
 
 if TYPE_CHECKING:
     from benchmarks.common import best_s, fresh_process_table, table
@@ -44,7 +44,7 @@ FIRST_SKYLINE = """
 import time
 started = time.perf_counter()
 import numpy as np
-from mead.preference.top_delta import top_delta
+from mead.preference.kernels.top_delta import top_delta
 imported = time.perf_counter()
 top_delta(np.random.default_rng(1).random((1000, 8)), 100)
 print(imported - started, time.perf_counter() - imported)

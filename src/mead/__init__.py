@@ -7,8 +7,8 @@ __version__ = "0.1.0.dev0"
 TYPE_CHECKING = False  # as in typing, which is not loaded: worker daemons import this package before anything else
 
 if TYPE_CHECKING:
-    from mead.preference.live.handle import PreferenceQuery as PreferenceQuery
-    from mead.preference.live.query import preference_query as preference_query
+    from mead.preference.spark.handle import PreferenceQuery as PreferenceQuery
+    from mead.preference.spark.query import preference_query as preference_query
     from mead.spark.attach.attach import Attached as Attached
     from mead.spark.attach.attach import AttachError as AttachError
     from mead.spark.attach.attach import attach as attach
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 else:
     EXPORTED = {
         **dict.fromkeys(("Attached", "AttachError", "attach", "stamped"), "mead.spark.attach.attach"),
-        "PreferenceQuery": "mead.preference.live.handle",
-        "preference_query": "mead.preference.live.query",
+        "PreferenceQuery": "mead.preference.spark.handle",
+        "preference_query": "mead.preference.spark.query",
     }
 
     def __getattr__(name: str) -> object:

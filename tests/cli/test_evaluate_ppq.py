@@ -6,8 +6,8 @@ import pytest
 from tests.cli.program import answer, complaint, run
 
 from mead.evaluate.ppq.calibration import fitted
-from mead.preference.expected_size import expected_sizes
-from mead.preference.virtual.cost import FORMULA_COMPARISON_S, RUN_COMPARISON_S, TOP_DELTA
+from mead.preference.kernels.expected_size import expected_sizes
+from mead.preference.simulator.cost import FORMULA_COMPARISON_S, RUN_COMPARISON_S, TOP_DELTA
 
 
 def test_elasticity_alone_saturates_where_both_levels_hold_the_set_point() -> None:

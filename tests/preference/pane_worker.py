@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from mead.preference.messages import (
+from mead.preference.windows.messages import (
     UNKNOWN_COUNT,
     ClosedEmpty,
     EmptyPane,
@@ -22,7 +22,7 @@ from mead.preference.messages import (
     TurnOff,
     UpdateCount,
 )
-from mead.preference.pane_emitter import PaneEmitter
+from mead.preference.windows.pane_emitter import PaneEmitter
 from mead.queueing.arrays import IntArray
 
 R = TypeVar("R")

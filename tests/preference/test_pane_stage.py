@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.preference.pane_worker import Insert, PaneWorker, sent
 
-from mead.preference.messages import Message, Order, PaneResult
-from mead.preference.owner_table import OwnerTable, Splitting
-from mead.preference.pane_emitter import PaneEmitter
-from mead.preference.panes import Windows
-from mead.preference.threshold import Threshold
+from mead.preference.control.threshold import Threshold
+from mead.preference.windows.messages import Message, Order, PaneResult
+from mead.preference.windows.owner_table import OwnerTable, Splitting
+from mead.preference.windows.pane_emitter import PaneEmitter
+from mead.preference.windows.panes import Windows
 
 WORKERS = 5
 Held = frozenset[int]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.preference.pid import PID, PIDState
-from mead.preference.threshold import Sizes, Threshold, splitting_pid
+from mead.preference.control.pid import PID, PIDState
+from mead.preference.control.threshold import Sizes, Threshold, splitting_pid
 
 MEASURED = (1.5, 1.2, 0.95, 0.9, 0.7, 0.7, 0.88, 3.0, 3.0)
 CHANGES = (0.3, -0.06, -0.3, -0.1, -0.3, -0.3, 0.3, 0.3, 0.3)

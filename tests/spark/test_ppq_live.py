@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mead.evaluate.ppq.live import CONTROLS, bursty_points, runs
-from mead.preference.live.generated import GeneratedPoints
+from mead.preference.spark.generated import GeneratedPoints
 from mead.workload.disorder import delayed
 from mead.workload.generators.steps import Steps
 

@@ -20,8 +20,8 @@ from tests.preference.live import oracle
 from tests.preference.live.oracle import Tuple
 
 import mead
-from mead.preference.dominance import PreferenceError
-from mead.preference.live.handle import PreferenceQuery, QueryFailedError
+from mead.preference.kernels.dominance import PreferenceError
+from mead.preference.spark.handle import PreferenceQuery, QueryFailedError
 from mead.spark.log.stream_log import StreamLog
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def test_rows_that_cannot_be_compared_are_turned_away_and_counted(spark: SparkSe
 def test_an_error_in_a_stage_ends_the_query_and_is_told(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mead.preference.live import emission
+    from mead.preference.spark import emission
 
     offers(tmp_path / "offers", files=2)
     monkeypatch.setattr(emission.Emitter, "finish", lambda _: 1 / 0)

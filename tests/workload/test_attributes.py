@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.preference.expected_size import expected_sizes
-from mead.preference.skyline import skyline
+from mead.preference.kernels.expected_size import expected_sizes
+from mead.preference.kernels.skyline import skyline
 from mead.workload.attributes import correlated_attributes, uniform_attributes
 from mead.workload.generators.kind import GeneratorError
 

@@ -14,8 +14,8 @@ from mead.cli.terminal import AsJson, Seed, print_json
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from mead.preference.live.generated import GeneratedPoints
-    from mead.preference.live.handle import PreferenceQuery
+    from mead.preference.spark.generated import GeneratedPoints
+    from mead.preference.spark.handle import PreferenceQuery
 
 SHOWN = 20
 """Windows in the table; all of them are in the JSON document."""
@@ -122,8 +122,8 @@ def preference(
         ctx.fail("which column says when a tuple came into being? Name it with --event-time")
     if source is None and (minimise or maximise or event_time or arrival_time):
         ctx.fail("generated points have their own columns, all of them minimised; name a folder to read others")
-    from mead.preference.dominance import PreferenceError
-    from mead.preference.live.query_spec import length_ms
+    from mead.preference.kernels.dominance import PreferenceError
+    from mead.preference.spark.query_spec import length_ms
 
     try:  # what is wrong at first sight needs no Spark
         for what, length in (("--window", window), ("--slide", slide), ("--slack", slack)):
@@ -133,7 +133,7 @@ def preference(
         ctx.fail(str(error))
     found = [] if source is None else _files(ctx, source)
     check_java(ctx)
-    from mead.preference.live.handle import QueryFailedError
+    from mead.preference.spark.handle import QueryFailedError
 
     asked: dict[str, Any] = {
         "window": window,
@@ -244,7 +244,7 @@ def _points(
 ) -> GeneratedPoints:
     import numpy as np
 
-    from mead.preference.live.generated import GeneratedPoints
+    from mead.preference.spark.generated import GeneratedPoints
     from mead.workload.disorder import delayed
     from mead.workload.generators.markovian import Markovian
     from mead.workload.generators.poisson import Poisson
@@ -266,7 +266,7 @@ def _ask_for_points(
 
 
 def _ask(stream: DataFrame, place: Path, asked: dict[str, Any], *, at_once: bool) -> PreferenceQuery:
-    from mead.preference.live.query import preference_query
+    from mead.preference.spark.query import preference_query
 
     trigger = {"availableNow": True} if at_once else {"processingTime": "200 milliseconds"}
     return preference_query(stream, folder=place / "query", trigger=trigger, **asked)

@@ -9,7 +9,7 @@ import pytest
 from mead.evaluate.ppq.calibration import closed_utilization, even_parts, even_points, fitted
 from mead.evaluate.ppq.fig11 import EVEN
 from mead.evaluate.ppq.fig12 import PUBLISHED, Run, fig12_parts, saving
-from mead.preference.virtual.cost import FORMULA_COMPARISON_S, SKYLINE
+from mead.preference.simulator.cost import FORMULA_COMPARISON_S, SKYLINE
 
 
 def test_the_formula_with_its_own_constant_is_that_of_the_logs() -> None:

@@ -8,8 +8,8 @@ import pytest
 from mead.evaluate.ppq.fig9 import Run, Step, fig9_parts
 from mead.evaluate.ppq.measures import during_stream, mean, per_second, variation
 from mead.evaluate.ppq.streams import GAME, STREAMS
-from mead.preference.degrees import Degrees
-from mead.preference.virtual.system import Interval, Setting, simulate
+from mead.preference.control.degrees import Degrees
+from mead.preference.simulator.system import Interval, Setting, simulate
 from mead.queueing.statistics.inter_arrivals import scv
 
 

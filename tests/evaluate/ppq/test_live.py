@@ -14,9 +14,9 @@ from tests.preference.conftest import brute_factor, brute_skyline
 
 from mead.evaluate.ppq.live import CONTROLS, LiveRun, bursty_points, live_parts
 from mead.evaluate.ppq.live_oracle import answer_of, answers, in_time
-from mead.preference.live.points import uniform
-from mead.preference.panes import Windows
-from mead.preference.top_delta import Dominants
+from mead.preference.kernels.top_delta import Dominants
+from mead.preference.spark.points import uniform
+from mead.preference.windows.panes import Windows
 
 
 def test_the_oracle_knows_the_windows_of_the_definition() -> None:

@@ -12,9 +12,9 @@ from mead.evaluate.ppq.measures import windows_per_s
 from mead.evaluate.ppq.static_choice import best_static, peak
 from mead.evaluate.ppq.streams import STREAMS
 from mead.evaluate.ppq.tables import MOST_LOSS, MOST_OVERRUN
-from mead.preference.degrees import Degrees
-from mead.preference.virtual.cost import SKYLINE
-from mead.preference.virtual.system import Setting, simulate
+from mead.preference.control.degrees import Degrees
+from mead.preference.simulator.cost import SKYLINE
+from mead.preference.simulator.system import Setting, simulate
 
 BY_NAME = {stream.name: stream for stream in STREAMS}
 

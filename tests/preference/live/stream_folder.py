@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from tests.preference.live.oracle import Tuple, Values
 
-from mead.preference.live.arrival_times import WRITTEN_S
-from mead.preference.live.engine import Engine, RunTasks, in_this_process
-from mead.preference.live.query_spec import ARRIVAL, END, EVENT, START, WINDOW, Asked, Working
-from mead.preference.live.state import QueryFolder
+from mead.preference.spark.arrival_times import WRITTEN_S
+from mead.preference.spark.engine import Engine, RunTasks, in_this_process
+from mead.preference.spark.query_spec import ARRIVAL, END, EVENT, START, WINDOW, Asked, Working
+from mead.preference.spark.state import QueryFolder
 from mead.spark.log.stream_log import StreamLog
 
 BATCH_S = 0.3

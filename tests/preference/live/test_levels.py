@@ -11,13 +11,13 @@ import pytest
 from tests.preference.live.oracle import Tuple
 from tests.preference.live.stream_folder import BATCH_S, engine, names, put
 
-from mead.preference.degrees import Degrees
-from mead.preference.dominance import Preferences
-from mead.preference.live.engine import D, Step, W, in_this_process
-from mead.preference.live.pane_stage import PaneDone
-from mead.preference.live.query_spec import Asked, Working
-from mead.preference.owner_table import Splitting
-from mead.preference.panes import Windows
+from mead.preference.control.degrees import Degrees
+from mead.preference.kernels.dominance import Preferences
+from mead.preference.spark.engine import D, Step, W, in_this_process
+from mead.preference.spark.pane_stage import PaneDone
+from mead.preference.spark.query_spec import Asked, Working
+from mead.preference.windows.owner_table import Splitting
+from mead.preference.windows.panes import Windows
 
 ASKED = Asked(Preferences(tuple(names(2)), ("min", "min")), Windows(300, 100))
 BATCHES, ROWS, GAP_US = 45, 200, 1_000

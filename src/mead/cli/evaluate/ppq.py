@@ -76,7 +76,7 @@ def fig9(*, seeds: Seeds = 4, seed: Seed = 1, profile: Profile = "code", as_json
     Example: `mead evaluate ppq-fig9 --seeds 2`
     """
     from mead.evaluate.ppq.fig9 import fig9_parts, run
-    from mead.preference.fuzzy import PROFILES
+    from mead.preference.control.fuzzy import PROFILES
 
     done = [run(one, profile=PROFILES[profile]) for one in range(seed, seed + seeds)]
     print_found("ppq-fig9", "runs", done, fig9_parts(done), as_json=as_json)
@@ -95,7 +95,7 @@ def fig10(
     Example: `mead evaluate ppq-fig10 --seeds 1`
     """
     from mead.evaluate.ppq.fig10 import STREAMS, fig10_parts, runs
-    from mead.preference.fuzzy import PROFILES
+    from mead.preference.control.fuzzy import PROFILES
 
     done = []
     with progress_bar(2 * len(STREAMS) * seeds) as show:
@@ -150,7 +150,7 @@ def fig12(
     Example: `mead evaluate ppq-fig12 --window 1000`
     """
     from mead.evaluate.ppq.fig12 import SLIDE_MS, fig12_parts, runs
-    from mead.preference.fuzzy import PROFILES
+    from mead.preference.control.fuzzy import PROFILES
 
     if window % SLIDE_MS:
         ctx.fail(f"--window {window}: must be a multiple of the slide, {SLIDE_MS} ms")
@@ -191,7 +191,7 @@ def tables(
     """
     from mead.evaluate.ppq.streams import STREAMS
     from mead.evaluate.ppq.tables import COSTS, Row, row, tables_parts
-    from mead.preference.fuzzy import PROFILES
+    from mead.preference.control.fuzzy import PROFILES
 
     names = [stream.name for stream in STREAMS]
     for name in only or ():
@@ -224,7 +224,7 @@ def fig17(
     Example: `mead evaluate ppq-fig17 --seeds 1 --duration 100`
     """
     from mead.evaluate.ppq.fig17 import CONTROL_S, PID_S, fig17_parts, runs
-    from mead.preference.fuzzy import PROFILES
+    from mead.preference.control.fuzzy import PROFILES
 
     done = []
     with progress_bar(len(CONTROL_S) * len(PID_S) * seeds) as show:
@@ -240,7 +240,7 @@ def fig18(*, seed: Seed = 1, duration: Duration = 421.0, profile: Profile = "cod
     Example: `mead evaluate ppq-fig18 --duration 100`
     """
     from mead.evaluate.ppq.fig18 import INTENSITIES, fig18_parts, runs
-    from mead.preference.fuzzy import PROFILES
+    from mead.preference.control.fuzzy import PROFILES
 
     done = []
     with progress_bar(len(INTENSITIES)) as show:

@@ -19,11 +19,11 @@ from mead.evaluate.ppq.fig9 import PANES_ONLY
 from mead.evaluate.ppq.measures import WARM_UP_INTERVALS, during_stream, mean, plain
 from mead.evaluate.ppq.streams import markovian
 from mead.evaluate.tables import number, number_or_nothing, plain_table
-from mead.preference.degrees import Degrees
-from mead.preference.expected_size import expected_sizes
-from mead.preference.owner_table import Splitting
-from mead.preference.skyline import skyline
-from mead.preference.virtual.system import simulate
+from mead.preference.control.degrees import Degrees
+from mead.preference.kernels.expected_size import expected_sizes
+from mead.preference.kernels.skyline import skyline
+from mead.preference.simulator.system import simulate
+from mead.preference.windows.owner_table import Splitting
 from mead.workload.attributes import uniform_attributes
 
 PANE_TUPLES = 7868

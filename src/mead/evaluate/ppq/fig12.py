@@ -15,9 +15,9 @@ from rich.table import Table
 from mead.evaluate.ppq.measures import during_stream, mean, plain
 from mead.evaluate.ppq.streams import markovian
 from mead.evaluate.tables import number, plain_table
-from mead.preference.fuzzy import CODE, Profile
-from mead.preference.panes import Windows
-from mead.preference.virtual.system import Setting, simulate
+from mead.preference.control.fuzzy import CODE, Profile
+from mead.preference.simulator.system import Setting, simulate
+from mead.preference.windows.panes import Windows
 
 SLIDE_MS = 200
 LOGGED_MS = 600

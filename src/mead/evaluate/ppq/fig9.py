@@ -12,10 +12,10 @@ from rich.table import Table
 from mead.evaluate.ppq.measures import mean, per_second, plain
 from mead.evaluate.ppq.streams import disordered
 from mead.evaluate.tables import number, plain_table
-from mead.preference.degrees import Degrees
-from mead.preference.fuzzy import CODE, Profile
-from mead.preference.panes import Windows
-from mead.preference.virtual.system import Setting, simulate
+from mead.preference.control.degrees import Degrees
+from mead.preference.control.fuzzy import CODE, Profile
+from mead.preference.simulator.system import Setting, simulate
+from mead.preference.windows.panes import Windows
 from mead.workload.generators.steps import Steps
 
 PANES_ONLY = Setting(windows=Windows(1000, 100), set_point=0.9, panes_only=True, most=61)

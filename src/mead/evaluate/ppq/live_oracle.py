@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mead.preference.live.generated import GeneratedPoints
-from mead.preference.live.points import uniform
-from mead.preference.panes import Windows
+from mead.preference.spark.generated import GeneratedPoints
+from mead.preference.spark.points import uniform
+from mead.preference.windows.panes import Windows
 from mead.queueing.arrays import FloatArray, IntArray
 
 BLOCK = 512

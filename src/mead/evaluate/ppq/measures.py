@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mead.preference.virtual.system import Interval, Outcome
+from mead.preference.simulator.system import Interval, Outcome
 from mead.queueing.arrays import FloatArray
 
 T = TypeVar("T")

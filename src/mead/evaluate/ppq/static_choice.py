@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from mead.evaluate.ppq.measures import windows_per_s
-from mead.preference.degrees import Degrees
-from mead.preference.virtual.system import Outcome, Setting, simulate
+from mead.preference.control.degrees import Degrees
+from mead.preference.simulator.system import Outcome, Setting, simulate
 from mead.workload.trace import Trace
 
 START = 8

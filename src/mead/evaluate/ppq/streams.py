@@ -12,8 +12,8 @@ from math import ceil
 
 import numpy as np
 
-from mead.preference.virtual.cost import CostModel
-from mead.preference.virtual.system import Setting
+from mead.preference.simulator.cost import CostModel
+from mead.preference.simulator.system import Setting
 from mead.workload.disorder import delayed
 from mead.workload.generators.kind import Generator
 from mead.workload.generators.markovian import Markovian

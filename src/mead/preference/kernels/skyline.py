@@ -1,0 +1,168 @@
+"""The skyline: the tuples that nobody dominates, in one sorted pass with bit masks.
+
+In the order of ``best_first`` no later tuple dominates an earlier one: whoever is not dominated when its turn comes
+is in the skyline for good, and only the skyline so far has to be asked. Most of that is done on one word per tuple.
+Bits say which quantiles of an attribute a value has reached; p can dominate q only if p has reached none that q has
+not, ``code(p) & ~code(q) == 0`` (the idea of Zhang, Mamoulis and Cheung, "Scalable Skyline Computation", 2009).
+"""
+
+# ruff: noqa: SIM110 - a plain loop is what numba compiles best
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from mead.preference.kernels.dominance import best_first
+from mead.queueing.arrays import FloatArray, IntArray
+
+WORD = 64
+"""How many bits a code has."""
+
+SAMPLE = 2_000
+"""Rows from which the quantiles are taken: where exactly they lie changes the time and never the answer."""
+
+LANES = 16
+"""How many codes are compared at once, without a branch between them."""
+
+GROUPED = 8
+"""How many attributes make the groups. A group with a median that a tuple has not reached need not be looked at."""
+
+
+def skyline(points: FloatArray) -> IntArray:
+    """The rows that no other row dominates, best sum first; of equal rows all or none.
+
+    Elastic-PPQ keeps duplicates, since equal tuples do not dominate each other.
+
+    >>> skyline(np.array([[1.0, 4.0], [2.0, 2.0], [3.0, 3.0], [4.0, 1.0], [2.0, 2.0]])).tolist()
+    [1, 4, 0, 3]
+    """
+    order = best_first(points)
+    rows = points[order]
+    kept: IntArray = order[_filter(rows, *codes_of(rows))]
+    return kept
+
+
+def merged(first: FloatArray, second: FloatArray) -> FloatArray:
+    """The skyline of two skylines: associative and, as a set, commutative.
+
+    >>> merged(np.array([[1.0, 4.0], [3.0, 3.0]]), np.array([[2.0, 2.0]])).tolist()
+    [[2.0, 2.0], [1.0, 4.0]]
+    """
+    both = np.concatenate((first, second))
+    return both[skyline(both)]
+
+
+def codes_of(rows: FloatArray) -> tuple[npt.NDArray[np.uint64], IntArray]:
+    """One word per row, with as many bits for every attribute as there is room for; each is set from a quantile on.
+
+    Also the group of every row: one bit for each of the first attributes, set from the median on.
+    """
+    count, width = rows.shape
+    coded = min(width, WORD)
+    bits = WORD // coded
+    if count == 0:
+        return np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+    sample = np.sort(rows[:: max(1, count // SAMPLE), :coded], axis=0)
+    places = (np.arange(1, bits + 1) * sample.shape[0]) // (bits + 1)
+    return _codes(rows, np.ascontiguousarray(sample[places].T))  # type: ignore[no-any-return]
+
+
+@njit(cache=True, error_model="numpy")
+def _codes(rows, thresholds):  # pragma: no cover - compiled
+    count, middle = rows.shape[0], thresholds.shape[1] // 2
+    codes, groups = np.zeros(count, dtype=np.uint64), np.zeros(count, dtype=np.int64)
+    for row in range(count):
+        word, group = np.uint64(0), 0
+        for column in range(thresholds.shape[0]):
+            for place in range(thresholds.shape[1]):
+                word = (word << np.uint64(1)) | np.uint64(rows[row, column] >= thresholds[column, place])
+            if column < GROUPED:
+                group = group << 1 | (rows[row, column] >= thresholds[column, middle])
+        codes[row], groups[row] = word, group
+    return codes, groups
+
+
+@njit(cache=True, error_model="numpy")
+def _filter(rows, codes, groups):  # pragma: no cover - compiled
+    """The places of the rows, which are in order, that are in the skyline.
+
+    Members stand in blocks, and every block holds members of one group; the blocks of a group are chained.
+    """
+    count, width = rows.shape
+    most = 1 << GROUPED
+    kept = np.empty(count, dtype=np.int64)
+    first, last, filled = np.full(most, -1), np.full(most, -1), np.zeros(most, dtype=np.int64)
+    blocks = most + count // LANES + 1
+    behind = np.full(blocks, -1)
+    words = np.empty(blocks * LANES, dtype=np.uint64)
+    members = np.empty((blocks * LANES, width))
+    found = used = 0
+    inside = False
+    for row in range(count):
+        if row > 0 and _same(rows[row], rows[row - 1]):
+            if inside:
+                kept[found] = row
+                found += 1
+            continue
+        inside = not _is_dominated(rows[row], codes[row], groups[row], members, words, first, behind)
+        if not inside:
+            continue
+        kept[found] = row
+        found += 1
+        group = groups[row]
+        if last[group] < 0 or filled[group] == LANES:
+            if last[group] < 0:
+                first[group] = used
+            else:
+                behind[last[group]] = used
+            last[group], filled[group] = used, 0
+            words[used * LANES : (used + 1) * LANES] = ~np.uint64(0)
+            members[used * LANES : (used + 1) * LANES] = np.inf  # whom nobody is worse than
+            used += 1
+        place = last[group] * LANES + filled[group]
+        members[place], words[place] = rows[row], codes[row]
+        filled[group] += 1
+    return kept[:found]
+
+
+@njit(inline="always")
+def _same(one, other):  # pragma: no cover - compiled
+    for column in range(one.size):
+        if one[column] != other[column]:
+            return False
+    return True
+
+
+@njit(inline="always")
+def _is_dominated(point, code, group, members, words, first, behind):  # pragma: no cover - compiled
+    """Whether one of the members, all of them different from the point, is nowhere worse."""
+    unreached = ~code
+    part = 0
+    while True:
+        block = first[part]
+        while block >= 0:
+            start = block * LANES
+            candidates = 0
+            for lane in range(LANES):
+                candidates += (words[start + lane] & unreached) == 0
+            if candidates > 0:
+                for member in range(start, start + LANES):
+                    if words[member] & unreached:
+                        continue
+                    if _nowhere_worse(members[member], point):
+                        return True
+            block = behind[block]
+        if part == group:
+            return False
+        part = (part - group) & group  # the next group within this one
+
+
+@njit(inline="always")
+def _nowhere_worse(one, other):  # pragma: no cover - compiled
+    for column in range(one.size):
+        if one[column] > other[column]:
+            return False
+    return True

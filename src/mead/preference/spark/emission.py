@@ -1,0 +1,151 @@
+"""The emitter between micro-batches: who gets which tuple, who is too late, and which panes are complete.
+
+Every task of the pane stage runs it on the time stamps of the whole micro-batch, and takes the tuples that are its own.
+It is a function of what it remembers and of the stamps, so all of them come to the same answer; and no tuple has to go
+through one place, as it does in the paper. What comes back to the driver are counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mead.preference.control.punctuation import KSlack
+from mead.preference.kernels.dominance import PreferenceError
+from mead.preference.windows.owner_table import NOBODY
+from mead.preference.windows.pane_emitter import Closed, PaneEmitter
+from mead.preference.windows.panes import Windows
+from mead.queueing.arrays import IntArray
+
+MOST_PANES = 2_000_000
+"""How many panes an event time may be ahead of the one before. More means another unit, or a broken clock."""
+
+
+@dataclass(frozen=True, eq=False)
+class Emission:
+    """What happened to tuples, in order of arrival."""
+
+    workers: IntArray
+    """The worker of the pane stage for each tuple; none for a tuple that is too late."""
+    panes: IntArray
+    closed: tuple[Closed, ...]
+
+
+class Emitter:
+    """K-slack, owner table and threshold, as they stand after some tuples.
+
+    Windows begin at multiples of the slide since 1970, as Spark's do. The first is the one that begins last before the
+    first tuple: K-slack takes nobody who is older than that.
+    """
+
+    def __init__(
+        self,
+        windows: Windows,
+        slack: KSlack,
+        panes: PaneEmitter,
+        *,
+        origin_us: int | None = None,
+        newest_pane: int = -1,
+        clock_us: int = 0,
+        dropped: int = 0,
+    ) -> None:
+        self.windows, self.slack, self.panes = windows, slack, panes
+        self.origin_us = origin_us
+        """The time at which pane 0 begins."""
+        self.newest_pane = newest_pane
+        """The last pane that has a tuple."""
+        self.clock_us = clock_us
+        """The latest arrival: those that say that they came before it count as coming with it."""
+        self.dropped = dropped
+
+    def offer(self, event_us: IntArray, arrival_us: IntArray) -> Emission:
+        """The tuples of one micro-batch, in order of arrival. Queues are empty before: the last one is done."""
+        if event_us.size == 0:
+            return Emission(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), ())
+        if self.origin_us is None:
+            slide_us = 1000 * self.windows.slide_ms
+            self.origin_us = int(event_us[0]) // slide_us * slide_us
+            self.clock_us = int(arrival_us[0])
+        since_us = event_us - self.origin_us
+        clock_us = np.maximum.accumulate(np.maximum(arrival_us, self.clock_us))
+        self.clock_us = int(clock_us[-1])
+        panes = since_us // self.windows.pane_us
+        self._check(panes, event_us)
+        admission = self.slack.offer(since_us, clock_us)
+        workers = np.full(event_us.size, NOBODY, dtype=np.int64)
+        queues = np.zeros(self.panes.table.workers, dtype=np.int64)
+        closed: list[Closed] = []
+        start = 0
+        for at in np.flatnonzero(admission.punctuation > self.panes.next_pane).tolist():
+            if admission.punctuation[at] > self.panes.next_pane:
+                self._assign(slice(start, at), panes, admission.late, workers, queues)
+                closed += self.panes.progress(int(admission.punctuation[at])).closed
+                start = at
+        self._assign(slice(start, event_us.size), panes, admission.late, workers, queues)
+        self.dropped += int(np.count_nonzero(workers == NOBODY))
+        return Emission(workers, panes, tuple(closed))
+
+    def finish(self) -> tuple[Closed, ...]:
+        """The stream has ended: every pane that a tuple fell into is complete."""
+        return self.panes.progress(self.newest_pane + 1).closed
+
+    def _assign(self, part: slice, panes: IntArray, late: Any, workers: IntArray, queues: IntArray) -> None:
+        """Who comes after the end of a stream that goes on is late as well: its pane is closed."""
+        inside = np.flatnonzero(~late[part] & (panes[part] >= self.panes.next_pane)) + part.start
+        if inside.size:
+            own = np.ascontiguousarray(panes[inside])
+            workers[inside] = self.panes.table.assign(own, queues, self.panes.threshold.tuples)
+            self.newest_pane = max(self.newest_pane, int(own.max()))
+
+    def _check(self, panes: IntArray, event_us: IntArray) -> None:
+        ahead = panes - np.maximum.accumulate(np.concatenate(([max(self.newest_pane, 0)], panes[:-1])))
+        if int(ahead.max()) > MOST_PANES:
+            row = int(ahead.argmax())
+            raise PreferenceError(
+                f"an event time of {int(event_us[row])} us is {int(ahead[row])} panes ahead of all before it; "
+                "give it in microseconds since 1970 or as a timestamp, and filter out broken ones"
+            )
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, from which ``from_json`` makes the same again."""
+        return {
+            "length_ms": self.windows.length_ms,
+            "slide_ms": self.windows.slide_ms,
+            "slack": self.slack.as_json(),
+            "panes": self.panes.as_json(),
+            "origin_us": self.origin_us,
+            "newest_pane": self.newest_pane,
+            "clock_us": self.clock_us,
+            "dropped": self.dropped,
+        }
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Emitter:
+        """What ``as_json`` wrote."""
+        return cls(
+            Windows(document["length_ms"], document["slide_ms"]),
+            KSlack.from_json(document["slack"]),
+            PaneEmitter.from_json(document["panes"]),
+            origin_us=document["origin_us"],
+            newest_pane=document["newest_pane"],
+            clock_us=document["clock_us"],
+            dropped=document["dropped"],
+        )
+
+
+def by_arrival(event_us: IntArray, arrival_us: IntArray, ends: Sequence[int]) -> IntArray:
+    """Rows in order of arrival: one batch of the input after the other, each by arrival and event time.
+
+    Within a batch, rows stand in the order in which tasks have read them, which says nothing about the stream.
+
+    >>> by_arrival(np.array([5, 3, 9, 1]), np.array([5, 3, 9, 1]), ends=[2, 4]).tolist()
+    [1, 0, 3, 2]
+    """
+    batch = np.searchsorted(np.asarray(ends), np.arange(event_us.size), side="right")
+    later = (np.diff(batch) > 0) | (np.diff(arrival_us) > 0)
+    if bool((later | ((np.diff(arrival_us) == 0) & (np.diff(event_us) >= 0))).all()):
+        return np.arange(event_us.size)
+    return np.lexsort((event_us, arrival_us, batch))

@@ -1,0 +1,168 @@
+"""A preference query that runs: its stages in a thread of their own, its results, and how it ends."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Event, Thread
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Self
+
+from mead.preference.spark.engine import Engine, Step
+from mead.preference.spark.window_stage import window_bounds
+from mead.spark.log.stream_log import StreamLog
+from mead.spark.pipeline.query import Query, cause
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+POLL_S = 0.02
+"""How often we check whether tuples have come."""
+
+END_S = 10.0
+"""How long we wait for a micro-batch of the input that is under way."""
+
+KEPT_STEPS = 3_600
+
+
+@dataclass(frozen=True)
+class CompleteWindow:
+    """A window whose result has left."""
+
+    window: int
+    start: datetime
+    end: datetime
+    size: int
+    """Tuples in the result."""
+
+
+class QueryFailedError(RuntimeError):
+    """The input or a stage of a query has failed. The message is the cause, in one line."""
+
+
+class PreferenceQuery:
+    """The handle of `preference_query`. As a context manager, it is stopped at the end of the block."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        tuples: StreamingQuery,
+        results: Callable[[], DataFrame],
+        let_go: Callable[[], object],
+    ) -> None:
+        self.engine, self.tuples = engine, tuples
+        """The second is the streaming query that puts tuples into the log."""
+        self.steps: deque[Step] = deque(maxlen=KEPT_STEPS)
+        """The last micro-batches of the stages."""
+        self.error: Exception | None = None
+        """Why it has ended before its time."""
+        self._results, self._let_go = results, let_go
+        """The second gives the folder back, for another query to have it."""
+        self._rejections = StreamLog(engine.folder.tuples, keep_notes=True)
+        self._rejected = 0
+        self._stop, self._finish = Event(), Event()
+        self._stages = Thread(target=self._run, name="mead-preference", daemon=True)
+        self._stages.start()
+
+    @property
+    def results(self) -> DataFrame:
+        """The results as a stream, in the order of the windows; a window is there whole or not at all.
+
+        Every DataFrame reads from the first window on. Results are kept for as long as the folder.
+        """
+        return self._results()
+
+    @property
+    def active(self) -> bool:
+        """Whether the stages run."""
+        return self._stages.is_alive()
+
+    @property
+    def dropped(self) -> int:
+        """Tuples that came too late."""
+        return self.engine.state.emitter.dropped
+
+    @property
+    def rejected(self) -> int:
+        """Tuples without a time, or without a number in a preferred column."""
+        self._rejected += sum(note["rejected"] for note in self._rejections.new_notes())
+        return self._rejected
+
+    def windows(self) -> list[CompleteWindow]:
+        """All complete windows of the folder, those of runs before this one included."""
+        log, origin_us = StreamLog(self.engine.folder.results, keep_notes=True), self.engine.state.emitter.origin_us
+        if origin_us is None:
+            return []
+        asked = self.engine.asked
+        return [
+            CompleteWindow(note["window"], *window_bounds(note["window"], origin_us, asked), note["rows"])
+            for note in log.new_notes()
+        ]
+
+    def finish(self, tuples: int | None = None) -> None:
+        """Wait for a stream that ends, work on all of it, and complete the panes that are open then.
+
+        A stream that does not end by itself is ended when so many ``tuples`` have been worked on.
+        """
+        try:
+            if tuples is None:
+                self.tuples.awaitTermination()
+            else:
+                self._await(tuples)
+        except Exception as error:
+            self._stop.set()
+            raise QueryFailedError(cause(error)) from error
+        self._finish.set()
+        self._ended()
+
+    def stop(self) -> None:
+        """End after the present micro-batch. A query on the same folder goes on from here."""
+        self._end_input()
+        self._stop.set()
+        self._ended()
+
+    def _await(self, tuples: int) -> None:
+        while self.engine.state.offset + self.rejected < tuples and self.active and self.tuples.isActive:
+            sleep(POLL_S)
+        self._end_input()
+        if (failed := self.tuples.exception()) is not None:
+            raise failed
+
+    def _ended(self) -> None:
+        self._stages.join()
+        if self.error is not None:
+            raise QueryFailedError(cause(self.error)) from self.error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end_input()
+        self._stop.set()
+        self._stages.join()
+
+    def _run(self) -> None:
+        """Run the stages, in a thread of their own."""
+        try:
+            while not self._stop.is_set():
+                finishing = self._finish.is_set()
+                step = self.engine.step()
+                if step is not None:
+                    self.steps.append(step)
+                elif finishing:
+                    self.steps.append(self.engine.finish())
+                    return
+                else:
+                    self._stop.wait(POLL_S)
+        except Exception as error:  # noqa: BLE001 - whoever waits for the query is told
+            self.error = error
+            self._end_input()
+        finally:
+            self._let_go()
+
+    def _end_input(self) -> None:
+        """Stop the input: between its micro-batches, if that is soon."""
+        Query(self.tuples, self.engine.folder.checkpoint).stop(monotonic() + END_S)

@@ -1,0 +1,162 @@
+"""Preference queries over any streaming DataFrame.
+
+For example::
+
+    hotels = mead.preference_query(
+        offers, event_time="seen", minimise=["price"], maximise=["stars"], window="10 s", slide="2 s", folder="hotels"
+    )
+    hotels.results.writeStream.format("console").start()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
+
+from mead.preference.control.degrees import Degrees
+from mead.preference.control.fuzzy import PROFILES
+from mead.preference.control.threshold import PAPER_SET_POINT
+from mead.preference.kernels.dominance import Direction, PreferenceError, Preferences
+from mead.preference.spark.engine import D, Engine, RunTasks, W
+from mead.preference.spark.handle import PreferenceQuery
+from mead.preference.spark.ingest import arrow_columns, check_columns, result_schema, tuples_into_log
+from mead.preference.spark.query_spec import Asked, Kernel, Working, length_ms
+from mead.preference.spark.state import QueryFolder
+from mead.preference.spark.warm_up import warm_worker
+from mead.preference.windows.owner_table import Splitting
+from mead.preference.windows.panes import Windows
+from mead.spark.log.number_file import put_number
+from mead.spark.log.source import LogDataSource
+from mead.spark.pipeline.folder_lock import held
+from mead.spark.pipeline.operators import OperatorError, ddl
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import DataFrame
+
+SPLITTING = {"adaptive": Splitting.ADAPTIVE, "never": Splitting.NEVER, "even": Splitting.EVEN}
+
+
+def preference_query(
+    df: DataFrame,
+    *,
+    event_time: str,
+    minimise: Sequence[str] = (),
+    maximise: Sequence[str] = (),
+    window: str | float | timedelta,
+    slide: str | float | timedelta | None = None,
+    folder: str | Path,
+    top: int | None = None,
+    arrival_time: str | None = None,
+    slack: str | float | timedelta | None = None,
+    target_drop_ratio: float = 0.0,
+    workers: int | None = None,
+    start: tuple[int, int] = (1, 1),
+    elastic: bool = True,
+    splitting: Literal["adaptive", "never", "even"] = "adaptive",
+    set_point: float = PAPER_SET_POINT,
+    control: str | float | timedelta = 2.5,
+    profile: Literal["code", "paper"] = "code",
+    kernel: Literal["sorted", "nested-loop"] = "sorted",
+    trigger: dict[str, Any] | None = None,
+    most_rows: int = Working.most_rows,
+) -> PreferenceQuery:
+    """Start a skyline query, or a query for the best so many, over sliding windows of a stream.
+
+    ``event_time`` is a timestamp, or a bigint in microseconds since 1970. ``window`` and ``slide`` are seconds, or a
+    text such as ``"500 ms"``; without a slide, windows follow each other. ``top`` asks for that many tuples of each
+    skyline, those that come nearest to beating all. A query that was stopped or killed goes on in its ``folder``.
+
+    Late tuples are waited for as long as the longest delay seen (K-slack); with ``slack`` for a fixed time; with a
+    ``target_drop_ratio`` no longer than it takes to drop that part. ``arrival_time`` is a column by which the tuples of
+    a micro-batch are put in order; without it they are taken in order of their events.
+
+    ``workers`` bounds the tasks of both stages together, by default twice the cores. How they are used, from ``start``
+    on, is up to two levels of control: ``splitting`` of hot panes, and ``elastic`` numbers of tasks, decided every
+    ``control`` seconds by a fuzzy controller as the authors of Elastic-PPQ have released it, or with the ``profile`` of
+    their paper's text. No result depends on any of them.
+
+    ``trigger`` is that of Spark's ``writeStream``. A micro-batch of the stages has ``most_rows`` at most, unless one of
+    the input's that several tasks have read has more. Both levels act between micro-batches: after a pause, the fewer
+    rows they have, the sooner. One process at a time may have the folder.
+    """
+    directions: dict[str, Direction] = dict.fromkeys(minimise, "min")
+    for name in maximise:
+        if name in directions:
+            raise PreferenceError(f"column {name} cannot be minimised and maximised")
+        directions[name] = "max"
+    length, step = length_ms(window, "window"), length_ms(window if slide is None else slide, "slide")
+    asked = Asked(
+        Preferences(tuple(directions), tuple(directions.values())),
+        _windows(length, step),
+        top,
+        None if slack is None else 1000 * length_ms(slack, "slack"),
+        target_drop_ratio,
+    )
+    check_columns(df, asked.preferences, event_time, *([arrival_time] if arrival_time else []))
+    spark = df.sparkSession
+    working = Working(
+        SPLITTING[splitting],
+        elastic,
+        Degrees(*start),
+        workers or 2 * spark.sparkContext.defaultParallelism,
+        set_point,
+        length_ms(control, "control") / 1e3,
+        PROFILES[profile],
+        kernel=Kernel(kernel),
+        most_rows=most_rows,
+        slots=spark.sparkContext.defaultParallelism,
+    )
+    place, columns = QueryFolder(Path(folder)), result_schema(df)
+
+    def results() -> DataFrame:
+        tasks = place.path / "tasks"
+        if not tasks.exists():
+            put_number(tasks, 1)
+        spark.dataSource.register(LogDataSource)
+        schema = ddl({c.name: c.dataType.simpleString() for c in columns})
+        reader = spark.readStream.format(LogDataSource.name())
+        return reader.options(path=str(place.results), schema=schema, tasks=str(tasks), consumer="results").load()
+
+    with ExitStack() as opened:
+        opened.enter_context(_held(place.path))  # before anything in it is touched
+        place.opened(asked, [f"{name} {kind}" for name, kind in df.dtypes])
+        writer = tuples_into_log(df, place.tuples, asked.preferences, event_time, arrival_time)
+        run = on_spark(spark.sparkContext)
+        run(warm_worker, [(asked, working.kernel)] * working.slots)
+        engine = Engine(asked, working, place, arrow_columns(columns), run, monotonic)
+        if trigger is not None:
+            writer = writer.trigger(**trigger)
+        tuples = writer.option("checkpointLocation", str(place.checkpoint)).start()
+        return PreferenceQuery(engine, tuples, results, opened.pop_all().close)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Have a folder alone: a second query would take the files of the first for what a crash has left."""
+    with ExitStack() as opened:
+        try:
+            opened.enter_context(held(folder))
+        except OperatorError as error:
+            raise PreferenceError(str(error)) from error
+        yield
+
+
+def on_spark(context: SparkContext) -> RunTasks:
+    """Each piece of work is a task of a job."""
+
+    def run(function: Callable[[W], D], works: Sequence[W]) -> list[D]:
+        return context.parallelize(works, len(works)).map(function).collect()
+
+    return run
+
+
+def _windows(length: int, slide: int) -> Windows:
+    try:
+        return Windows(length, slide)
+    except ValueError as error:
+        raise PreferenceError(str(error)) from error

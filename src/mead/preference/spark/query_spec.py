@@ -1,0 +1,143 @@
+"""What is asked, and how it may be worked on: the first never changes in a folder, the second at any time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import Enum
+from typing import Any
+
+from mead.preference.control.degrees import Degrees
+from mead.preference.control.fuzzy import CODE, Profile
+from mead.preference.control.punctuation import KSlack
+from mead.preference.control.threshold import PAPER_SET_POINT
+from mead.preference.kernels.dominance import PreferenceError, Preferences
+from mead.preference.windows.owner_table import Splitting
+from mead.preference.windows.panes import Windows
+
+EVENT, ARRIVAL = "_event_us", "_arrival_us"
+"""Columns of the log of tuples, beside those of the user."""
+
+NUMBER = "_number"
+"""The number of a tuple in order of arrival: it tells equal tuples apart, the same way in every run."""
+
+WINDOW, START, END = "window", "window_start", "window_end"
+"""Columns of the results, before those of the user."""
+
+RESERVED = (EVENT, ARRIVAL, NUMBER, WINDOW, START, END, "to")
+"""The last one means something to the logs: which reader a row is for."""
+
+UNITS_MS = {
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1),
+    **dict.fromkeys(("s", "second", "seconds"), 1_000),
+    **dict.fromkeys(("min", "minute", "minutes"), 60_000),
+    **dict.fromkeys(("h", "hour", "hours"), 3_600_000),
+}
+LENGTH = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[a-z]+)")
+
+
+class Kernel(Enum):
+    """How dominated tuples are found; the answer is the same."""
+
+    SORTED = "sorted"
+    """One sorted pass with bit masks: the cost of a tuple hardly depends on how many there are."""
+    NESTED_LOOP = "nested-loop"
+    """The algorithm of the paper, with the load that splitting is made for. For experiments."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The query itself."""
+
+    preferences: Preferences
+    windows: Windows
+    delta: int | None = None
+    """How many of the best tuples of every window to return; None for the whole skyline."""
+    slack_us: int | None = None
+    """How long to wait for late tuples; None for K-slack, which learns it."""
+    target_drop_ratio: float = 0.0
+    """K-slack waits no longer than it takes to drop this part of the tuples; 0 for the standard form."""
+
+    def __post_init__(self) -> None:
+        if self.delta is not None and self.delta < 1:
+            raise PreferenceError(f"top is a number of tuples, at least 1; got {self.delta}")
+        if self.slack_us is not None and self.target_drop_ratio:
+            raise PreferenceError("a fixed slack drops who is later; leave out either the slack or the drop ratio")
+        try:
+            self.k_slack()
+        except ValueError as error:
+            raise PreferenceError(str(error)) from error
+
+    def k_slack(self) -> KSlack:
+        """K-slack before the first tuple. Punctuations cost nothing here, so there is no least gap between them."""
+        return KSlack(self.windows.pane_us, self.target_drop_ratio, least_gap_us=0, fixed_us=self.slack_us)
+
+    def as_json(self) -> dict[str, Any]:
+        """The document by which a folder is recognized."""
+        return {
+            "columns": list(self.preferences.columns),
+            "directions": list(self.preferences.directions),
+            "length_ms": self.windows.length_ms,
+            "slide_ms": self.windows.slide_ms,
+            "delta": self.delta,
+            "slack_us": self.slack_us,
+            "target_drop_ratio": self.target_drop_ratio,
+        }
+
+
+@dataclass(frozen=True)
+class Working:
+    """How the work is spread; no result depends on it."""
+
+    splitting: Splitting = Splitting.ADAPTIVE
+    """The inner level: whether hot panes are split over tasks."""
+    elastic: bool = True
+    """The outer level: whether the numbers of tasks follow the load."""
+    start: Degrees = field(default_factory=lambda: Degrees(1, 1))
+    most: int = 8
+    """Tasks of both stages together."""
+    set_point: float = PAPER_SET_POINT
+    """Utilization of the pane stage that the PID aims at."""
+    control_s: float = 2.5
+    """How often the controller decides."""
+    profile: Profile = CODE
+    """Of the controller: its fuzzy sets, and how its rules add up."""
+    merging: bool = True
+    kernel: Kernel = Kernel.SORTED
+    most_rows: int = 200_000
+    """Of a micro-batch, unless one of the input's has more, in several files: after a pause, work comes in pieces."""
+    slots: int = 1_000
+    """Cores: tasks that run at the same time."""
+
+    def __post_init__(self) -> None:
+        if self.most_rows < 1:
+            raise PreferenceError(f"a micro-batch has at least one row; got {self.most_rows}")
+        if self.start.panes < 1 or self.start.windows < 1 or self.start.total > self.most:
+            raise PreferenceError(
+                f"each stage has at least one task, and both together at most {self.most}; "
+                f"got {self.start.panes} and {self.start.windows}"
+            )
+
+
+def length_ms(length: str | float | timedelta, what: str) -> int:
+    """A length of time in whole milliseconds: seconds, a text such as ``"500 ms"`` or ``"2 seconds"``, a timedelta.
+
+    >>> length_ms("1.5 minutes", "window"), length_ms(0.2, "slide")
+    (90000, 200)
+    >>> length_ms("soon", "slide")
+    Traceback (most recent call last):
+    ...
+    mead.preference.kernels.dominance.PreferenceError: slide: write a length such as '500 ms' or '2 seconds'; got 'soon'
+    """
+    if isinstance(length, str):
+        found = LENGTH.fullmatch(length.strip().lower())
+        unit_ms = UNITS_MS.get(found["unit"]) if found else None
+        if found is None or unit_ms is None:
+            raise PreferenceError(f"{what}: write a length such as '500 ms' or '2 seconds'; got {length!r}")
+        exact_ms = float(found["number"]) * unit_ms
+    else:
+        exact_ms = 1e3 * (length.total_seconds() if isinstance(length, timedelta) else float(length))
+    if not 1 <= exact_ms < 1e15 or abs(exact_ms - round(exact_ms)) > 1e-6:
+        raise PreferenceError(f"{what}: lasts a whole number of milliseconds, at least 1; got {length!r}")
+    return round(exact_ms)

@@ -1,0 +1,92 @@
+"""A task of the window stage: one worker's chains of a round; complete windows become results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import thread_time
+
+import numpy as np
+import pyarrow as pa
+
+from mead.preference.spark.pane_stage import NOTHING, read_extents
+from mead.preference.spark.query_spec import END, NUMBER, START, WINDOW, Asked, Kernel
+from mead.preference.spark.reduction import answer, reduced
+from mead.preference.spark.warm_up import warm_up
+from mead.preference.spark.window_rounds import Chain
+from mead.spark.log.stream_log import Extent, StreamLog, Written
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class WindowWork:
+    """The work of one worker in one round."""
+
+    worker: int
+    chains: tuple[Chain, ...]
+    partials: Path
+    results: Path
+    """The log of complete windows."""
+    schema: pa.Schema
+    """Of that log."""
+    origin_us: int
+    asked: Asked
+    kernel: Kernel
+
+
+@dataclass(frozen=True)
+class ChainDone:
+    """What a chain has made: a result for later rounds, or a complete window."""
+
+    chain: Chain
+    result: Extent
+    written: Written | None
+
+
+@dataclass(frozen=True)
+class WindowDone:
+    """What came of a worker's chains."""
+
+    worker: int
+    busy_s: float
+    chains: tuple[ChainDone, ...]
+
+
+def work_on_windows(work: WindowWork) -> WindowDone:
+    """Do the work, in a Spark task."""
+    warm_up(work.asked, work.kernel)
+    started_s = thread_time()
+    done = tuple(_done(chain, work) for chain in work.chains)
+    return WindowDone(work.worker, thread_time() - started_s, done)
+
+
+def _done(chain: Chain, work: WindowWork) -> ChainDone:
+    rows = read_extents(work.partials, list(chain.results))
+    results = np.repeat(np.arange(len(chain.results)), [result.count for result in chain.results])
+    if chain.last:
+        if work.kernel is Kernel.NESTED_LOOP:
+            rows = reduced(rows, work.asked, work.kernel, results)
+        best = answer(rows, work.asked)
+        return ChainDone(chain, NOTHING, StreamLog(work.results).write(_window(chain.window, best, work), work.schema))
+    left = reduced(rows, work.asked, work.kernel, results).combine_chunks()
+    written = StreamLog(work.partials).write(left.to_batches(), left.schema)
+    return ChainDone(chain, Extent(written.file, 0, written.rows), None)
+
+
+def _window(window: int, best: pa.Table, work: WindowWork) -> list[pa.RecordBatch]:
+    """Rows as users see them."""
+    start, end = window_bounds(window, work.origin_us, work.asked)
+    shown = best.drop_columns([NUMBER])
+    bounds = {WINDOW: window, START: start, END: end}
+    types = {name: work.schema.field(name).type for name in bounds}
+    columns = [pa.repeat(pa.scalar(value, types[name]), best.num_rows) for name, value in bounds.items()]
+    table = pa.Table.from_arrays([*columns, *shown.columns], names=work.schema.names).cast(work.schema)
+    return list(table.combine_chunks().to_batches())
+
+
+def window_bounds(window: int, origin_us: int, asked: Asked) -> tuple[datetime, datetime]:
+    """When a window begins and ends."""
+    start = EPOCH + timedelta(microseconds=origin_us + 1000 * window * asked.windows.slide_ms)
+    return start, start + timedelta(milliseconds=asked.windows.length_ms)
