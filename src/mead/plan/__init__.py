@@ -1,1 +1,0 @@
-"""From observations to allocations: one file per policy, and the searches and rules that they share."""
