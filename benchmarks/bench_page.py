@@ -22,11 +22,11 @@ from mead.monitor.responses import BatchResponses, PathMonitor
 from mead.policies import registry
 from mead.policies.options import ThresholdOptions
 from mead.queueing.map import MAP
+from mead.reports.live.board import Board
+from mead.reports.live.decisions import decided
+from mead.reports.live.run_facts import RunFacts
 from mead.serve import answers
-from mead.serve.board import Board
-from mead.serve.decisions import decided
 from mead.serve.exposition import exposition
-from mead.serve.facts import RunFacts
 from mead.serve.question import Question
 from mead.simulator.run import run
 from mead.workload.trace import Trace

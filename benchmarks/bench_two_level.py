@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.progress import track
 
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.outcome import Outcome
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
 from mead.queueing.network.graph import Edge
+from mead.reports.judge.outcome import Outcome
 from mead.simulator.run import run
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.values.requirement import Requirement

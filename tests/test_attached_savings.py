@@ -16,8 +16,8 @@ from mead.history.file import History
 from mead.loop import ControlLoop, Mode
 from mead.policies.options import MG1Options, PolicyOptions, StaticOptions
 from mead.policies.registry import policy as policy_of
-from mead.serve.facts import RunFacts
-from mead.serve.figures import RunFigures
+from mead.reports.live.run_facts import RunFacts
+from mead.reports.pages.figures import RunFigures
 from mead.session.record import RunRecord
 from mead.simulator.simulation import Simulation
 from mead.spark.attach.attach import Attached, Seen

@@ -15,8 +15,6 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from mead.evaluate.fit_plot import KINGMAN, MODEL, PLAIN, SECONDS, STYLE, TRACE
-from mead.evaluate.fit_plot import MG1 as MG1_COLOUR
 from mead.policies.options import KingmanOptions, MapOptions, MG1Options
 from mead.policies.predictive.base import Analysis, Predictive
 from mead.policies.predictive.kingman import Kingman
@@ -30,6 +28,8 @@ from mead.queueing.ph import PH
 from mead.queueing.queues.map_ph_1 import map_ph_1
 from mead.queueing.queues.response import Unstable
 from mead.queueing.statistics.inter_arrivals import idc
+from mead.reports.models.fit_plot import KINGMAN, MODEL, PLAIN, SECONDS, STYLE, TRACE
+from mead.reports.models.fit_plot import MG1 as MG1_COLOUR
 from mead.simulator.simulation import Simulation
 from mead.values.allocation import Resources
 from mead.values.knowledge import Knowledge

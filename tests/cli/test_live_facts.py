@@ -16,8 +16,8 @@ from mead.history.file import History
 from mead.loop import Mode
 from mead.policies import registry
 from mead.policies.options import MapOptions, OwnOptions, PolicyOptions
+from mead.reports.live.run_facts import RunFacts
 from mead.serve.exposition import exposition
-from mead.serve.facts import RunFacts
 
 OWN = OwnOptions(name="clear_up:ClearUp")
 TWO_LEVEL = MapOptions(interval_s=60.0, two_level=True)

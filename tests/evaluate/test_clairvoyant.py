@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mead.evaluate.clairvoyant import clairvoyant
-from mead.evaluate.outcome import statistic_s
 from mead.queueing.network.graph import Edge
+from mead.reports.judge.outcome import statistic_s
 from mead.simulator.simulation import Simulation
 from mead.values.allocation import Resources
 from mead.values.pipeline import Batches, Operator, Pipeline

@@ -19,9 +19,9 @@ from tests.fuzzing.asgi import asked
 from tests.fuzzing.effort import tried
 from tests.serve import runs
 
+from mead.reports.live.live_table import live_table
+from mead.reports.live.snapshot import Look
 from mead.serve import watcher
-from mead.serve.live_table import live_table
-from mead.serve.look import Look
 from mead.serve.watcher import HistoryWatcher, PageWatcher, WatchError
 
 

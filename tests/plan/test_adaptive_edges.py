@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from mead.clock import VirtualClock
-from mead.evaluate.outcome import Outcome
 from mead.loop import ControlLoop, Mode
 from mead.policies.adaptive.policy import Adaptive
 from mead.policies.options import AdaptiveOptions
 from mead.queueing.network.graph import Edge
+from mead.reports.judge.outcome import Outcome
 from mead.simulator.run import run
 from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources

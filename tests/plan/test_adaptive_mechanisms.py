@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mead.evaluate.outcome import Outcome
 from mead.policies.adaptive.policy import Adaptive
 from mead.policies.options import AdaptiveOptions
+from mead.reports.judge.outcome import Outcome
 from mead.simulator.conditions import Conditions
 from mead.simulator.run import run
 from mead.values.pipeline import Operator, Pipeline

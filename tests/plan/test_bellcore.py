@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mead.evaluate.outcome import Outcome
 from mead.policies.options import KingmanOptions, MG1Options, PolicyOptions, ReplayOptions
 from mead.policies.registry import policy
 from mead.queueing.network.graph import Edge
+from mead.reports.judge.outcome import Outcome
 from mead.simulator.run import run
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement

@@ -14,8 +14,8 @@ from mead.policies import registry
 from mead.policies.options import AdaptiveOptions, MG1Options, PolicyOptions, ThresholdOptions
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge
-from mead.serve.board import Board
-from mead.serve.facts import RunFacts
+from mead.reports.live.board import Board
+from mead.reports.live.run_facts import RunFacts
 from mead.simulator.run import Run, run
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement

@@ -21,9 +21,9 @@ from tests.serve import runs
 from mead.config.pipeline_file import MOST_OPERATORS
 from mead.keys import LONGEST_NAME
 from mead.queueing.network.graph import Edge
+from mead.reports.live.board import Board
 from mead.serve.answers import prediction
 from mead.serve.application import STATIC, application
-from mead.serve.board import Board
 from mead.serve.guard import LONGEST_QUERY, Hosts
 from mead.serve.model_process import BusyError, ModelProcess, TakenBackError
 from mead.serve.present import present

@@ -14,7 +14,7 @@ from tests.serve import runs
 from tests.serve.browser import browser, complaints, why_no_browser
 from tests.serve.page import VIEWS, Page, served
 
-from mead.serve.board import Board
+from mead.reports.live.board import Board
 from mead.serve.server import serving
 
 PICTURES = os.environ.get("MEAD_PICTURES")

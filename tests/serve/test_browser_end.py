@@ -7,7 +7,7 @@ from tests.serve import runs
 from tests.serve.browser import complaints
 from tests.serve.page import Page, served
 
-from mead.serve.board import Board
+from mead.reports.live.board import Board
 from mead.serve.server import serving
 
 AGAIN = f"mead serve {runs.facts().workload} shows it again"

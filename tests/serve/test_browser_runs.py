@@ -20,9 +20,9 @@ from tests.serve.page import Page, served
 from mead.policies import registry
 from mead.policies.options import MG1Options
 from mead.queueing.network.graph import Edge
+from mead.reports.live.board import Board
+from mead.reports.live.run_facts import RunFacts
 from mead.serve import events
-from mead.serve.board import Board
-from mead.serve.facts import RunFacts
 from mead.serve.present import present
 from mead.serve.server import serving
 from mead.simulator.run import run

@@ -15,9 +15,9 @@ from selenium.webdriver.common.by import By
 from tests.serve import runs
 from tests.serve.page import VIEWS, Page, served
 
-from mead.serve.board import Board
-from mead.serve.decisions import decided
-from mead.serve.frame import Frame
+from mead.reports.live.board import Board
+from mead.reports.live.decisions import decided
+from mead.reports.live.frame import Frame
 
 CURSORS = """return [...document.querySelectorAll('#%s figure.chart')].map((chart) => {
     const line = chart.querySelector('.u-cursor-x'), over = chart.querySelector('.u-over');

@@ -16,8 +16,8 @@ from urllib.request import urlopen
 import pytest
 from tests.serve import runs
 
+from mead.reports.live.board import Board
 from mead.serve import events
-from mead.serve.board import Board
 from mead.serve.server import ServeError, serving
 
 CONNECTIONS: list[HTTPConnection] = []

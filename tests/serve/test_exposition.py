@@ -24,12 +24,12 @@ from tests.serve import runs
 from tests.serve.prometheus import fired, why_no_prometheus
 
 from mead.monitor.responses import BatchResponses, PathMonitor
+from mead.reports.judge.recent import model_error
+from mead.reports.live.board import Board
+from mead.reports.live.frame import Kind
 from mead.serve.alerts import alert_rules
-from mead.serve.board import Board
 from mead.serve.dashboard import OMITTED, dashboard
 from mead.serve.exposition import exposition
-from mead.serve.frame import Kind
-from mead.serve.judged import model_error
 from mead.serve.metrics import Metric
 from mead.serve.metrics_reference import page
 from mead.serve.server import serving

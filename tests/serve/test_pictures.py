@@ -15,8 +15,8 @@ from tests.serve.page import VIEWS, Page
 from mead.config.pipeline_file import read_pipeline
 from mead.policies import registry
 from mead.queueing.map import MAP
-from mead.serve.board import Board
-from mead.serve.facts import RunFacts
+from mead.reports.live.board import Board
+from mead.reports.live.run_facts import RunFacts
 from mead.serve.server import serving
 from mead.simulator.run import run
 from mead.workload.trace import Trace

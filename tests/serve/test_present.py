@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.serve import runs
 
-from mead.serve.board import Board
+from mead.reports.live.board import Board
 from mead.serve.present import dispersion, present
 from mead.values.pipeline import Pipeline
 

@@ -13,9 +13,9 @@ from tests.serve import runs
 from tests.serve.browser import browser, complaints, drawings, why_no_browser
 
 from mead.history.file import History
-from mead.serve.compare_page import compare_page
-from mead.serve.figures import RunFigures
-from mead.serve.report_page import report_page
+from mead.reports.pages.compare_page import compare_page
+from mead.reports.pages.figures import RunFigures
+from mead.reports.pages.report_page import report_page
 
 PATIENCE_S = 60
 
@@ -36,7 +36,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             found.append(RunFigures.of(history, 1))
     texts = {"report": report_page(found[0]), "comparison": compare_page(found, ["mg1", "threshold"])}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("mead.serve.report_page.MOST_ROUNDS", 4)
+        patched.setattr("mead.reports.pages.report_page.MOST_ROUNDS", 4)
         texts["coarse"] = report_page(found[0])
     for name, text in texts.items():
         (place / f"{name}.html").write_text(text, encoding="utf-8")

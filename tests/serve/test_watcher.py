@@ -11,8 +11,8 @@ import pytest
 from tests.serve import runs
 
 from mead.history.file import History
-from mead.serve.board import Board
-from mead.serve.look import RECENT, Look
+from mead.reports.live.board import Board
+from mead.reports.live.snapshot import RECENT, Look
 from mead.serve.server import serving
 from mead.serve.watcher import HistoryWatcher, PageWatcher, WatchError
 

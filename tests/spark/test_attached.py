@@ -24,7 +24,7 @@ from mead.cpu.detection import Opener, detect
 from mead.cpu.share_probe import TOLERANCE, actuation_delay_s
 from mead.history.file import History
 from mead.policies.options import StaticOptions
-from mead.serve.figures import RunFigures
+from mead.reports.pages.figures import RunFigures
 from mead.spark.attach.engine import came_since_us
 from mead.spark.telemetry.probe import Stamps
 from mead.spark.telemetry.progress import Progress

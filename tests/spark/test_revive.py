@@ -10,8 +10,8 @@ import pytest
 
 from mead.cli import live
 from mead.cpu.dry_run import DryRunShares
-from mead.serve.board import Board
-from mead.serve.facts import RunFacts
+from mead.reports.live.board import Board
+from mead.reports.live.run_facts import RunFacts
 from mead.spark.pipeline.query import Query
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.inputs import TraceInput

@@ -25,8 +25,8 @@ def allocate(
     Example: `mead allocate examples/allocate-video.json`
     """
     from mead.config.allocate_case import AllocateCase
-    from mead.evaluate.drs.allocate import allocate as solved
     from mead.keys import ConfigError, parsed
+    from mead.reports.models.allocate import allocate as solved
 
     from_stdin = str(case) == "-"
     try:

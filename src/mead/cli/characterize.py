@@ -60,14 +60,14 @@ def characterize(
     options: ReadOptions = {"iat": iat, "column": column, "unit": unit}
     found = _characteristics(ctx, trace, options, sort=sort, master=master, scratch=scratch)
     if plot is not None:
-        from mead.evaluate.characterize_plot import plot_characteristics
+        from mead.reports.models.characterize_plot import plot_characteristics
 
         try:
             plot_characteristics(found, plot)
         except OSError as error:
             ctx.fail(f"{plot}: cannot be written ({error.strerror or error})")
 
-    from mead.evaluate.characterize_report import CharacterizeReport
+    from mead.reports.models.characterize_report import CharacterizeReport
 
     report = CharacterizeReport(found)
     if as_json:

@@ -37,10 +37,10 @@ def demo(
     from mead.cli.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import chosen_policy
-    from mead.evaluate.full_share import FullShare
     from mead.evaluate.workloads import DEMAND_S
     from mead.keys import ConfigError
     from mead.loop import Mode
+    from mead.reports.what_if.full_share import FullShare
     from mead.spark.pipeline.build import ARRIVALS
     from mead.spark.pipeline.end_requests import EndRequests
 

@@ -34,11 +34,11 @@ def explain(
 
     Example: `mead explain change runs/demo-20260101-120000`
     """
-    from mead.evaluate.explanation import Explanation, chosen_round
-    from mead.evaluate.explanation_tables import explanation_tables
     from mead.history.file import History
     from mead.history.schema import HistoryError
-    from mead.serve.past import history_file
+    from mead.reports.live.history_board import history_file
+    from mead.reports.runs.explanation import Explanation, chosen_round
+    from mead.reports.runs.explanation_tables import explanation_tables
 
     try:
         with History.read(history_file(run_or_history)) as history:

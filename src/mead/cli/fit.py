@@ -58,8 +58,8 @@ def fit(
     """
     from time import perf_counter
 
-    from mead.evaluate.fit_report import report_fits
     from mead.queueing.fitting.windows import DEFAULT_WINDOWS
+    from mead.reports.models.fit_report import report_fits
 
     if plot is not None:
         check_writable(ctx, plot, PLOT_ENDINGS)
@@ -67,7 +67,7 @@ def fit(
     sizes = window or DEFAULT_WINDOWS
     reports = list(report_fits(arrivals, sizes, fitter=fitter, best=best, seed=seed, clock=perf_counter))
     if plot is not None:
-        from mead.evaluate.fit_plot import plot_fits
+        from mead.reports.models.fit_plot import plot_fits
 
         try:
             plot_fits(reports, plot, seed=seed)
@@ -79,7 +79,7 @@ def fit(
 
     from rich.console import Console
 
-    from mead.evaluate.tables import fit_tables
+    from mead.reports.tables import fit_tables
 
     console = Console()
     for part in (part for report in reports for part in fit_tables(report)):

@@ -13,8 +13,8 @@ import typer
 from mead.cli.terminal import AsJson, print_json
 
 if TYPE_CHECKING:
-    from mead.evaluate.concluded import Figures
     from mead.history.recorder import Recorder
+    from mead.reports.judge.figures import Figures
     from mead.values.pipeline import Pipeline
     from mead.values.round import Round
 
@@ -60,13 +60,13 @@ def history(
 
     Examples: `mead history mead-history.sqlite --run -1 --changes`, `mead history mead-history.sqlite --keep 10`
     """
-    from mead.evaluate.history_report import decision_json, decision_tables, run_json, runs_table
-    from mead.evaluate.policy_errors import policy_errors
-    from mead.evaluate.tables import plain_text
     from mead.history.file import History
     from mead.history.records import errors_of
     from mead.history.schema import HistoryError
-    from mead.serve.past import history_file
+    from mead.reports.live.history_board import history_file
+    from mead.reports.runs.history_report import decision_json, decision_tables, run_json, runs_table
+    from mead.reports.runs.policy_errors import policy_errors
+    from mead.reports.tables import plain_text
 
     file = history_file(file)
     if run is None and (changes or limit is not None):
@@ -160,7 +160,7 @@ def recorded(
     """
     from mead.history.file import History
     from mead.history.schema import HistoryError
-    from mead.serve.facts import ROUND_INTERVAL
+    from mead.reports.live.run_facts import ROUND_INTERVAL
 
     if file is None:
         yield Recorded(show, None)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from mead.config.pipeline_file import PipelineFile
-    from mead.evaluate.concluded import Figures
-    from mead.evaluate.live_report import LiveReport
     from mead.loop import Mode
     from mead.policies.options import PolicyOptions
     from mead.queueing.arrays import FloatArray
-    from mead.serve.board import Board
-    from mead.serve.facts import RunFacts
-    from mead.serve.figures import RunFigures
+    from mead.reports.judge.figures import Figures
+    from mead.reports.live.board import Board
+    from mead.reports.live.run_facts import RunFacts
+    from mead.reports.pages.figures import RunFigures
+    from mead.reports.runs.live_report import LiveReport
     from mead.spark.pipeline.end_requests import EndRequests
     from mead.spark.pipeline.engine import SparkEngine
     from mead.spark.pipeline.run import LiveResult
@@ -93,12 +93,12 @@ def run_file(
     """
     from mead.cpu.closing_shares import lent
     from mead.cpu.preparation import prepared
-    from mead.evaluate.live_report import LiveReport
     from mead.history.file import IN_FOLDER
     from mead.keys import ConfigError
     from mead.loop import Mode
     from mead.policies import registry
     from mead.policies.options import kept_iats_for
+    from mead.reports.runs.live_report import LiveReport
     from mead.serve.server import ServeError
     from mead.spark.pipeline.build import live_pipeline, source_of, streams_of, work_of
     from mead.spark.pipeline.operators import OperatorError
@@ -179,15 +179,15 @@ def run_file(
 
 def _facts(pipeline: Pipeline, options: LiveOptions, mode: Mode, interval_s: float) -> RunFacts:
     """What page and history begin with: one run has one beginning."""
-    from mead.serve.facts import RunFacts
+    from mead.reports.live.run_facts import RunFacts
 
     return RunFacts(pipeline, options.policy.name, mode.value, "spark", str(options.folder), now(), interval_s)
 
 
 def _instead(result: LiveResult, policy: PolicyOptions, iats_s: FloatArray) -> Figures:
     """What a policy would have come to that was only let observe."""
-    from mead.evaluate.twin import as_learned
-    from mead.serve.savings import figures_of, in_charge
+    from mead.reports.what_if.savings import figures_of, in_charge
+    from mead.reports.what_if.twin import as_learned
 
     return figures_of(in_charge(as_learned(result), policy, iats_s, sum(result.cores.values())))
 
@@ -214,7 +214,7 @@ def _watched(facts: RunFacts, page: PageOptions | None) -> Iterator[Board]:
     """What the table and the page of a run are fed with; the address of the page goes to standard error."""
     import time
 
-    from mead.serve.board import Board
+    from mead.reports.live.board import Board
     from mead.serve.server import serving
 
     board = Board(facts, wall_s=time.time)
@@ -278,8 +278,8 @@ def _display(
     from rich.text import Text
 
     from mead.keys import printable
-    from mead.serve.live_table import live_table
-    from mead.serve.look import Look
+    from mead.reports.live.live_table import live_table
+    from mead.reports.live.snapshot import Look
 
     console = Console(stderr=True, quiet=quiet)
 
@@ -310,8 +310,8 @@ def write_report(folder: Path, notes: list[str]) -> RunFigures | None:
     from mead.cli.report import write_page
     from mead.history.file import IN_FOLDER, History
     from mead.history.schema import HistoryError
-    from mead.serve.figures import RunFigures
-    from mead.serve.report_page import report_page
+    from mead.reports.pages.figures import RunFigures
+    from mead.reports.pages.report_page import report_page
 
     try:
         with History.read(folder / IN_FOLDER) as history:

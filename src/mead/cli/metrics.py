@@ -24,7 +24,7 @@ def list_(*, as_json: AsJson = False) -> None:
 
     from rich.console import Console
 
-    from mead.evaluate.tables import plain_table
+    from mead.reports.tables import plain_table
 
     table = plain_table("Metrics", "name", "type", "labels", "meaning")
     for column in table.columns:

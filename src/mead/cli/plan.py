@@ -45,10 +45,10 @@ def plan(
 
     Example: `mead plan examples/log-analysis.yaml --trace arrivals.parquet --policy map --policy mg1`
     """
-    from mead.evaluate.what_if import what_if
-    from mead.evaluate.what_if_report import as_json as document
-    from mead.evaluate.what_if_report import what_if_tables
     from mead.policies import registry
+    from mead.reports.what_if.what_if import what_if
+    from mead.reports.what_if.what_if_report import as_json as document
+    from mead.reports.what_if.what_if_report import what_if_tables
     from mead.workload.trace import TraceError
 
     file = read_pipeline_or_fail(ctx, pipeline)

@@ -315,7 +315,7 @@ def _tell(query: PreferenceQuery, out: Path | None, *, as_json: bool) -> None:
 
     from rich.console import Console
 
-    from mead.evaluate.tables import plain_table
+    from mead.reports.tables import plain_table
 
     table = plain_table(
         f"The last {len(windows[-SHOWN:])} of {len(windows):,} windows", "window", "from", "to", "best tuples"

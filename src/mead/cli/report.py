@@ -13,7 +13,7 @@ from mead.cli.history import LAST
 from mead.cli.terminal import AsJson, check_writable, print_json
 
 if TYPE_CHECKING:
-    from mead.serve.figures import RunFigures
+    from mead.reports.pages.figures import RunFigures
 
 REPORT, COMPARISON = "report.html", "comparison.html"
 
@@ -55,10 +55,10 @@ def report(
     """
     from mead.history.file import History
     from mead.history.schema import HistoryError
-    from mead.serve.compare_page import compare_page
-    from mead.serve.figures import RunFigures
-    from mead.serve.past import history_file
-    from mead.serve.report_page import report_page
+    from mead.reports.live.history_board import history_file
+    from mead.reports.pages.compare_page import compare_page
+    from mead.reports.pages.figures import RunFigures
+    from mead.reports.pages.report_page import report_page
 
     if run and len(runs) > 1:
         ctx.fail("--run chooses among the runs of one history; of several, the last run of each is taken")

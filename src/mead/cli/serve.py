@@ -77,7 +77,7 @@ def serve(
 
     from mead.history.file import History
     from mead.history.schema import HistoryError
-    from mead.serve.past import PastBoard, history_file
+    from mead.reports.live.history_board import PastBoard, history_file
     from mead.serve.server import ServeError, serving
 
     file = history_file(run_or_history)

@@ -48,9 +48,9 @@ def simulate(
 
     Example: `mead simulate examples/log-analysis.yaml --trace arrivals.parquet --policy map --option best=3`
     """
-    from mead.evaluate.run_report import RunReport
     from mead.policies import registry
     from mead.policies.options import kept_iats_for
+    from mead.reports.runs.simulated_report import RunReport
     from mead.simulator.conditions import Conditions
     from mead.simulator.run import recorded_every_for, run
     from mead.workload.trace import TraceError
@@ -93,7 +93,7 @@ def simulate(
         report = RunReport.of(result, seed)
         follow.conclude(report.figures)
     if plot is not None:
-        from mead.evaluate.run_plot import plot_run
+        from mead.reports.runs.run_plot import plot_run
 
         try:
             plot_run(result, plot)
@@ -105,7 +105,7 @@ def simulate(
 
     from rich.console import Console
 
-    from mead.evaluate.run_tables import run_tables
+    from mead.reports.runs.simulated_tables import run_tables
 
     console = Console()
     for part in run_tables(report):

@@ -24,8 +24,8 @@ def solve(
     Example: `mead solve examples/solve-log-analysis.json`
     """
     from mead.config.solve_case import SolveCase
-    from mead.evaluate.solve import solve_case
     from mead.keys import ConfigError, parsed
+    from mead.reports.models.solve import solve_case
 
     from_stdin = str(case) == "-"
     try:
@@ -39,6 +39,6 @@ def solve(
 
     from rich.console import Console
 
-    from mead.evaluate.tables import solution_table
+    from mead.reports.tables import solution_table
 
     Console().print(solution_table(answer, keys.model))

@@ -28,9 +28,9 @@ from math import ceil, floor
 import numpy as np
 
 from mead.evaluate.clairvoyant_kernel import Future, best_levels, cost_to_go
-from mead.evaluate.outcome import statistic_s
 from mead.queueing.arrays import FloatArray, IntArray
 from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.reports.judge.outcome import statistic_s
 from mead.simulator.draws import demands_s
 from mead.simulator.run import Run
 from mead.simulator.simulation import Simulation

@@ -17,13 +17,13 @@ import numpy as np
 from mead.config.policy_choice import OPTIONS, chosen_policy
 from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.mead.tables import Case
-from mead.evaluate.outcome import Outcome, Verdict, statistic_s
 from mead.loading import modules_in
 from mead.policies import registry
 from mead.policies.options import OwnOptions, PolicyOptions, PredictiveOptions, StaticOptions, kept_iats_for
 from mead.policies.user_policy import own_policy
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.reports.judge.outcome import Outcome, Verdict, statistic_s
 from mead.simulator.conditions import Conditions, Restart
 from mead.simulator.metrics import FaultyMetrics
 from mead.simulator.run import Run, recorded_every_for, run

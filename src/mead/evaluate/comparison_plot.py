@@ -8,8 +8,8 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from mead.evaluate.fit_plot import KINGMAN, MG1, MODEL, SECONDS, STYLE
 from mead.evaluate.summary import Row
+from mead.reports.models.fit_plot import KINGMAN, MG1, MODEL, SECONDS, STYLE
 
 
 def plot_courses(title: str, rows: Sequence[Row], path: Path) -> None:

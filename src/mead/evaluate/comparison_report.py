@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mead.evaluate.mead.tables import Case
 from mead.evaluate.summary import COLUMNS, RUN_FIGURES, Row, run_json
-from mead.evaluate.tables import plain_table
+from mead.reports.tables import plain_table
 
 NOTE = (
     "response: mean or percentile over the run, mean over the seeds ± half of their range. met: with how many seeds. "

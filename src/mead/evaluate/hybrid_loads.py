@@ -11,8 +11,8 @@ from rich.text import Text
 
 from mead.evaluate.arena.contest import Bout, Contest, Judged
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.tables import plain_table
 from mead.evaluate.workloads import Workload
+from mead.reports.tables import plain_table
 from mead.values.requirement import Requirement
 from mead.workload.generators.markovian import Markovian
 from mead.workload.generators.steps import Steps

@@ -9,7 +9,7 @@ from typing import Any
 
 from mead.evaluate.comparison import Result
 from mead.evaluate.mead.tables import Case, Published
-from mead.evaluate.outcome import Outcome
+from mead.reports.judge.outcome import Outcome
 
 COLUMNS = ("response s", "met", "CPU %", "broken", "changes", "worst", "paper (CPU)")
 """The columns of a row after the name of the policy."""

@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from mead.evaluate import frontier as costs
-from mead.evaluate.decision_json import allocation_json
-from mead.evaluate.fit_report import Statistics
 from mead.policies.predictive.map_network import ArrivalModel, solved
 from mead.policies.predictive.predictions import enough, meets, remembered, response_s
 from mead.policies.predictive.search import Predictor
@@ -20,6 +17,9 @@ from mead.queueing.map import MAP
 from mead.queueing.network.solve import NetworkSolution
 from mead.queueing.queues.response import QueueSolution, Unstable
 from mead.queueing.statistics.scales import lags_of, spans_of
+from mead.reports.models.fit_report import Statistics
+from mead.reports.runs.decision_json import allocation_json
+from mead.reports.what_if import frontier as costs
 from mead.serve.question import Question
 from mead.values.allocation import Allocation
 from mead.values.pipeline import Pipeline

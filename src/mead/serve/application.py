@@ -18,14 +18,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mead.queueing.network.graph import InvalidNetworkError
+from mead.reports.judge.recent import JUDGED_S, judged
+from mead.reports.live.board import Board
+from mead.reports.live.decisions import decided
+from mead.reports.live.snapshot import so_far
 from mead.serve import answers
-from mead.serve.board import Board
-from mead.serve.decisions import decided
 from mead.serve.events import Events, Last
 from mead.serve.exposition import exposition
 from mead.serve.guard import Guard, Hosts
-from mead.serve.judged import JUDGED_S, judged
-from mead.serve.look import so_far
 from mead.serve.model_process import BusyError, ModelProcess, TakenBackError, TooSlowError
 from mead.serve.present import present
 from mead.serve.question import Question, QuestionError

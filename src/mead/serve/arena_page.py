@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from mead.evaluate.arena.board import Bounds, Standing, WorkloadBoard
 from mead.evaluate.arena.report import COLUMNS, NOTE, cells, workload_cells
-from mead.evaluate.fit_plot import STYLE
-from mead.evaluate.run_plot import COLOURS
-from mead.serve.one_file import html_table
+from mead.reports.models.fit_plot import STYLE
+from mead.reports.pages.one_file import html_table
+from mead.reports.runs.run_plot import COLOURS
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

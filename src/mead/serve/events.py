@@ -18,9 +18,9 @@ from typing import Any
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from mead.serve.board import Board
-from mead.serve.frame import Frame
-from mead.serve.judged import JUDGED_S, judged
+from mead.reports.judge.recent import JUDGED_S, judged
+from mead.reports.live.board import Board
+from mead.reports.live.frame import Frame
 
 MOST_CLIENTS = 16
 AT_ONCE = 200

@@ -12,9 +12,9 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from mead.monitor.sketch import FACTOR, LEAST_S, ResponseSketch
-from mead.serve.board import Board
-from mead.serve.frame import Frame, Kind
-from mead.serve.judged import JUDGED_S, judged, model_error
+from mead.reports.judge.recent import JUDGED_S, judged, model_error
+from mead.reports.live.board import Board
+from mead.reports.live.frame import Frame, Kind
 from mead.serve.metrics import Metric
 from mead.values.reason import Because
 

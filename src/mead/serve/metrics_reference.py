@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from mead.serve.frame import Kind
+from mead.reports.live.frame import Kind
 from mead.serve.metrics import Metric
 from mead.values.reason import Because
 

@@ -9,10 +9,10 @@ import numpy as np
 from mead.queueing.arrays import FloatArray
 from mead.queueing.statistics.inter_arrivals import idc
 from mead.queueing.statistics.scales import spans_of
+from mead.reports.judge.recent import JUDGED_S
+from mead.reports.live.board import Board
+from mead.reports.live.frame import Frame
 from mead.serve.answers import FITTED_IATS, LEAST_FITTED
-from mead.serve.board import Board
-from mead.serve.frame import Frame
-from mead.serve.judged import JUDGED_S
 from mead.serve.question import DISPERSIONS, RATES_PER_S, Question
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Pipeline

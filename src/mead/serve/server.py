@@ -10,8 +10,8 @@ from threading import Thread
 
 import uvicorn
 
+from mead.reports.live.board import Board
 from mead.serve.application import Pages, application
-from mead.serve.board import Board
 from mead.serve.events import FAREWELL_S
 from mead.serve.guard import Hosts
 from mead.serve.model_process import ModelProcess

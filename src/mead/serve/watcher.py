@@ -13,11 +13,11 @@ from pydantic import BaseModel, ValidationError
 
 from mead.history.file import History
 from mead.history.schema import HistoryError
-from mead.serve.facts import interval_s_of
-from mead.serve.frame import Frame
-from mead.serve.judged import JUDGED_S, judged
-from mead.serve.look import RECENT, Look, SoFar, Standing
-from mead.serve.past import framed, history_file
+from mead.reports.judge.recent import JUDGED_S, judged
+from mead.reports.live.frame import Frame
+from mead.reports.live.history_board import framed, history_file
+from mead.reports.live.run_facts import interval_s_of
+from mead.reports.live.snapshot import RECENT, Look, SoFar, Standing
 from mead.session.record import KEPT_ROUNDS
 
 ANSWER_S = 5.0

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.evaluate.outcome import Outcome
 from mead.policies.options import AdaptiveOptions, StaticOptions
 from mead.policies.registry import policy
 from mead.queueing.network.graph import Edge
+from mead.reports.judge.outcome import Outcome
 from mead.simulator.conditions import Conditions
 from mead.simulator.metrics import FaultyMetrics
 from mead.simulator.run import Run, run

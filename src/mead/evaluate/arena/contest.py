@@ -17,7 +17,6 @@ import numpy as np
 
 from mead.evaluate.clairvoyant import clairvoyant
 from mead.evaluate.comparison import PolicyContender, each
-from mead.evaluate.outcome import Outcome
 from mead.evaluate.pasps.scenarios import LOG_LIKE, Rates, logs_from
 from mead.evaluate.workloads import MISSING, Workload, generated, live_maps, recorded, required, synt
 from mead.policies import registry
@@ -30,6 +29,7 @@ from mead.policies.options import (
     ThresholdOptions,
     kept_iats_for,
 )
+from mead.reports.judge.outcome import Outcome
 from mead.simulator.conditions import Conditions, Restart
 from mead.simulator.run import Run, recorded_every_for, run
 from mead.values.pipeline import Pipeline

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mead.evaluate.arena.board import DEPENDABLE, Bounds, Standing, WorkloadBoard
 from mead.evaluate.arena.contest import Judged
-from mead.evaluate.tables import NOTHING, plain_table
+from mead.reports.tables import NOTHING, plain_table
 
 NOTE = (
     f"Dependable is who meets at least {DEPENDABLE:.0%} of what anybody met. Of these the cheapest is first; "

@@ -17,9 +17,9 @@ import numpy as np
 from rich.table import Table
 
 from mead.evaluate.drs.applications import VIDEO_FRAMES, Simulated, measured_network, shown, simulated
-from mead.evaluate.tables import number, plain_table
 from mead.policies.drs.model import Model
 from mead.policies.drs.search import assign_processors
+from mead.reports.tables import number, plain_table
 from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace
 

@@ -22,8 +22,8 @@ from mead.evaluate.drs.applications import (
     simulated,
     tweets,
 )
-from mead.evaluate.tables import number, plain_table
 from mead.policies.drs.search import assign_processors
+from mead.reports.tables import number, plain_table
 from mead.values.pipeline import Pipeline
 from mead.workload.trace import Trace
 

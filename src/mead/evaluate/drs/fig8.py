@@ -21,9 +21,9 @@ from mead.evaluate.drs.applications import (
     shown,
     tweets,
 )
-from mead.evaluate.tables import number, plain_table
 from mead.policies.options import DRSOptions
 from mead.queueing.arrays import FloatArray
+from mead.reports.tables import number, plain_table
 
 MINUTES = 27
 T_RA_MINUTES = 14

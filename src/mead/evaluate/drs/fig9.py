@@ -15,9 +15,9 @@ import numpy as np
 from rich.table import Table
 
 from mead.evaluate.drs.applications import VIDEO, Event, by_minute, controlled, events, shown
-from mead.evaluate.tables import number, plain_table
 from mead.policies.options import DRSOptions
 from mead.queueing.arrays import FloatArray
+from mead.reports.tables import number, plain_table
 from mead.workload.generators.steps import Steps
 
 T_MAX_S, T_MIN_S = 1.0, 0.3

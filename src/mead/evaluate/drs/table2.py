@@ -10,10 +10,10 @@ from typing import Any
 from rich.table import Table
 
 from mead.evaluate.drs.applications import VIDEO, frames, measured_network, simulated
-from mead.evaluate.tables import plain_table
 from mead.policies.drs.measurer import Measurer
 from mead.policies.drs.search import assign_processors
 from mead.policies.drs.smoothing import Window
+from mead.reports.tables import plain_table
 
 PUBLISHED_MS = {12: 0.083, 24: 0.158, 48: 0.323, 96: 0.665, 192: 1.250}
 MEASUREMENT_MS = 0.100

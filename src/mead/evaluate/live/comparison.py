@@ -23,12 +23,12 @@ from mead.cpu.detection import Opener
 from mead.evaluate.arena.contest import blind
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.live.rows import LiveRow
-from mead.evaluate.live_report import LiveReport, LiveVerdict
-from mead.evaluate.twin import twin
 from mead.evaluate.workloads import PATH, Workload
 from mead.history.file import IN_FOLDER, History
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
+from mead.reports.runs.live_report import LiveReport, LiveVerdict
+from mead.reports.what_if.twin import twin
 from mead.simulator.timeline import Timeline
 from mead.spark.pipeline.build import ARRIVALS, live_pipeline
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.tables import NOTHING, number, plain_table, plain_text, yes_or_no
+from mead.reports.tables import NOTHING, number, plain_table, plain_text, yes_or_no
 from mead.values.requirement import Requirement
 
 

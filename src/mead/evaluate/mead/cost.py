@@ -16,7 +16,6 @@ from rich.table import Table
 
 from mead.evaluate.comparison import PolicyContender
 from mead.evaluate.mead.tables import Case
-from mead.evaluate.tables import plain_table
 from mead.evaluate.workloads import PATH, Workload, required
 from mead.policies import registry
 from mead.policies.options import MapOptions
@@ -24,6 +23,7 @@ from mead.queueing.fitting.windows import DEFAULT_WINDOWS, distinct, fit_windows
 from mead.queueing.map import MAP
 from mead.queueing.network.solve import solve_network
 from mead.queueing.queues.response import Unstable
+from mead.reports.tables import plain_table
 from mead.simulator.simulation import Simulation
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation

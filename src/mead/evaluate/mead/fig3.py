@@ -14,8 +14,6 @@ from typing import Any
 
 from rich.table import Table
 
-from mead.evaluate.fit_report import MeanAndP95
-from mead.evaluate.tables import NOTHING, number, plain_table
 from mead.evaluate.workloads import Workload
 from mead.queueing.fitting.windows import fit_windows
 from mead.queueing.ph import PH
@@ -23,6 +21,8 @@ from mead.queueing.queues.kingman import kingman
 from mead.queueing.queues.map_ph_1 import map_ph_1_at_utilizations
 from mead.queueing.queues.mg1 import m_ph_1
 from mead.queueing.statistics.inter_arrivals import scv
+from mead.reports.models.fit_report import MeanAndP95
+from mead.reports.tables import NOTHING, number, plain_table
 from mead.simulator.simulation import Simulation
 from mead.values.pipeline import Operator, Pipeline
 from mead.workload.trace import Trace

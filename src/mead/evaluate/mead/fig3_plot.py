@@ -8,8 +8,8 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from mead.evaluate.fit_plot import KINGMAN, MG1, MODEL, SECONDS, STYLE, TRACE
 from mead.evaluate.mead.fig3 import Curve
+from mead.reports.models.fit_plot import KINGMAN, MG1, MODEL, SECONDS, STYLE, TRACE
 
 
 def plot_curves(curves: Sequence[Curve], path: Path) -> None:

@@ -14,7 +14,7 @@ from mead.evaluate.pasps.claims import Claim
 from mead.evaluate.pasps.metrics import Metrics
 from mead.evaluate.pasps.run import system_run
 from mead.evaluate.pasps.tables import PaSpsTable
-from mead.evaluate.tables import NOTHING, number, plain_table
+from mead.reports.tables import NOTHING, number, plain_table
 
 COLUMNS = ("saved", "degradation", "processed", "latency ms", "err. input", "err. replica")
 NOTE = (

@@ -20,12 +20,12 @@ from mead.evaluate.ppq.fig11 import EVEN, PANE_TUPLES
 from mead.evaluate.ppq.measures import during_stream, mean, plain
 from mead.evaluate.ppq.streams import SYNTHETIC_TUPLES, Stream, markovian
 from mead.evaluate.ppq.tables import PUBLISHED
-from mead.evaluate.tables import number, plain_table
 from mead.preference.control.degrees import Degrees
 from mead.preference.kernels.expected_size import expected_sizes
 from mead.preference.simulator.cost import FORMULA_COMPARISON_S, SKYLINE, TOP_DELTA, CostModel
 from mead.preference.simulator.system import simulate
 from mead.preference.windows.owner_table import Splitting
+from mead.reports.tables import number, plain_table
 from mead.workload.trace import Trace
 
 LOGGED_RATE_PER_S = 10.0 * PANE_TUPLES

@@ -13,10 +13,10 @@ from rich.table import Table
 from mead.evaluate.ppq.fig9 import PANES_ONLY
 from mead.evaluate.ppq.measures import WARM_UP_INTERVALS, during_stream, mean, median, plain
 from mead.evaluate.ppq.streams import markovian, self_similar
-from mead.evaluate.tables import number, number_or_nothing, plain_table
 from mead.preference.control.fuzzy import CODE, Profile
 from mead.preference.simulator.system import simulate
 from mead.preference.windows.owner_table import Splitting
+from mead.reports.tables import number, number_or_nothing, plain_table
 from mead.workload.trace import Trace
 
 RATE_PER_S = 80e3

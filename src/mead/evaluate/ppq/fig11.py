@@ -18,12 +18,12 @@ from rich.table import Table
 from mead.evaluate.ppq.fig9 import PANES_ONLY
 from mead.evaluate.ppq.measures import WARM_UP_INTERVALS, during_stream, mean, plain
 from mead.evaluate.ppq.streams import markovian
-from mead.evaluate.tables import number, number_or_nothing, plain_table
 from mead.preference.control.degrees import Degrees
 from mead.preference.kernels.expected_size import expected_sizes
 from mead.preference.kernels.skyline import skyline
 from mead.preference.simulator.system import simulate
 from mead.preference.windows.owner_table import Splitting
+from mead.reports.tables import number, number_or_nothing, plain_table
 from mead.workload.attributes import uniform_attributes
 
 PANE_TUPLES = 7868

@@ -14,10 +14,10 @@ from rich.table import Table
 
 from mead.evaluate.ppq.measures import during_stream, mean, plain
 from mead.evaluate.ppq.streams import markovian
-from mead.evaluate.tables import number, plain_table
 from mead.preference.control.fuzzy import CODE, Profile
 from mead.preference.simulator.system import Setting, simulate
 from mead.preference.windows.panes import Windows
+from mead.reports.tables import number, plain_table
 
 SLIDE_MS = 200
 LOGGED_MS = 600

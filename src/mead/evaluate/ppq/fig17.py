@@ -12,10 +12,10 @@ from rich.table import Table
 
 from mead.evaluate.ppq.measures import WARM_UP_INTERVALS, during_stream, mean, plain, variation, windows_per_s
 from mead.evaluate.ppq.streams import GAME
-from mead.evaluate.tables import number, plain_table
 from mead.preference.control.fuzzy import CODE, Profile
 from mead.preference.simulator.cost import SKYLINE
 from mead.preference.simulator.system import simulate
+from mead.reports.tables import number, plain_table
 
 CONTROL_S = (1.0, 2.5, 5.0, 10.0, 20.0)
 PID_S = (0.1, 0.25, 0.5)

@@ -14,11 +14,11 @@ from rich.table import Table
 
 from mead.evaluate.ppq.measures import WARM_UP_INTERVALS, during_stream, mean, plain, variation, windows_per_s
 from mead.evaluate.ppq.streams import GAME
-from mead.evaluate.tables import number, plain_table
 from mead.preference.control.fuzzy import CODE, Profile
 from mead.preference.simulator.cost import SKYLINE
 from mead.preference.simulator.interference import Interference
 from mead.preference.simulator.system import simulate
+from mead.reports.tables import number, plain_table
 
 INTENSITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 SLOWEST = 2.43

@@ -11,11 +11,11 @@ from rich.table import Table
 
 from mead.evaluate.ppq.measures import mean, per_second, plain
 from mead.evaluate.ppq.streams import disordered
-from mead.evaluate.tables import number, plain_table
 from mead.preference.control.degrees import Degrees
 from mead.preference.control.fuzzy import CODE, Profile
 from mead.preference.simulator.system import Setting, simulate
 from mead.preference.windows.panes import Windows
+from mead.reports.tables import number, plain_table
 from mead.workload.generators.steps import Steps
 
 PANES_ONLY = Setting(windows=Windows(1000, 100), set_point=0.9, panes_only=True, most=61)

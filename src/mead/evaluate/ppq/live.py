@@ -20,7 +20,6 @@ from rich.table import Table
 
 from mead.evaluate.ppq.live_oracle import Answer, answers
 from mead.evaluate.ppq.measures import mean, plain
-from mead.evaluate.tables import number, plain_table
 from mead.preference.spark.generated import GeneratedPoints
 from mead.preference.spark.handle import PreferenceQuery
 from mead.preference.spark.points import point_columns
@@ -28,6 +27,7 @@ from mead.preference.spark.query import preference_query
 from mead.preference.spark.query_spec import WINDOW
 from mead.preference.windows.panes import Windows
 from mead.queueing.arrays import FloatArray
+from mead.reports.tables import number, plain_table
 from mead.spark.log.stream_log import StreamLog
 from mead.workload.disorder import delayed
 from mead.workload.generators.markovian import Markovian

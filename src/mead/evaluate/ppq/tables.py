@@ -12,10 +12,10 @@ from rich.table import Table
 from mead.evaluate.ppq.measures import during_stream, mean, plain, variation, windows_per_s
 from mead.evaluate.ppq.static_choice import StaticChoice, best_static
 from mead.evaluate.ppq.streams import Stream
-from mead.evaluate.tables import NOTHING, number, plain_table
 from mead.preference.control.fuzzy import CODE, Profile
 from mead.preference.simulator.cost import SKYLINE, TOP_DELTA
 from mead.preference.simulator.system import simulate
+from mead.reports.tables import NOTHING, number, plain_table
 
 COSTS = {"skyline": SKYLINE, "top-delta": TOP_DELTA}
 TITLES = {"skyline": "Table 4: the skyline query", "top-delta": "Table 5: the top-delta query"}

@@ -30,10 +30,10 @@ from mead.loop import ControlLoop, Mode
 from mead.policies.options import AdaptiveOptions, PolicyOptions, kept_iats_for
 from mead.policies.registry import policy as policy_of
 from mead.queueing.arrays import FloatArray, frozen
-from mead.serve.board import Board
-from mead.serve.facts import RunFacts
-from mead.serve.judged import model_error
-from mead.serve.savings import Savings, advised, figures_of, in_charge
+from mead.reports.judge.recent import model_error
+from mead.reports.live.board import Board
+from mead.reports.live.run_facts import RunFacts
+from mead.reports.what_if.savings import Savings, advised, figures_of, in_charge
 from mead.session.controller import Controller
 from mead.session.record import RunRecord
 from mead.spark.attach.engine import AttachedEngine, AttachError

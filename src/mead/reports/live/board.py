@@ -1,0 +1,238 @@
+"""What the page and the metrics know of a run, in bounded memory: the latest rounds, totals, and latest arrivals.
+
+The thread that watches the run adds rounds; the thread of the server reads. Adding a round takes a lock, copies some
+numbers and wakes whoever listens. Nobody who listens can slow it down.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
+from threading import Lock
+from typing import TypeAlias
+
+from mead.monitor.demand import DemandEstimator
+from mead.monitor.overhead import OverheadEstimator
+from mead.monitor.responses import PathMonitor
+from mead.monitor.sketch import ResponseSketch
+from mead.queueing.arrays import FloatArray, frozen
+from mead.reports.live.frame import Frame, Kind
+from mead.reports.live.frames import of_round
+from mead.reports.live.run_facts import RunFacts
+from mead.session.record import KEPT_ROUNDS
+from mead.values.allocation import Allocation
+from mead.values.observation import OperatorReading
+from mead.values.pipeline import Pipeline
+from mead.values.reason import Because
+from mead.values.requirement import WINDOW_S
+from mead.values.round import Round
+
+log = logging.getLogger(__name__)
+
+Sums: TypeAlias = defaultdict[str, float]
+
+SILENT_ROUNDS, LEAST_SILENT_S = 10, 60.0
+"""A controller is silent if it made no round for this many intervals, and at least this many seconds."""
+
+RECENT_PARTS = 2
+"""How many half-minutes of a run count as now when response times are shown."""
+
+
+@dataclass
+class Totals:
+    """Sums since the run began."""
+
+    rounds: int = 0
+    changes: int = 0
+    """How many rounds planned something else than before."""
+    decisions: Counter[tuple[Kind, Because]] = field(default_factory=Counter)
+    """How many rounds came to what, and why."""
+    phase_s: Sums = field(default_factory=lambda: defaultdict(float))
+    arrived: Counter[str] = field(default_factory=Counter)
+    busy_s: Sums = field(default_factory=lambda: defaultdict(float))
+    throttled_s: Sums = field(default_factory=lambda: defaultdict(float))
+    completed: Counter[str] = field(default_factory=Counter)
+    """By path, as are the two below; the three above are by operator."""
+    response_sum_s: Sums = field(default_factory=lambda: defaultdict(float))
+    beyond: dict[str, Counter[float]] = field(default_factory=dict)
+
+    def add(self, frame: Frame) -> None:
+        """Add one round."""
+        self.rounds += 1
+        self.changes += frame.changed
+        self.decisions[frame.kind, frame.because] += 1
+        for phase, spent_s in frame.phase_s.items():
+            self.phase_s[phase] += max(spent_s, 0.0)
+        for name, operator in frame.operators.items():
+            self.arrived[name] += max(operator.arrived or 0, 0)
+            self.busy_s[name] += max(operator.busy_s or 0.0, 0.0)
+            self.throttled_s[name] += max(operator.throttled_s or 0.0, 0.0)
+        for name, path in frame.paths.items():
+            self.completed[name] += path.completed
+            self.response_sum_s[name] += path.response_sum_s
+            self.beyond.setdefault(name, Counter()).update(path.beyond)
+
+
+def silent_after_s(interval_s: float | None) -> float:
+    """How many seconds a run with this interval may make no round before that is worth a word.
+
+    >>> silent_after_s(1.0), silent_after_s(60.0), silent_after_s(None)
+    (60.0, 600.0, 60.0)
+    """
+    return max(SILENT_ROUNDS * (interval_s or 0.0), LEAST_SILENT_S)
+
+
+class Board:
+    """What is known of one run. Rounds are numbered from 1; the last ``KEPT_ROUNDS`` are kept."""
+
+    def __init__(
+        self, facts: RunFacts, *, wall_s: Callable[[], float], kept: int = KEPT_ROUNDS, stays: bool = False
+    ) -> None:
+        self.facts, self._wall_s = facts, wall_s
+        self.stays = stays
+        """Whether it can still be looked at when the run is over, as the board of a history can."""
+        self.finished = False
+        self.last_round_at_s = facts.started_s
+        """Wall time of the last round; before there is one, of the start."""
+        self.lost = 0
+        """Rounds that could not be shown."""
+        self.totals = Totals()
+        self.arrivals: FloatArray = frozen([])
+        """The latest IATs, oldest first; none if the board is made from a history."""
+        self._monitors: Mapping[str, PathMonitor] = {}
+        self._frames: deque[Frame] = deque(maxlen=kept)
+        self._in_force: Allocation | None = facts.pipeline.most if facts.mode == "act" else None
+        self._advised: Allocation | None = None
+        self._demands = {o.name: DemandEstimator(o.demand_s) for o in facts.pipeline.operators}
+        self._overheads = {
+            o.name: OverheadEstimator(o.batches.overhead_s) for o in facts.pipeline.operators if o.batches
+        }
+        self._lock = Lock()
+        self._wake: list[Callable[[], None]] = []
+
+    def add(self, this: Round, monitors: Mapping[str, PathMonitor] | None = None) -> None:
+        """Add a live round; ``monitors`` know single response times by path. What cannot be shown counts as lost."""
+        try:
+            self._add(this, monitors or {})
+        except Exception as error:  # noqa: BLE001 - nothing that happens here may stop the run
+            self.lost += 1
+            if self.lost == 1:
+                log.warning("the page lacks the round at %s s: %s: %s", this.time_s, type(error).__name__, error)
+
+    def _add(self, this: Round, monitors: Mapping[str, PathMonitor]) -> None:
+        self._monitors = monitors
+        p95_s = {path: _recent(monitor).percentile_s(95) for path, monitor in self._monitors.items()}
+        number, pipeline, acts = self.totals.rounds + 1, self.facts.pipeline, self.facts.mode == "act"
+        frame = of_round(this, number, pipeline, self._in_force, self._advised, p95_s, acts=acts)
+        self._in_force = this.in_force
+        if not acts:
+            self._advised = this.in_force if this.plan is None else this.plan.allocation
+        if this.observation is not None:
+            self.arrivals = this.observation.iats_s
+            if not this.observation.missing:
+                self.learn(this.observation.time_s, this.observation.operators, this.observation.allocation)
+        self.put(frame, self._wall_s())
+
+    def learn(self, time_s: float, readings: Mapping[str, OperatorReading], held: Allocation) -> None:
+        """Learn demands and overheads with the same estimators as the control loop."""
+        with self._lock:
+            for name, reading in readings.items():
+                demand = self._demands[name]
+                demand.add(time_s, reading.completed, reading.busy_s)
+                if name in self._overheads and reading.batches:
+                    work_s = reading.completed * demand.demand_s / held[name].cores
+                    self._overheads[name].add(reading.batches, reading.serving_s, work_s)
+
+    def put(self, frame: Frame, at_s: float) -> None:
+        """Add a round that is already a frame, made at that wall time."""
+        with self._lock:
+            self.totals.add(frame)
+            self.last_round_at_s = at_s
+            self._frames.append(frame)
+        self._notify()
+
+    def finish(self) -> None:
+        """Note that no more rounds will come."""
+        self.finished = True
+        self._notify()
+
+    def since(self, number: int, most: int | None = None) -> list[Frame]:
+        """The rounds after that number, oldest first, as far as they are kept; at most the first ``most`` of them."""
+        with self._lock:
+            if not self._frames:
+                return []
+            skipped = max(0, number - self._frames[0].number + 1)
+            end = None if most is None else skipped + most
+            return list(islice(self._frames, skipped, end))
+
+    @property
+    def last(self) -> Frame | None:
+        """The last round."""
+        with self._lock:
+            return self._frames[-1] if self._frames else None
+
+    @property
+    def interval_s(self) -> float | None:
+        """Seconds between two rounds: as the policy says, or else as they were lately; None if neither is known."""
+        if self.facts.interval_s is not None:
+            return self.facts.interval_s
+        gaps_s = sorted(after.time_s - before.time_s for before, after in pairwise(self.recent(WINDOW_S)))
+        return gaps_s[len(gaps_s) // 2] if gaps_s else None
+
+    @property
+    def silent_since_s(self) -> float | None:
+        """Wall time of the last round, if none has come for much longer than it should; None while all is well."""
+        if self.finished or self._wall_s() - self.last_round_at_s <= silent_after_s(self.interval_s):
+            return None
+        return self.last_round_at_s
+
+    def recent(self, seconds: float) -> list[Frame]:
+        """The rounds of the last ``seconds`` of the run."""
+        with self._lock:
+            found: list[Frame] = []
+            for frame in reversed(self._frames):
+                if found and frame.time_s <= found[0].time_s - seconds:
+                    break
+                found.append(frame)
+        return found[::-1]
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline, with the demands and overheads that have been learned."""
+        with self._lock:
+            return self.facts.pipeline.with_demands(
+                {name: one.demand_s for name, one in self._demands.items()},
+                {name: one.overhead_s for name, one in self._overheads.items()},
+            )
+
+    def responses(self, path: str) -> ResponseSketch | None:
+        """Every response time since the start; None where they are not known one by one."""
+        monitor = self._monitors.get(path)
+        return None if monitor is None else monitor.whole
+
+    def on_change(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Have ``wake`` called after every round, in the thread that adds it. Call what is returned to end that."""
+        with self._lock:
+            self._wake.append(wake)
+
+        def forget() -> None:
+            with self._lock:
+                self._wake.remove(wake)
+
+        return forget
+
+    def _notify(self) -> None:
+        with self._lock:
+            waiting = list(self._wake)
+        for wake in waiting:
+            wake()
+
+
+def _recent(monitor: PathMonitor) -> ResponseSketch:
+    """Response times of what arrived in the last half-minutes. The controller may add to them meanwhile."""
+    parts = list(monitor.parts.items())
+    newest = max((part for part, _ in parts), default=0)
+    return ResponseSketch.merged(sketch for part, sketch in parts if part > newest - RECENT_PARTS)

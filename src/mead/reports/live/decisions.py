@@ -1,0 +1,123 @@
+"""What was decided, from what, and what came of it: the timeline of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from mead.history.records import InForce
+from mead.reports.live.frame import Frame
+from mead.values.surprise import surprising, times_predicted
+
+
+@dataclass(frozen=True)
+class PathEffect:
+    """What happened on one path after a decision, until the next one."""
+
+    predicted_mean_s: float | None
+    predicted_p95_s: float | None
+    predicted_stable: bool | None
+    completed: int
+    observed_mean_s: float | None
+    """The mean response time; None if nothing left the path, or the plan was not applied."""
+    lasted_s: float
+    """For how long the effect was observed."""
+    in_force: InForce
+    """Predicted and observed mean of the allocation in force, whether that is the plan or not."""
+
+    @property
+    def times(self) -> float | None:
+        """Observed over predicted mean; None if one of them is missing."""
+        return times_predicted(self.predicted_mean_s, self.observed_mean_s)
+
+    @property
+    def surprising(self) -> bool:
+        """Whether it is far from what was predicted, and was seen for long enough to say so."""
+        return surprising(self.times, self.lasted_s)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One decision with its inputs and its effect."""
+
+    frame: Frame
+    until_s: float | None
+    """When the next decision was made; None for the last one."""
+    effects: dict[str, PathEffect]
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `/api/decisions`."""
+        frame = self.frame
+        return {
+            "round": frame.number,
+            "time_s": frame.time_s,
+            "until_s": self.until_s,
+            "kind": frame.kind.value,
+            "because": frame.because.value,
+            "changed": frame.changed,
+            "applied": frame.applied,
+            "reason": frame.reason,
+            "error": frame.error,
+            "missing": frame.missing,
+            "caution": frame.caution,
+            "inputs": {
+                "rate_per_s": frame.rate_per_s,
+                "operators": {
+                    name: {"rate_per_s": o.rate_per_s, "backlog": o.backlog, "utilization": o.utilization}
+                    for name, o in frame.operators.items()
+                },
+            },
+            "planned": {
+                name: {"share": o.planned_share, "replicas": o.planned_replicas} for name, o in frame.operators.items()
+            },
+            "paths": {
+                name: {
+                    "predicted": {
+                        "mean_s": e.predicted_mean_s,
+                        "p95_s": e.predicted_p95_s,
+                        "stable": e.predicted_stable,
+                    },
+                    "observed": {"mean_s": e.observed_mean_s, "completed": e.completed},
+                    "times_predicted": e.times,
+                    "surprising": e.surprising,
+                    "in_force": {
+                        "predicted_mean_s": e.in_force.predicted_mean_s,
+                        "observed_mean_s": e.in_force.mean_s,
+                        "times_predicted": e.in_force.times,
+                    },
+                }
+                for name, e in self.effects.items()
+            },
+        }
+
+
+def decided(frames: Sequence[Frame], *, changes_only: bool, limit: int | None = None) -> Iterator[Decided]:
+    """The last ``limit`` decisions, oldest first. Effects are read up to the next: its readings are from before it."""
+    places = [i for i, frame in enumerate(frames) if frame.changed or not changes_only]
+    places = places if limit is None else places[-limit:]
+    for place, following in pairwise([*places, len(frames) - 1]):
+        frame, later = frames[place], frames[place + 1 : following + 1]
+        last = place == places[-1]
+        yield Decided(
+            frame,
+            None if last else frames[following].time_s,
+            {name: _effect(name, frame, later) for name in frame.paths},
+        )
+
+
+def _effect(path: str, frame: Frame, later: Sequence[Frame]) -> PathEffect:
+    predicted = frame.paths[path]
+    seen = [one.paths[path] for one in later if not one.missing]
+    completed = sum(one.completed for one in seen)
+    mean_s = sum(one.response_sum_s for one in seen) / completed if completed else None
+    return PathEffect(
+        predicted.predicted_mean_s,
+        predicted.predicted_p95_s,
+        predicted.predicted_stable,
+        completed if frame.applied else 0,
+        mean_s if frame.applied else None,
+        later[-1].time_s - frame.time_s if later else 0.0,
+        InForce(predicted.expected_mean_s, mean_s),
+    )

@@ -1,0 +1,129 @@
+"""Rounds as frames: from the control loop of a live run, and from a history. Both come to the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mead.history.records import Decision, PastRound
+from mead.history.rows import number, rate_per_s
+from mead.reports.live.frame import Frame, Kind, OperatorFrame, PathFrame
+from mead.values.allocation import Allocation
+from mead.values.pipeline import Pipeline
+from mead.values.requirement import late_bound_s
+from mead.values.round import Round
+
+
+def late_bounds_s(pipeline: Pipeline) -> dict[str, float | None]:
+    """The bound that ``PathReading.late`` counts by, for each path."""
+    return {path: late_bound_s(r for r in pipeline.requirements if r.path == path) for path in pipeline.paths}
+
+
+def of_round(
+    this: Round,
+    nth: int,
+    pipeline: Pipeline,
+    before: Allocation | None,
+    advised: Allocation | None,
+    p95_s: Mapping[str, float | None],
+    *,
+    acts: bool,
+) -> Frame:
+    """From a live round. ``before`` was in force; ``advised`` is the last plan, where nobody ``acts`` on plans."""
+    seen, plan = this.observation, this.plan
+    interval_s = None if seen is None else seen.interval_s
+    planned = this.in_force if plan is None else plan.allocation
+    before, changed = this.since(before), this.changes(before, advised)
+    bounds_s = late_bounds_s(pipeline)
+    return Frame(
+        number=nth,
+        time_s=float(this.time_s),
+        interval_s=number(interval_s),
+        rate_per_s=None if seen is None else rate_per_s(seen),
+        cores=None if this.in_force is None else number(this.in_force.cores),
+        kind=_kind(
+            before, planned, this.error, seen.missing if seen else "", decided=plan is not None, changed=changed
+        ),
+        because=this.because,
+        changed=changed,
+        applied=planned == this.in_force,
+        reason="" if plan is None else plan.reason,
+        error=this.error,
+        missing="" if seen is None else seen.missing,
+        operators={
+            o.name: OperatorFrame.of(
+                o.name, None if seen is None else seen.operators.get(o.name), interval_s, before, this.in_force, planned
+            )
+            for o in pipeline.operators
+        },
+        paths={
+            path: PathFrame.of(
+                None if seen is None else seen.paths.get(path),
+                None if plan is None else plan.predicted.get(path),
+                bounds_s[path],
+                this.expected_mean_s(path, advised=not acts),
+                p95_s.get(path),
+            )
+            for path in pipeline.paths
+        },
+        phase_s={name: float(spent_s) for name, spent_s in this.phase_s.items()},
+        caution=1.0 if plan is None else plan.grounds.caution,
+    )
+
+
+def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame:
+    """From a recorded round and its decision."""
+    bounds_s = late_bounds_s(pipeline)
+    effects = {effect.path: effect for effect in decision.effects}
+    decided = bool(decision.reason)
+    return Frame(
+        number=past.round,
+        time_s=past.time_s,
+        interval_s=past.interval_s,
+        rate_per_s=past.rate_per_s,
+        cores=None if past.in_force is None else number(past.in_force.cores),
+        kind=_kind(
+            decision.before, decision.after, past.error, past.missing, decided=decided, changed=decision.changed
+        ),
+        because=decision.because,
+        changed=decision.changed,
+        applied=decision.applied,
+        reason=decision.reason,
+        error=past.error,
+        missing=past.missing,
+        operators={
+            o.name: OperatorFrame.of(
+                o.name,
+                past.operators.get(o.name),
+                past.interval_s,
+                decision.before,
+                past.in_force,
+                decision.after or past.in_force,
+            )
+            for o in pipeline.operators
+        },
+        paths={
+            path: PathFrame.of(
+                past.paths.get(path), effects[path].predicted, bounds_s[path], effects[path].in_force.predicted_mean_s
+            )
+            for path in pipeline.paths
+        },
+        phase_s=dict(past.phase_s),
+        caution=decision.caution,
+    )
+
+
+def _kind(
+    before: Allocation | None, planned: Allocation | None, error: str, missing: str, *, decided: bool, changed: bool
+) -> Kind:
+    if error:
+        return Kind.FAILED
+    if missing:
+        return Kind.BLIND
+    if not decided:
+        return Kind.OBSERVE
+    if not changed or before is None or planned is None:
+        return Kind.KEEP
+    more = planned.cores - before.cores
+    if abs(more) < 1e-9:
+        return Kind.SHIFT
+    return Kind.UP if more > 0 else Kind.DOWN

@@ -1,0 +1,67 @@
+"""A run as its history tells it, on a board: one that is over, or one that another process is still writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from mead.history.file import IN_FOLDER, History
+from mead.history.records import Decision, PastRound, PastRun
+from mead.queueing.arrays import FloatArray
+from mead.reports.live.board import Board
+from mead.reports.live.frame import Frame
+from mead.reports.live.frames import of_history
+from mead.reports.live.run_facts import RunFacts
+from mead.values.pipeline import Pipeline
+
+BETWEEN = (10, 1000)
+"""Rounds that a live run, and a simulator, writes in the blink of an eye."""
+
+
+class PastBoard:
+    """Fills a board from a history, and goes on filling it while there is more to read."""
+
+    def __init__(self, history: History, run: PastRun, *, wall_s: Callable[[], float]) -> None:
+        self.history, self.number = history, run.number
+        self.board = Board(RunFacts.of(run), wall_s=wall_s, stays=True)
+        self._wall_s = wall_s
+        self._read = 0
+        self._looked = False
+
+    def follow(self) -> None:
+        """Read what has been written since the last call."""
+        finished = self.history.run(self.number).finished  # asked for first: what is written after it is read now
+        board = self.board
+        for past, frame in framed(self.history, self.number, board.facts.pipeline, after=self._read):
+            if past.operators and past.in_force is not None and not past.missing and not past.error:
+                board.learn(past.observed_s or past.time_s, past.operators, past.in_force)
+            # What was written before the first look is dated by the run; what comes after it has just come.
+            board.put(frame, self._wall_s() if self._looked else board.facts.started_s + past.time_s)
+            self._read = past.round
+        self._looked = True
+        if finished and not board.finished:
+            board.finish()
+
+    def with_arrivals(self, iats_s: FloatArray) -> None:
+        """A history keeps no arrivals; a trace may have them."""
+        self.board.arrivals = iats_s
+
+
+def framed(history: History, run: int, pipeline: Pipeline, *, after: int) -> Iterator[tuple[PastRound, Frame]]:
+    """The rounds of a run after that number, oldest first, each with what it decided."""
+    rounds = history.rounds(run, after=after)
+    known: dict[int, Decision] = {}
+    for between in BETWEEN if rounds else ():
+        # A writer may add rounds between the two questions: ask for some more than were there.
+        known = {one.round: one for one in history.decisions(run, limit=len(rounds) + between)}
+        if rounds[0].round in known:
+            break
+    for past in rounds:
+        if past.round not in known:
+            return  # it is there next time
+        yield past, of_history(past, known[past.round], pipeline)
+
+
+def history_file(path: Path) -> Path:
+    """The history itself, or that of a run's folder."""
+    return path / IN_FOLDER if path.is_dir() else path

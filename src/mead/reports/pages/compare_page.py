@@ -1,0 +1,113 @@
+"""Several runs as one HTML file: their figures beside each other, and their courses on one time axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from itertools import chain
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from mead.queueing.arrays import FloatArray
+from mead.reports.live.frame import Frame
+from mead.reports.pages.figures import RunFigures
+from mead.reports.pages.one_file import html_table, one_file
+from mead.reports.pages.report_page import KEPT_COLUMNS, facts, kept_cells, verdict
+from mead.reports.tables import NOTHING
+
+MOST_BINS = 600
+LEAST_BIN_S = 5.0
+"""The shortest bin of the time axis: one round says little, and rounds of different runs are not at the same times."""
+
+
+def compare_page(runs: Sequence[RunFigures], names: Sequence[str]) -> str:
+    """The whole page; every run has a name of its own."""
+    parts = [
+        html_table("Runs", ["run", *COLUMNS], [[name, *_cells(run)] for name, run in zip(names, runs, strict=True)]),
+        *_requirement_tables(runs, names),
+        '<section id="compared"></section>',
+        *(f"<p>{escape(f'{name}: {facts(run)}')}</p>" for name, run in zip(names, runs, strict=True)),
+    ]
+    return one_file(f"{len(runs)} runs compared", ", ".join(names), parts, numbers(runs, names), "compare.js")
+
+
+COLUMNS = ("policy", "mode", "met", "cores", "of all", "changes", "failed rounds", "model error", "surprises")
+
+
+def _cells(figures: RunFigures) -> list[str]:
+    asked = figures.asked
+    errors = [figures.paths[path].model_error for path in asked]
+    return [
+        figures.run.policy,
+        figures.run.mode,
+        verdict(met=figures.met),
+        f"{figures.cores:.3f}",
+        f"{figures.cores / figures.most_cores:.0%}",
+        f"{figures.run.changes:,}",
+        f"{figures.run.errors:,}",
+        ", ".join(f"{error:+.0%}" for error in errors if error is not None) or NOTHING,
+        f"{sum(figures.paths[path].surprises for path in asked)}",
+    ]
+
+
+def _requirement_tables(runs: Sequence[RunFigures], names: Sequence[str]) -> list[str]:
+    """A table for every bound, of all runs that have it."""
+    bounds = dict.fromkeys(one.requirement for one in chain.from_iterable(run.requirements for run in runs))
+    tables = []
+    for bound in bounds:
+        rows = [
+            [name, *kept_cells(one)]
+            for name, run in zip(names, runs, strict=True)
+            for one in run.requirements
+            if one.requirement == bound
+        ]
+        tables.append(html_table(str(bound), ["run", *KEPT_COLUMNS], rows))
+    return tables
+
+
+def numbers(runs: Sequence[RunFigures], names: Sequence[str]) -> dict[str, Any]:
+    """What the charts draw, and the figures of all runs."""
+    longest_s = max(run.run.duration_s for run in runs)
+    bin_s = max(LEAST_BIN_S, longest_s / MOST_BINS)
+    bins = max(1, ceil(longest_s / bin_s - 1e-9))
+    bounds = dict.fromkeys(one.requirement for one in chain.from_iterable(run.requirements for run in runs))
+    return {
+        "time_s": [round((i + 1) * bin_s, 3) for i in range(bins)],
+        "bounds": [
+            {"path": r.path, "name": f"required: {r.statistic} ≤ {r.bound_s:g} s", "bound_s": r.bound_s} for r in bounds
+        ],
+        "runs": [
+            {"name": name, **_course(run, bin_s, bins), "figures": run.as_json()}
+            for name, run in zip(names, runs, strict=True)
+        ],
+    }
+
+
+def _course(figures: RunFigures, bin_s: float, bins: int) -> dict[str, Any]:
+    """Means by bin of the time axis; None for a bin without values."""
+    frames = figures.frames
+    places = np.array([min(int(frame.time_s / bin_s - 1e-9), bins - 1) for frame in frames], dtype=np.int64)
+
+    def by_bin(weights: FloatArray, values: FloatArray) -> list[float | None]:
+        total = np.bincount(places, weights, minlength=bins) if frames else np.zeros(bins)
+        summed = np.bincount(places, values * weights, minlength=bins) if frames else np.zeros(bins)
+        return [float(f"{s / w:.6g}") if w > 0 else None for s, w in zip(summed, total, strict=True)]
+
+    def mean(values: Sequence[float | None]) -> list[float | None]:
+        known = np.array([value is not None for value in values], dtype=np.float64)
+        return by_bin(known, np.array([value or 0.0 for value in values]))
+
+    asked = figures.asked
+    return {
+        "cores": mean([frame.cores for frame in frames]),
+        "rate_per_s": mean([frame.rate_per_s for frame in frames]),
+        "paths": {path: by_bin(*_responses(frames, path)) for path in asked},
+    }
+
+
+def _responses(frames: Sequence[Frame], path: str) -> tuple[FloatArray, FloatArray]:
+    """How many tuples left the path in every round, and their mean response time."""
+    completed = np.array([frame.paths[path].completed for frame in frames], dtype=np.float64)
+    return completed, np.array([frame.paths[path].mean_s or 0.0 for frame in frames])

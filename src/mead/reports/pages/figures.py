@@ -1,0 +1,244 @@
+"""A whole run in figures, as its history tells it: what a report begins with."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from mead.history.file import History
+from mead.history.records import PastRun
+from mead.reports.judge.figures import DRAINED, ENGINE, PERCENTS, broken_windows
+from mead.reports.judge.recent import judged
+from mead.reports.judge.windows import window_starts_s
+from mead.reports.live.decisions import Decided, decided
+from mead.reports.live.frame import Frame, OperatorFrame
+from mead.reports.live.history_board import framed
+from mead.reports.runs.history_report import run_json
+from mead.reports.what_if.savings import Savings, advised, observed
+from mead.values.requirement import STEP_S, WINDOW_S, Requirement
+
+
+@dataclass(frozen=True)
+class PathFigures:
+    """One path over the whole run."""
+
+    completed: int
+    mean_s: float | None
+    percentiles_s: Mapping[str, float | None]
+    """Percentiles by name, such as ``p95``; None if single response times are not known."""
+    model_error: float | None
+    """Observed over predicted mean of what was in force, less 1; None without predictions."""
+    surprises: int
+    """Changes whose effect was far from the prediction."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """How one requirement was kept over the whole run."""
+
+    requirement: Requirement
+    measured_s: float | None
+    """The mean or percentile that it is about; None if unknown."""
+    late: float | None
+    """The part of the tuples that took longer than the bound; None if they were not counted."""
+    met: bool | None
+    """Whether it was met; None if nothing left the path, or late tuples were not counted."""
+    broken_windows: float | None
+    """The part of the sliding windows that break it; None in the same cases."""
+
+
+@dataclass(frozen=True)
+class OperatorFigures:
+    """One operator over the whole run: time averages, in cores."""
+
+    given: float
+    used: float
+    throttled: float
+
+
+@dataclass(frozen=True, eq=False)
+class RunFigures:
+    """Everything about one past run that people and scripts ask for."""
+
+    run: PastRun
+    frames: Sequence[Frame]
+    paths: Mapping[str, PathFigures]
+    requirements: tuple[Kept, ...]
+    operators: Mapping[str, OperatorFigures]
+    engine: Mapping[str, float]
+    """Cores that Spark and the controller took themselves, where that was measured."""
+    highest_caution: float
+    careful: float
+    """The part of the rounds in which predictions were not trusted."""
+    savings: Savings | None
+    """What following the policy would have saved; None in mode act, in which it was followed."""
+
+    @classmethod
+    def of(cls, history: History, number: int) -> RunFigures:
+        """Read a run from its history."""
+        run = history.run(number)
+        pipeline = run.pipeline
+        frames = [frame for _, frame in framed(history, number, pipeline, after=0)]
+        concluded, errors = history.figures(number), history.model_errors(number)
+        drained = concluded.get("", {}).get(DRAINED, 1.0) > 0
+        operators = _operators(run, frames)
+        changes = list(decided(frames, changes_only=True))
+        return cls(
+            run,
+            frames,
+            {path: _path(path, frames, changes, concluded.get(path, {}), errors.get(path)) for path in pipeline.paths},
+            tuple(
+                _kept(r, frames, run.duration_s, concluded.get(r.path, {}), drained=drained)
+                for r in pipeline.requirements
+            ),
+            operators,
+            {
+                name.removeprefix(ENGINE): value
+                for name, value in concluded.get("", {}).items()
+                if name.startswith(ENGINE)
+            },
+            max((frame.caution for frame in frames), default=1.0),
+            sum(frame.caution > 1 for frame in frames) / len(frames) if frames else 0.0,
+            _savings(run, frames, concluded, errors, sum(one.given for one in operators.values())),
+        )
+
+    @property
+    def cores(self) -> float:
+        """Time average of the cores of all operators together: what was paid for."""
+        return sum(one.given for one in self.operators.values())
+
+    @property
+    def most_cores(self) -> float:
+        """The cores of all operators at their highest levels."""
+        return self.run.pipeline.most.cores
+
+    @property
+    def met(self) -> bool | None:
+        """Whether all requirements were met; None if none is known to be broken, but one is unknown."""
+        kept = [one.met for one in self.requirements]
+        return False if False in kept else None if None in kept else True
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The paths that have a requirement; all paths if none has."""
+        required = {one.requirement.path for one in self.requirements} or set(self.paths)
+        return tuple(path for path in self.paths if path in required)
+
+    def as_json(self) -> dict[str, Any]:
+        """The document that is described in the reference of JSON documents."""
+        return {
+            **run_json(self.run),
+            "paths": {
+                path: {
+                    "mean_s": one.mean_s,
+                    **{f"{name}_s": value_s for name, value_s in one.percentiles_s.items()},
+                    "completed": one.completed,
+                    "model_error": one.model_error,
+                    "surprises": one.surprises,
+                }
+                for path, one in self.paths.items()
+            },
+            "requirements": [
+                {
+                    "path": one.requirement.path,
+                    "statistic": one.requirement.statistic,
+                    "bound_s": one.requirement.bound_s,
+                    "measured_s": one.measured_s,
+                    "late": one.late,
+                    "met": one.met,
+                    "broken_windows": one.broken_windows,
+                }
+                for one in self.requirements
+            ],
+            "cores": self.cores,
+            "most_cores": self.most_cores,
+            "operators": {
+                name: {"given": one.given, "used": one.used, "throttled": one.throttled}
+                for name, one in self.operators.items()
+            },
+            "engine_cores": dict(self.engine),
+            "caution": {"highest": self.highest_caution, "part_of_rounds": self.careful},
+            "savings": None if self.savings is None else self.savings.as_json(),
+        }
+
+
+def _path(
+    path: str, frames: Sequence[Frame], changes: Sequence[Decided], known: Mapping[str, float], error: float | None
+) -> PathFigures:
+    completed = sum(frame.paths[path].completed for frame in frames)
+    sum_s = sum(frame.paths[path].response_sum_s for frame in frames)
+    return PathFigures(
+        completed,
+        known.get("mean_s", sum_s / completed if completed else None),
+        {f"p{percent:g}": known.get(f"p{percent:g}_s") for percent in PERCENTS},
+        error,
+        sum(one.effects[path].surprising for one in changes),
+    )
+
+
+def _kept(
+    asked: Requirement, frames: Sequence[Frame], duration_s: float, known: Mapping[str, float], *, drained: bool
+) -> Kept:
+    """Judge a requirement by every single tuple if that was recorded, and otherwise by what the rounds have counted.
+
+    Tuples that did not go through are in no figure: if there are any, a requirement that the others keep may still be
+    broken, and nobody knows.
+    """
+    found = judged(frames, asked)
+    measured_s = known.get(f"{asked.statistic}_s", found.response_s)
+    met = measured_s <= asked.bound_s if measured_s is not None else None if found.used is None else not found.broken
+    if met and not drained:
+        met = None
+    broken = known.get(broken_windows(asked.statistic))
+    if broken is None and found.used is not None:
+        broken = _broken(asked, frames, duration_s)
+    return Kept(asked, measured_s, found.late, met, broken)
+
+
+def _broken(asked: Requirement, frames: Sequence[Frame], duration_s: float) -> float:
+    """The part of the sliding windows that break a requirement; a tuple counts in the window in which it left."""
+    length_s = min(WINDOW_S, max(duration_s, STEP_S))
+    starts_s = window_starts_s(duration_s, length_s, STEP_S).tolist()
+    times_s = [frame.time_s for frame in frames]
+    windows = [
+        frames[bisect_right(times_s, start_s) : bisect_right(times_s, start_s + length_s)] for start_s in starts_s
+    ]
+    return sum(judged(window, asked).broken for window in windows) / len(windows)
+
+
+def _operators(run: PastRun, frames: Sequence[Frame]) -> dict[str, OperatorFigures]:
+    found = {}
+    duration_s = max(run.duration_s, 1e-9)
+    for operator in run.pipeline.operators:
+        seen = [frame.operators[operator.name] for frame in frames]
+        # What a round leaves in force holds until the next one. Before the first, a run that acts has the highest
+        # levels.
+        first = operator.most.cores if run.mode == "act" else _cores(seen[0]) if seen else 0.0
+        held = [first, *map(_cores, seen)]
+        times_s = [0.0, *(frame.time_s for frame in frames), run.duration_s]
+        core_s = sum(cores * (end_s - start_s) for cores, (start_s, end_s) in zip(held, pairwise(times_s), strict=True))
+        found[operator.name] = OperatorFigures(
+            core_s / duration_s,
+            sum(one.busy_s or 0.0 for one in seen) / duration_s,
+            sum(one.throttled_s or 0.0 for one in seen) / duration_s,
+        )
+    return found
+
+
+def _cores(operator: OperatorFrame) -> float:
+    return (operator.share or 0.0) * (operator.replicas or 0)
+
+
+def _savings(
+    run: PastRun,
+    frames: Sequence[Frame],
+    concluded: Mapping[str, Mapping[str, float]],
+    errors: Mapping[str, float],
+    in_force: float,
+) -> Savings | None:
+    if run.mode == "advise":
+        return advised(frames, run.pipeline, errors)
+    return observed(concluded, in_force, run.pipeline) if run.mode == "observe" else None

@@ -1,0 +1,219 @@
+"""What every policy would choose now, what would come of it, and what a stricter or looser bound would cost.
+
+"Now" is the end of a trace. Its last part runs through the simulator on all the pipeline may have; what the policies
+see is the observation at the end of that. A policy that plans answers at once, with an allocation. One that only
+reacts has none to name: it is run over the same part, and what it had in the mean counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from mead.policies import registry
+from mead.policies.options import KEPT_IATS, PolicyOptions, RuleKeys, kept_iats_for
+from mead.policies.predictive.predictions import remembered
+from mead.policies.predictive.replay_network import Draws, WindowReplay
+from mead.queueing.network.graph import PATH_SEPARATOR, InvalidNetworkError
+from mead.queueing.queues.batch_server import BatchServer
+from mead.queueing.queues.response import overloaded
+from mead.reports.judge.outcome import statistic_s
+from mead.reports.what_if.frontier import FrontierPoint, frontier
+from mead.simulator.conditions import Conditions, Restart
+from mead.simulator.run import run
+from mead.simulator.simulation import Simulation
+from mead.values.allocation import Allocation
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Operator, Pipeline
+from mead.values.plan import Prediction
+from mead.values.requirement import Requirement
+from mead.workload.trace import Trace
+
+TAIL_S, MOST_TUPLES = 600.0, 500_000
+"""How much of the end of a trace is used: ten minutes, or at most this many tuples, but at least all kept IATs."""
+
+REACTIVE = ("threshold", "adaptive")
+"""These follow utilization and backlog from moment to moment."""
+
+MOST_EXACT = 5_000
+"""With more allocations than this, the frontier is found by the paper's heuristic."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one policy would do."""
+
+    policy: str
+    allocation: Allocation | None
+    """None for a policy that only reacts, and for one that cannot answer."""
+    cores: Mapping[str, float]
+    """Cores by operator; time averages if the policy only reacts. Empty if it cannot answer."""
+    predicted: Mapping[str, Prediction]
+    """What its own model predicts for each path; empty if it has none."""
+    simulated: Mapping[str, Prediction]
+    """The response times that the last part of the trace would have had, by path."""
+    met: bool | None
+    """Whether the simulated response times keep every requirement; None if it cannot answer."""
+    reason: str
+    """The policy's own reason, or why it cannot answer."""
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The answers of all policies about one moment."""
+
+    pipeline: Pipeline
+    tail: Trace
+    """The last part of the trace, on which everything is based."""
+    choices: tuple[Choice, ...]
+    frontier: tuple[FrontierPoint, ...]
+    search: str
+    """How the frontier was found, or why there is none."""
+
+
+def what_if(
+    knowledge: Knowledge,
+    trace: Trace,
+    policies: Iterable[PolicyOptions],
+    *,
+    seed: int,
+    progress: Callable[[str], None] = lambda _: None,
+) -> WhatIf:
+    """Ask every policy, and find the frontier."""
+    asked = tuple(policies)
+    kept = max(map(kept_iats_for, asked), default=KEPT_IATS)
+    pipeline, last = knowledge.pipeline, tail(trace, kept)
+    choices = []
+    for options in asked:
+        progress(options.name)
+        choices.append(_choice(knowledge, last, options, seed))
+    progress("frontier")
+    points, search = _frontier(pipeline, last)
+    return WhatIf(pipeline, last, tuple(choices), points, search)
+
+
+def tail(trace: Trace, kept_iats: int = KEPT_IATS) -> Trace:
+    """The last part of a trace, on which everything here is based."""
+    times_s = trace.times_s
+    kept_s = float(times_s[max(0, times_s.size - 1 - kept_iats)])
+    most_s = float(times_s[max(0, times_s.size - MOST_TUPLES)])
+    end_s = float(times_s[-1])
+    return trace.between(min(kept_s, max(end_s - TAIL_S, most_s)), end_s)
+
+
+def _choice(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
+    try:
+        if options.name in REACTIVE:
+            return _reaction(knowledge, last, options, seed)
+        return _plan(knowledge, last, options, seed)
+    except InvalidNetworkError as error:  # a policy says so if it has no model of a pipeline
+        reason = str(error)
+    except Exception as error:  # noqa: BLE001 - the others can still answer
+        reason = _failure(error)
+    return Choice(options.name, None, {}, {}, {}, met=None, reason=reason)
+
+
+def _failure(error: Exception) -> str:
+    return f"its model failed ({type(error).__name__}: {' '.join(str(error).split())})"
+
+
+def _plan(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
+    """The answer of a policy that plans, without the rules that would lead it there step by step."""
+    if isinstance(options, RuleKeys):
+        options = options.model_copy(update={"one_level_down": False, "hold_down_s": 0.0})
+    policy = registry.policy(options)
+    observation = _observation(knowledge.pipeline, last, policy.interval_s, seed, kept_iats_for(options))
+    plan = policy.plan(observation, policy.analyze(observation, knowledge), knowledge)
+    simulation = Simulation(knowledge.pipeline, last, seed, allocation=plan.target)
+    simulation.drain()
+    simulated = _simulated(simulation, _overloaded_paths(knowledge.pipeline, plan.target, last.rate_per_s))
+    return Choice(
+        options.name,
+        plan.target,
+        {name: resources.cores for name, resources in plan.target.items()},
+        plan.predicted,
+        simulated,
+        met=_met(simulation, knowledge.pipeline, simulated),
+        reason=plan.reason,
+    )
+
+
+def _observation(pipeline: Pipeline, last: Trace, interval_s: float, seed: int, kept_iats: int) -> Observation:
+    """What a policy sees at the end, having looked once before, ``interval_s`` earlier."""
+    simulation = Simulation(pipeline, last, seed, kept_iats=kept_iats)
+    simulation.observe(max(0.0, last.duration_s - interval_s))
+    return simulation.observe(last.duration_s)
+
+
+def _reaction(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
+    """What a policy that reacts would have done over the last part of the trace."""
+    conditions = Conditions(knowledge.shares_after_s, knowledge.actuation_delay_s, restart=Restart.of(options))
+    kept = kept_iats_for(options)
+    result = run(knowledge.pipeline, last, registry.policy(options), seed=seed, conditions=conditions, kept_iats=kept)
+    decided = [this.plan for this in result.rounds if this.plan is not None]
+    timeline = result.simulation.timeline
+    hopeless = _overloaded_paths(knowledge.pipeline, knowledge.pipeline.most, last.rate_per_s)
+    simulated = _simulated(result.simulation, hopeless)
+    return Choice(
+        options.name,
+        None,
+        {o.name: timeline.mean_cores(o.name, last.duration_s) for o in knowledge.pipeline.operators},
+        decided[-1].predicted if decided else {},
+        simulated,
+        met=_met(result.simulation, knowledge.pipeline, simulated),
+        reason=f"it reacts from moment to moment; this is its average over the last {last.duration_s:.0f} s",
+    )
+
+
+def _simulated(simulation: Simulation, overloaded_paths: set[str]) -> dict[str, Prediction]:
+    return {path: _response(simulation, path, path not in overloaded_paths) for path in simulation.pipeline.paths}
+
+
+def _response(simulation: Simulation, path: str, stable: bool) -> Prediction:  # noqa: FBT001 - one of three facts
+    response_s = simulation.responses(path).response_s
+    if not stable or response_s.size == 0:
+        return Prediction(None, None, stable)
+    return Prediction(
+        float(response_s.mean()), statistic_s(response_s, Requirement(path, bound_s=1.0, percent=95.0)), stable
+    )
+
+
+def _met(simulation: Simulation, pipeline: Pipeline, simulated: Mapping[str, Prediction]) -> bool:
+    """Whether every requirement is kept and no path, with or without one, is overloaded."""
+    return all(path.stable for path in simulated.values()) and all(
+        statistic_s(simulation.responses(r.path).response_s, r) <= r.bound_s for r in pipeline.requirements
+    )
+
+
+def _overloaded_paths(pipeline: Pipeline, allocation: Allocation, rate_per_s: float) -> set[str]:
+    """Paths whose response time would grow for as long as tuples arrive at that rate."""
+    too_busy = {
+        o.name
+        for o in pipeline.operators
+        if overloaded(_utilization(o, allocation[o.name].cores, rate_per_s * pipeline.visits[o.name]))
+    }
+    return {path for path in pipeline.paths if too_busy & set(path.split(PATH_SEPARATOR))}
+
+
+def _utilization(operator: Operator, cores: float, rate_per_s: float) -> float:
+    """The utilization of one operator; with limited micro-batches, their overhead counts too."""
+    if operator.batches is None:
+        return rate_per_s * operator.demand_s / cores
+    batches = operator.batches
+    server = BatchServer(batches.overhead_s, operator.demand_s, cores, batches.trigger_s, batches.max_tuples)
+    return server.utilization(rate_per_s)
+
+
+def _frontier(pipeline: Pipeline, last: Trace) -> tuple[tuple[FrontierPoint, ...], str]:
+    """The frontier by replay of the last IATs, and how it was found."""
+    if not pipeline.requirements:
+        return (), "nothing is required of this pipeline"
+    window = WindowReplay(last.iats_s[-KEPT_IATS:], Draws(seed=0))
+    predict = remembered(lambda allocation: window.solution(pipeline, allocation))
+    try:
+        found = frontier(pipeline, predict, MOST_EXACT)
+    except Exception as error:  # noqa: BLE001 - the policies have answered
+        return (), _failure(error)
+    search = "exact search" if found.exact else f"the heuristic, since there are {found.allocations:,} allocations"
+    return found.points, search
