@@ -20,9 +20,9 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
+from experiments.drs.table2 import PUBLISHED_MS
 from rich.console import Console
 
-from mead.evaluate.drs.table2 import PUBLISHED_MS
 from mead.policies.drs.model import Model, OpenNetwork, Station
 from mead.policies.drs.search import assign_processors, min_processors
 from mead.simulator.simulation import Simulation

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from experiments.pasps.scenarios import smooth_rates
 from rich.console import Console
 
-from mead.evaluate.pasps.scenarios import smooth_rates
 from mead.queueing.arrays import FloatArray
 from mead.queueing.forecasting.registry import PREDICTORS, Predictor, forecaster
 

@@ -23,6 +23,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from experiments.comparison import PolicyContender
+from experiments.live.comparison import BATCHES, LiveComparison, generated_arrivals, runs_of
+from experiments.live.rows import live_table
+from experiments.workloads import DEMAND_S, PATH, Workload
 from pyspark.sql import functions as sql
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from rich.console import Console
@@ -33,10 +37,6 @@ from mead.applications.log_analysis.calibration import calibrate
 from mead.cpu.closing_shares import lent
 from mead.cpu.detection import detect
 from mead.cpu.share_probe import actuation_delay_s
-from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.live.comparison import BATCHES, LiveComparison, generated_arrivals, runs_of
-from mead.evaluate.live.rows import live_table
-from mead.evaluate.workloads import DEMAND_S, PATH, Workload
 from mead.history.file import IN_FOLDER, History
 from mead.policies import registry
 from mead.policies.options import kept_iats_for

@@ -23,13 +23,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from experiments.comparison import BOUNDS, Contender, PolicyContender, Result, results
+from experiments.comparison_report import NOTE, comparison_tables
+from experiments.mead_paper.tables import EVERYONE, TABLE_1, TABLE_2, Case
+from experiments.summary import COLUMNS, rows_of
+from experiments.workloads import Workload, generated, live_maps, recorded, required, synt
 from rich.console import Console
 
-from mead.evaluate.comparison import BOUNDS, Contender, PolicyContender, Result, results
-from mead.evaluate.comparison_report import NOTE, comparison_tables
-from mead.evaluate.mead.tables import EVERYONE, TABLE_1, TABLE_2, Case
-from mead.evaluate.summary import COLUMNS, rows_of
-from mead.evaluate.workloads import Workload, generated, live_maps, recorded, required, synt
 from mead.simulator.conditions import Conditions
 from mead.simulator.metrics import FaultyMetrics
 from mead.values.pipeline import Batches

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from experiments.comparison import PolicyContender
 from rich.console import Console
 from rich.progress import track
 
-from mead.evaluate.comparison import PolicyContender
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
 from mead.queueing.network.graph import Edge

@@ -139,7 +139,7 @@ def test_fig3_shows_that_only_the_map_follows_bursts(tmp_path: Path, arrivals: P
 
 
 def test_cost_names_the_steps_and_the_load_of_a_policy(arrivals: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mead.evaluate.mead.cost.REPEATS", 1)
+    monkeypatch.setattr("experiments.mead_paper.cost.REPEATS", 1)
     document = answer(
         "evaluate", "mead-cost", "--trace", f"mine={arrivals}", "--duration", "20.5", "--policy", "threshold"
     )

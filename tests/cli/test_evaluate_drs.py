@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from experiments.drs.table2 import PUBLISHED_MS
 from tests.cli.program import answer, complaint, run
-
-from mead.evaluate.drs.table2 import PUBLISHED_MS
 
 
 def test_fig10_is_one_document_with_the_paper_beside_it() -> None:

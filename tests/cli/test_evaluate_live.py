@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from experiments.commands import live
 from tests.cli.program import complaint
 from typer.main import get_command
 
 from mead.cli import app
-from mead.cli.evaluate import live
 
 
 @pytest.mark.parametrize("policy", ["drs", "pasps@predictor=lr", "psps", "dabs"])

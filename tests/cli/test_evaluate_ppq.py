@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from experiments.ppq.calibration import fitted
 from tests.cli.program import answer, complaint, run
 
-from mead.evaluate.ppq.calibration import fitted
 from mead.preference.kernels.expected_size import expected_sizes
 from mead.preference.simulator.cost import FORMULA_COMPARISON_S, RUN_COMPARISON_S, TOP_DELTA
 

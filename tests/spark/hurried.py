@@ -5,8 +5,9 @@ Tests look at what comes of a run, and not at how fast it is. As a program this 
 
 from __future__ import annotations
 
+from experiments.live import comparison as live_comparison
+
 from mead.cli import app
-from mead.evaluate.live import comparison as live_comparison
 from mead.spark.pipeline import running
 
 HURRIED = ((running, "LANDING_S", 1), (running, "WARM_BATCHES", 3), (live_comparison, "CALIBRATION_S", 2.0))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from experiments.comparison import PolicyContender
+from experiments.live.comparison import ROWS, LiveComparison, runs_of
+from experiments.live.rows import live_table
+from experiments.workloads import PATH, Workload
 
 from mead.cpu.detection import detect
-from mead.evaluate.comparison import PolicyContender
-from mead.evaluate.live.comparison import ROWS, LiveComparison, runs_of
-from mead.evaluate.live.rows import live_table
-from mead.evaluate.workloads import PATH, Workload
 from mead.values.requirement import Requirement
 from mead.workload.generators.poisson import Poisson
 

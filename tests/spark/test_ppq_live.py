@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from experiments.ppq.live import CONTROLS, bursty_points, runs
 
-from mead.evaluate.ppq.live import CONTROLS, bursty_points, runs
 from mead.preference.spark.generated import GeneratedPoints
 from mead.workload.disorder import delayed
 from mead.workload.generators.steps import Steps

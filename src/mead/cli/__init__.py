@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from experiments import commands as evaluate
 
 import mead
 from mead.cli import (
@@ -15,7 +16,6 @@ from mead.cli import (
     characterize,
     demo,
     doctor,
-    evaluate,
     explain,
     fit,
     generate,

@@ -33,11 +33,12 @@ def demo(
     Three operators parse lines, count them, and search them for hundreds of patterns. The path to the matches must
     answer within 1 s in the mean. Watch how the share of each operator follows the load, and what is saved.
     """
+    from experiments.workloads import DEMAND_S
+
     from mead.applications.log_analysis.calibration import calibrate
     from mead.cli.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import chosen_policy
-    from mead.evaluate.workloads import DEMAND_S
     from mead.keys import ConfigError
     from mead.loop import Mode
     from mead.reports.what_if.full_share import FullShare

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from experiments.drs.applications import K_MAX, PATTERNS, VIDEO, VIDEO_FRAMES, allocation, shown
+from experiments.drs.fig6 import APPLICATIONS, compared, fig6_parts
+from experiments.drs.fig8 import Recovery, fig8_parts, recoveries
+from experiments.drs.fig9 import PATTERNS as RATES
+from experiments.drs.fig9 import Reaction, fig9_parts, reactions
+from experiments.drs.fig10 import choices, fig10_parts, stretched_gaps
+from experiments.drs.table2 import PUBLISHED_MS, overheads, table2_parts
 
-from mead.evaluate.drs.applications import K_MAX, PATTERNS, VIDEO, VIDEO_FRAMES, allocation, shown
-from mead.evaluate.drs.fig6 import APPLICATIONS, compared, fig6_parts
-from mead.evaluate.drs.fig8 import Recovery, fig8_parts, recoveries
-from mead.evaluate.drs.fig9 import PATTERNS as RATES
-from mead.evaluate.drs.fig9 import Reaction, fig9_parts, reactions
-from mead.evaluate.drs.fig10 import choices, fig10_parts, stretched_gaps
-from mead.evaluate.drs.table2 import PUBLISHED_MS, overheads, table2_parts
 from mead.policies.drs.model import Model, OpenNetwork, Station
 from mead.policies.drs.search import assign_processors
 from mead.values.pipeline import Pipeline

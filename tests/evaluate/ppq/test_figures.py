@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from experiments.ppq.fig9 import Run, Step, fig9_parts
+from experiments.ppq.measures import during_stream, mean, per_second, variation
+from experiments.ppq.streams import GAME, STREAMS
 
-from mead.evaluate.ppq.fig9 import Run, Step, fig9_parts
-from mead.evaluate.ppq.measures import during_stream, mean, per_second, variation
-from mead.evaluate.ppq.streams import GAME, STREAMS
 from mead.preference.control.degrees import Degrees
 from mead.preference.simulator.system import Interval, Setting, simulate
 from mead.queueing.statistics.inter_arrivals import scv

@@ -1,0 +1,137 @@
+"""Who won: the rules by which policies are ranked, overall and workload by workload.
+
+Requirements come first, CPU second. But who gives everything all the time meets most requirements, and is no scaler. So
+policies are *dependable* that meet nearly all of what was met by anybody, and among those the cheapest is first. The
+others follow by how much they meet; what they cost says little, since to fall short is cheap. Where nobody met
+anything, nobody is dependable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any, TypeAlias
+
+from experiments.arena.contest import OURS, Judged
+
+DEPENDABLE = 0.95
+"""A dependable policy meets at least this part of the requirements that any policy met."""
+
+Case: TypeAlias = tuple[str, str, int]
+"""Workload, requirement and seed: what a run of any policy is compared with."""
+
+Bounds: TypeAlias = Mapping[Case, float | None]
+"""Cores that no schedule undercuts; None where nothing keeps the requirement."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One policy, over all of its runs or over those on one workload."""
+
+    policy: str
+    rank: int
+    dependable: bool
+    met: int
+    possible: int
+    """How many runs have a requirement that some policy met."""
+    cores: float
+    over_bound: float | None
+    """By which part its cores exceed the bound that no schedule undercuts; None if there is no bound."""
+    broken_windows: float
+    worst_minute: float
+    """Response time of the worst minute over the required bound, mean of all runs."""
+    changes_per_h: float
+    replica_changes_per_h: float
+    replicas: float
+    lost: int
+    own_load: float
+
+    def as_json(self) -> dict[str, Any]:
+        """One entry of a board."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class WorkloadBoard:
+    """The standings on one workload."""
+
+    workload: str
+    standings: tuple[Standing, ...]
+
+    @property
+    def winner(self) -> Standing:
+        """The first."""
+        return self.standings[0]
+
+    @property
+    def ours(self) -> Standing | None:
+        """Our own policy, if it was there."""
+        return next((one for one in self.standings if one.policy == OURS), None)
+
+    @property
+    def remark(self) -> str:
+        """Whether our policy has won, and if not, what it lacks: requirements if these decided, or else cores."""
+        ours, first = self.ours, self.winner
+        if ours is None:
+            return ""
+        if not first.met:
+            return "nobody meets anything"
+        if ours is first:
+            return "ours"
+        if not ours.dependable and ours.met < first.met:
+            return f"{OURS} is number {ours.rank}: it meets {ours.met} of {ours.possible}"
+        return f"{OURS} is number {ours.rank}: {ours.cores / first.cores - 1:+.1%} cores"
+
+
+def board(judged: Sequence[Judged], bounds: Bounds) -> tuple[Standing, ...]:
+    """The policies, the best first.
+
+    >>> def line(policy, met, cores):
+    ...     return Judged("synt", "mean=1", policy, 1, met, 0.5, 1.0, cores, 1.0, 0.0, 0.5, 0.0, 0.0, 0, 0.0)
+    >>> rows = [line("all", True, 4.0), line("ours", True, 1.5), line("none", False, 1.0)]
+    >>> [one.policy for one in board(rows, {})]
+    ['ours', 'all', 'none']
+    """
+    possible = {_case(one) for one in judged if one.met}
+    found = [_standing(policy, own, possible, bounds) for policy, own in _grouped(judged, lambda one: one.policy)]
+    found.sort(key=lambda one: (not one.dependable, one.cores if one.dependable else -one.met, one.cores))
+    return tuple(Standing(**asdict(one) | {"rank": rank}) for rank, one in enumerate(found, start=1))
+
+
+def by_workload(judged: Sequence[Judged], bounds: Bounds) -> list[WorkloadBoard]:
+    """A board for every workload on its own."""
+    return [WorkloadBoard(name, board(own, bounds)) for name, own in _grouped(judged, lambda one: one.workload)]
+
+
+def _case(one: Judged) -> Case:
+    return one.workload, one.requirement, one.seed
+
+
+def _standing(policy: str, own: Sequence[Judged], possible: set[Case], bounds: Bounds) -> Standing:
+    met = sum(one.met for one in own)
+    beside = [(one.cores, bounds.get(_case(one))) for one in own]
+    bounded = [cores / bound for cores, bound in beside if bound]
+    return Standing(
+        policy,
+        rank=0,
+        dependable=met >= DEPENDABLE * len(possible) > 0,
+        met=met,
+        possible=len(possible),
+        cores=fmean(one.cores for one in own),
+        over_bound=fmean(bounded) - 1 if bounded else None,
+        broken_windows=fmean(one.broken_windows for one in own),
+        worst_minute=fmean(one.worst_minute_s / one.bound_s for one in own),
+        changes_per_h=fmean(one.changes_per_h for one in own),
+        replica_changes_per_h=fmean(one.replica_changes_per_h for one in own),
+        replicas=fmean(one.replicas for one in own),
+        lost=sum(one.lost for one in own),
+        own_load=fmean(one.own_load for one in own),
+    )
+
+
+def _grouped(judged: Iterable[Judged], key: Callable[[Judged], str]) -> list[tuple[str, list[Judged]]]:
+    groups: dict[str, list[Judged]] = {}
+    for one in judged:
+        groups.setdefault(key(one), []).append(one)
+    return list(groups.items())

@@ -1,0 +1,93 @@
+"""``mead evaluate drs-...``: the experiments of the DRS paper (Fu et al. 2017)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from experiments.commands.options import Seeds
+from mead.cli.terminal import AsJson, Seed, print_found, progress_bar
+
+
+def fig6(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
+    """Fig. 6 of the DRS paper: the allocation that DRS advises beside five neighbours, mean and deviation.
+
+    Example: `mead evaluate drs-fig6 --seeds 10`
+    """
+    from experiments.drs.fig6 import APPLICATIONS, Comparison, compared, fig6_parts
+
+    done: list[Comparison] = []
+    with progress_bar(len(APPLICATIONS)) as show:
+        for application in APPLICATIONS:
+            show(application.name, len(done))
+            done.append(compared(application, range(seed, seed + seeds)))
+    print_found("drs-fig6", "applications", done, fig6_parts(done), as_json=as_json)
+
+
+def fig8(*, seed: Seed = 1, as_json: AsJson = False) -> None:
+    """Fig. 8 of the DRS paper: from a bad start to the best placement of 22 processors.
+
+    Example: `mead evaluate drs-fig8 --seed 2`
+    """
+    from experiments.drs.fig8 import APPLICATIONS, fig8_parts, recoveries
+
+    done = []
+    with progress_bar(sum(len(starts) for *_, starts in APPLICATIONS.values())) as show:
+        for one in recoveries(seed):
+            done.append(one)
+            show(one.application, len(done))
+    print_found("drs-fig8", "runs", done, fig8_parts(done), as_json=as_json)
+
+
+def fig9(
+    *,
+    seeds: Seeds = 3,
+    seed: Seed = 1,
+    t_min: Annotated[
+        float | None, typer.Option(min=0.0, metavar="SECONDS", help="T_min; default one that fits the demands here.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fig. 9 of the DRS paper: reaction to 6, 12 and 18 frames per second, smoothed over 3 and 6 minutes.
+
+    Example: `mead evaluate drs-fig9 --t-min 0.45`
+    """
+    from experiments.drs.fig9 import PATTERNS, T_MIN_S, WINDOWS, fig9_parts, reactions
+
+    done = []
+    with progress_bar(len(PATTERNS) * len(WINDOWS) * seeds) as show:
+        for one in reactions(range(seed, seed + seeds), T_MIN_S if t_min is None else t_min):
+            done.append(one)
+            show(one.pattern.name, len(done))
+    print_found("drs-fig9", "runs", done, fig9_parts(done), as_json=as_json)
+
+
+def fig10(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
+    """Fig. 10 of the DRS paper: where GI/G/k chooses better than M/M/k.
+
+    Example: `mead evaluate drs-fig10`
+    """
+    from experiments.drs.fig10 import choices, fig10_parts
+
+    done = list(choices(range(seed, seed + seeds)))
+    print_found("drs-fig10", "rates", done, fig10_parts(done), as_json=as_json)
+
+
+def table2(*, as_json: AsJson = False) -> None:
+    """Table II of the DRS paper: what deciding costs. Times are CPU time of this machine.
+
+    Example: `mead evaluate drs-table2`
+    """
+    from time import process_time
+
+    from experiments.drs.table2 import overheads, table2_parts
+
+    done = overheads(process_time)
+    print_found("drs-table2", "rows", done, table2_parts(done), as_json=as_json)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add all experiments of DRS, under their names."""
+    for name, command in (("fig6", fig6), ("fig8", fig8), ("fig9", fig9), ("fig10", fig10), ("table2", table2)):
+        app.command(f"drs-{name}")(command)

@@ -1,0 +1,86 @@
+"""``mead evaluate pasps-...``: the experiments of the PA-SPS paper (Wladdimiro et al. 2024)."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mead.cli.terminal import AsJson, Seed, print_json, progress_bar
+
+Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="The mean over so many seeds.")]
+Systems = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--system",
+        metavar="NAME[@KEY=VALUE]",
+        help="Of all rows, run this one: such as `pasps@predictor=lr`, `psps`, `dabs@downtime_s=60`, "
+        "`static@replicas=4`; may be repeated. The paper's claims are looked at when all are there.",
+    ),
+]
+Duration = Annotated[
+    int, typer.Option(min=60, metavar="SECONDS", help="Length of every run, from the start of its stream.")
+]
+LogRates = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Rates of the log scenario, CSV with a column `value`, one row per second; default generated ones.",
+    ),
+]
+
+SUMMARIES = {
+    "pasps-models": "Table 2 of the PA-SPS paper: five predictive models, and ours, on slow hills of arrivals.",
+    "pasps-storm": "Table 3 of the PA-SPS paper: one, four and eight replicas of every operator, all the time.",
+    "pasps-peers": "Table 4 of the PA-SPS paper: PSPS, and a system that restarts for every change.",
+    "pasps-complex": "Table 5 of the PA-SPS paper: eight operators that split and join.",
+    "pasps-datasets": "Tables 6 to 8 of the PA-SPS paper: noisy arrivals, DNS spikes and system logs.",
+}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add one command for each experiment; they differ only in the tables that they hold."""
+    for name, summary in SUMMARIES.items():
+        _add(app, name, summary)
+
+
+def _add(app: typer.Typer, name: str, summary: str) -> None:
+    def command(
+        ctx: typer.Context,
+        *,
+        system: Systems = None,
+        seeds: Seeds = 1,
+        seed: Seed = 1,
+        duration: Duration = 1320,
+        log_rates: LogRates = None,
+        as_json: AsJson = False,
+    ) -> None:
+        from experiments.pasps.report import NOTE, table_parts, table_result
+        from experiments.pasps.tables import chosen_tables
+
+        try:
+            tables = chosen_tables(name, system or (), log_rates)
+        except ValueError as error:
+            ctx.fail(str(error))
+        steps = count()
+        with progress_bar(seeds * sum(len(table.systems) for table in tables)) as show:
+            results = [
+                table_result(table, range(seed, seed + seeds), duration, lambda what: show(what, next(steps)))
+                for table in tables
+            ]
+        if as_json:
+            print_json({"experiment": name, "tables": [result.as_json() for result in results]})
+            return
+
+        from rich.console import Console
+
+        console = Console()
+        for result in results:
+            for part in table_parts(result):
+                console.print(part, highlight=False)
+            console.print()
+        console.print(NOTE, highlight=False)
+
+    app.command(name, help=f"{summary}\n\nExample: `mead evaluate {name} --seeds 3`")(command)

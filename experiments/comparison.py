@@ -1,0 +1,187 @@
+"""Several policies on the same workloads, under the same requirements, with the same seeds; and the two bounds.
+
+Every run is on its own and depends on its seed alone, so that they can be made in any order and in several processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from experiments.clairvoyant import clairvoyant
+from experiments.mead_paper.tables import Case
+from mead.config.policy_choice import OPTIONS, chosen_policy
+from mead.loading import modules_in
+from mead.policies import registry
+from mead.policies.options import OwnOptions, PolicyOptions, PredictiveOptions, StaticOptions, kept_iats_for
+from mead.policies.user_policy import own_policy
+from mead.queueing.arrays import FloatArray
+from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.reports.judge.outcome import Outcome, Verdict, statistic_s
+from mead.simulator.conditions import Conditions, Restart
+from mead.simulator.metrics import FaultyMetrics
+from mead.simulator.run import Run, recorded_every_for, run
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+COURSE_S = 10.0
+"""A course has one response time for every interval of this length."""
+
+WORTH_A_PROCESS = 4
+"""This many runs take longer than a process takes to start."""
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """Response time and share of the controlled operator over time, for a plot."""
+
+    time_s: FloatArray
+    response_s: FloatArray
+    """Mean or percentile, as the requirement is, of the tuples that arrived in ten seconds; NaN if none did."""
+    change_s: FloatArray
+    share: FloatArray
+    """The share from each of ``change_s`` on."""
+
+    @classmethod
+    def of(cls, run: Run) -> Course:
+        """The course of a run; the share is that of the last operator on the path of the requirement."""
+        requirement = run.pipeline.requirements[0]
+        responses = run.simulation.responses(requirement.path)
+        order = np.argsort(responses.arrival_s, kind="stable")
+        starts_s = np.arange(0.0, run.duration_s, COURSE_S)
+        parts = np.split(responses.response_s[order], np.searchsorted(responses.arrival_s[order], starts_s[1:]))
+        name = requirement.path.split(PATH_SEPARATOR)[-1]
+        timeline = run.simulation.timeline
+        return cls(
+            starts_s,
+            np.array([statistic_s(part, requirement) if part.size else np.nan for part in parts]),
+            np.array(timeline.times_s),
+            np.array([allocation[name].share for allocation in timeline.allocations]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The result of one run."""
+
+    case: Case
+    label: str
+    seed: int
+    outcome: Outcome | None
+    """None for a bound that does not exist: no schedule keeps the requirement."""
+    proven_cpu: float | None = None
+    """For a clairvoyant schedule: a cost that no schedule can undercut."""
+    course: Course | None = field(default=None, repr=False)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the one requirement of the case."""
+        return None if self.outcome is None else self.outcome.verdicts[0]
+
+
+class Contender(Protocol):
+    """Whatever decides on shares: a policy, or a bound."""
+
+    @property
+    def label(self) -> str:
+        """Its name, in the tables and in options."""
+
+    def result(self, case: Case, seed: int) -> Result:
+        """Run the case."""
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyContender:
+    """A policy of the loop."""
+
+    label: str
+    options: PolicyOptions
+    conditions: Conditions | None = None
+    metrics: FaultyMetrics | None = None
+
+    @classmethod
+    def of(cls, text: str) -> PolicyContender:
+        """A policy by its name, with options that differ from the default.
+
+        >>> PolicyContender.of("static@share=0.7").options.share
+        0.7
+        """
+        name, *settings = text.split("@")
+        if issubclass(OPTIONS.get(name, StaticOptions), PredictiveOptions):
+            # As in the papers: a planner that learns from its errors is another one, and hides what its model lacks.
+            settings = ["careful=false", *settings]
+        options = chosen_policy(StaticOptions(), name, settings)
+        if isinstance(options, OwnOptions):
+            modules_in(Path())  # there is no pipeline file that it could lie beside
+            own_policy(options)  # so that a mistake in it is told before anything starts
+        return cls(text, options)
+
+    def result(self, case: Case, seed: int) -> Result:
+        """Let the policy control the case."""
+        done = run(
+            case.workload.pipeline(case.requirement),
+            case.workload.trace(seed),
+            registry.policy(self.options),
+            seed=seed,
+            conditions=self.conditions or Conditions(restart=Restart.of(self.options)),
+            metrics=self.metrics,
+            kept_iats=kept_iats_for(self.options),
+            recorded_every=recorded_every_for(self.options),
+        )
+        return Result(case, self.label, seed, Outcome.of(done), course=Course.of(done))
+
+
+@dataclass(frozen=True)
+class BoundContender:
+    """A clairvoyant, which knows the future and decides at this interval."""
+
+    interval_s: float
+
+    @property
+    def label(self) -> str:
+        """Its name in the tables."""
+        return f"clairvoyant {self.interval_s:g} s"
+
+    def result(self, case: Case, seed: int) -> Result:
+        """The cheapest schedule for the case, replayed."""
+        best = clairvoyant(
+            case.workload.pipeline(case.requirement), case.workload.trace(seed), seed=seed, interval_s=self.interval_s
+        )
+        if best is None:
+            return Result(case, self.label, seed, None)
+        return Result(case, self.label, seed, Outcome.of(best.run), best.proven_cpu, Course.of(best.run))
+
+
+BOUNDS = (BoundContender(10.0), BoundContender(1.0))
+
+
+def results(
+    cases: Sequence[Case], contenders: Sequence[Contender], seeds: Sequence[int], jobs: int = 1
+) -> Iterator[Result]:
+    """Every contender on every case with every seed, in this order, each as soon as it is there."""
+    work = [(contender, case, seed) for case in cases for contender in contenders for seed in seeds]
+    return each(_result, work, jobs)
+
+
+def each(function: Callable[[T], R], work: Sequence[T], jobs: int) -> Iterator[R]:
+    """The answers to some work, in its order, each as soon as it is there; in several processes if that is worth it."""
+    workers = min(jobs, len(work) // WORTH_A_PROCESS)
+    if workers <= 1:
+        yield from map(function, work)
+        return
+    # Fresh processes: one that is forked while other threads run can hang.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(function, work)
+
+
+def _result(work: tuple[Any, Case, int]) -> Result:
+    contender, case, seed = work
+    result: Result = contender.result(case, seed)
+    return result

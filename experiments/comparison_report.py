@@ -1,0 +1,109 @@
+"""A comparison for people: tables in a terminal, Markdown, CSV, and plots in a folder."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from experiments.mead_paper.tables import Case
+from experiments.summary import COLUMNS, RUN_FIGURES, Row, run_json
+from mead.reports.tables import plain_table
+
+NOTE = (
+    "response: mean or percentile over the run, mean over the seeds ± half of their range. met: with how many seeds. "
+    "broken: of the five-minute windows that slide by 30 s. worst: the same statistic in the worst minute, s. A "
+    "clairvoyant schedule knows the future and keeps the requirement over the run only, not in windows; impossible: "
+    "not even full share keeps it. paper: response in s, CPU in %."
+)
+
+
+def headline(case: Case, seeds: int) -> str:
+    """What the rows of a case have in common."""
+    workload, requirement = case.workload, case.requirement
+    over = f", {seeds} seeds" if seeds > 1 else ""
+    bound = f"{requirement.statistic} at most {requirement.bound_s:g} s"
+    return f"{workload.title}: {bound}; demand {1000 * workload.demand_s:.3g} ms{over}"
+
+
+def comparison_tables(rows: Sequence[Row]) -> Iterator[Table]:
+    """One table for each case."""
+    for group in _by_case(rows):
+        table = plain_table(headline(group[0].case, len(group[0].results)), "policy", *COLUMNS)
+        table.columns[0].min_width, table.columns[0].overflow = 11, "fold"
+        for row in group:
+            kept = row.met == len(row.results)
+            cells = [Text(cell) for cell in row.cells]
+            if not kept:
+                cells[0].stylize("red")
+                cells[1].stylize("red")
+            table.add_row(Text(row.label.replace("@", " ")), *cells)  # so that long ones break there
+        proven = proofs(group)
+        if proven:
+            table.caption, table.caption_justify = proven, "left"
+        yield table
+
+
+def proofs(rows: Sequence[Row]) -> str:
+    """What is proven about all schedules, in a sentence."""
+    parts = [
+        f"{100 * row.proven_cpu:.1f} % ({row.label.removeprefix('clairvoyant ')})" for row in rows if row.proven_cpu
+    ]
+    return f"No schedule keeps it for less CPU than {', '.join(parts)}." if parts else ""
+
+
+def markdown(title: str, rows: Sequence[Row]) -> str:
+    """The same tables as a page."""
+    lines = [f"# {title}", "", NOTE, ""]
+    for group in _by_case(rows):
+        lines += [f"## {headline(group[0].case, len(group[0].results))}", ""]
+        lines += [_line(("policy", *COLUMNS)), _line(["---"] + ["---:"] * len(COLUMNS))]
+        lines += [_line([row.label, *row.cells]) for row in group]
+        lines += ["", proofs(group), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def write_csv(rows: Sequence[Row], path: Path) -> None:
+    """One line for each run."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            ["trace", "requirement", "policy", "seed", *RUN_FIGURES, "paper_response_s", "paper_cpu_percent"]
+        )
+        for row in rows:
+            requirement, paper = row.case.requirement, row.published
+            published = ("", "") if paper is None else (paper.response_s, paper.cpu_percent)
+            for result in row.results:
+                name = f"{requirement.statistic}={requirement.bound_s:g}"
+                figures = run_json(result)
+                writer.writerow([row.case.workload.name, name, row.label, *figures.values(), *published])
+
+
+def write_all(folder: Path, name: str, title: str, rows: Sequence[Row]) -> list[Path]:
+    """CSV, Markdown and one plot for each case; the files that were written."""
+    from experiments.comparison_plot import plot_courses  # noqa: PLC0415 - matplotlib takes a second to load
+
+    folder.mkdir(parents=True, exist_ok=True)
+    table, page = folder / f"{name}.csv", folder / f"{name}.md"
+    write_csv(rows, table)
+    page.write_text(markdown(title, rows))
+    plots = []
+    for group in _by_case(rows):
+        requirement = group[0].case.requirement
+        plot = folder / f"{name}-{group[0].case.workload.name}-{requirement.statistic}-{requirement.bound_s:g}.png"
+        plot_courses(headline(group[0].case, 1), group, plot)
+        plots.append(plot)
+    return [table, page, *plots]
+
+
+def _by_case(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    for _, group in groupby(rows, key=lambda row: (row.case.workload.name, row.case.requirement)):
+        yield list(group)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,156 @@
+"""What deciding costs: one fit, one prediction, one round of the loop, and the loop beside the pipeline.
+
+CPU seconds of one core. The paper reports 12-20 s for the fit of one MAP, 0.2 s for a prediction of the mean, 2.5 s for
+one of a percentile, and 25-40 s for a round, on its own machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.table import Table
+
+from experiments.comparison import PolicyContender
+from experiments.mead_paper.tables import Case
+from experiments.workloads import PATH, Workload, required
+from mead.policies import registry
+from mead.policies.options import MapOptions
+from mead.queueing.fitting.windows import DEFAULT_WINDOWS, distinct, fit_windows
+from mead.queueing.map import MAP
+from mead.queueing.network.solve import solve_network
+from mead.queueing.queues.response import Unstable
+from mead.reports.tables import plain_table
+from mead.simulator.simulation import Simulation
+from mead.values.knowledge import Knowledge
+from mead.values.observation import Observation
+from mead.values.pipeline import Pipeline
+
+OBSERVED_S = 300.0
+"""How much of the trace has been seen when a round is timed."""
+
+REPEATS = 3
+"""How many times each step is timed; the median counts, so that a slow first time does not."""
+
+MEAN, P95 = "mean=0.3", "p95=0.5"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that a round does."""
+
+    name: str
+    seconds: float
+    paper: str = ""
+
+
+@dataclass(frozen=True)
+class LoopCost:
+    """A policy beside a pipeline."""
+
+    policy: str
+    requirement: str
+    rounds: int
+    seconds_per_round: float
+    load_percent: float
+    """In percent of one core, as long as the pipeline runs."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """All of it, on one workload."""
+
+    trace: str
+    steps: tuple[Step, ...]
+    loops: tuple[LoopCost, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of the experiment."""
+        return {"trace": self.trace, "steps": list(map(asdict, self.steps)), "loops": list(map(asdict, self.loops))}
+
+
+def steps_of(workload: Workload, *, seed: int, clock: Callable[[], float]) -> Iterator[Step]:
+    """The steps of a round of ``map``, one after the other; ``clock`` gives CPU seconds."""
+    pipeline = workload.pipeline(required(MEAN))
+    trace = workload.trace(seed)
+    seen = Simulation(pipeline, trace, seed).observe(min(OBSERVED_S, trace.duration_s))
+    for size in distinct(DEFAULT_WINDOWS, seen.iats_s.size):
+        spent_s = _timed(lambda size=size: fit_windows(seen.iats_s, [size], best=5), clock)  # type: ignore[misc]
+        yield Step(f"fit of the last {min(size, seen.iats_s.size):,} IATs, best 5 MAPs", spent_s, "12-20 s for one MAP")
+    model = fit_windows(seen.iats_s, [DEFAULT_WINDOWS[0]], best=1)[0].models[0].map
+    yield Step("prediction of the mean, one MAP", _timed(lambda: _solve(pipeline, model, None), clock), "0.2 s")
+    yield Step("prediction of the p95, one MAP", _timed(lambda: _solve(pipeline, model, 95.0), clock), "2.5 s")
+    for text in (MEAN, P95):
+        described = workload.pipeline(required(text))
+        spent_s = _timed(lambda described=described: _round(described, seen), clock)  # type: ignore[misc]
+        yield Step(f"round of map, {text}", spent_s, "25-40 s")
+
+
+def loop_cost(workload: Workload, policy: str, requirement: str, *, seed: int) -> LoopCost:
+    """Let a policy control a workload, and see what it took."""
+    result = PolicyContender.of(policy).result(Case(workload, required(requirement)), seed)
+    outcome = result.outcome
+    if outcome is None:
+        raise RuntimeError(f"policy {policy} has left no outcome")
+    spent_s = outcome.own_load * outcome.duration_s
+    rounds = max(1, int(outcome.duration_s / registry.policy(PolicyContender.of(policy).options).interval_s))
+    return LoopCost(policy, requirement, rounds, spent_s / rounds, 100 * outcome.own_load)
+
+
+def _round(pipeline: Pipeline, seen: Observation) -> None:
+    policy, knowledge = registry.policy(MapOptions()), Knowledge(pipeline)
+    policy.plan(seen, policy.analyze(seen, knowledge), knowledge)
+
+
+def _solve(pipeline: Pipeline, model: MAP, percent: float | None) -> float:
+    """Time a solution at full share, which no trace of the paper overloads for long."""
+    response = solve_network(pipeline.network(pipeline.most), model).paths[PATH]
+    if isinstance(response, Unstable):
+        return response.utilization
+    return response.mean_s if percent is None else response.percentile_s(percent)
+
+
+def _timed(work: Callable[[], object], clock: Callable[[], float]) -> float:
+    spent_s = []
+    for _ in range(REPEATS):
+        start_s = clock()
+        work()
+        spent_s.append(clock() - start_s)
+    return median(spent_s)
+
+
+def cost_tables(costs: Costs) -> Iterator[Table]:
+    """The steps beside the paper's, and the loops."""
+    steps = plain_table(f"One step on {costs.trace}, CPU time", "step", "here", "paper")
+    for step in costs.steps:
+        steps.add_row(step.name, _shown(step.seconds), step.paper)
+    yield steps
+    loops = plain_table("Policies beside the pipeline", "policy", "requirement", "rounds", "per round", "of one core")
+    for loop in costs.loops:
+        load = f"{loop.load_percent:.3f} %"
+        loops.add_row(loop.policy, loop.requirement, str(loop.rounds), _shown(loop.seconds_per_round), load)
+    yield loops
+
+
+def _shown(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
+
+
+def write_costs(folder: Path, all_costs: Sequence[Costs]) -> list[Path]:
+    """CSV and Markdown."""
+    table, page = folder / "mead-cost.csv", folder / "mead-cost.md"
+    lines = [("trace", "what", "seconds", "paper")]
+    for costs in all_costs:
+        lines += [(costs.trace, step.name, f"{step.seconds:.6f}", step.paper) for step in costs.steps]
+        lines += [
+            (costs.trace, f"{loop.policy} {loop.requirement}: per round", f"{loop.seconds_per_round:.6f}", "")
+            for loop in costs.loops
+        ]
+    quoted = [",".join(f'"{cell}"' if "," in cell else cell for cell in line) for line in lines]
+    table.write_text("\n".join(quoted) + "\n")
+    rows = [f"| {' | '.join(line)} |" for line in (lines[0], ("---",) * 4, *lines[1:])]
+    page.write_text("# What deciding costs\n\n" + "\n".join(rows) + "\n")
+    return [table, page]

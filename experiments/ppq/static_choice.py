@@ -1,0 +1,58 @@
+"""The mark that both levels of control are held against: the best numbers of workers that never change.
+
+All workers are used from the start, so that only their split over the two stages is sought. Too few in the pane stage
+and panes are late; too many, and there are fewer for the windows, which moreover have more partitions to merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+from experiments.ppq.measures import windows_per_s
+from mead.preference.control.degrees import Degrees
+from mead.preference.simulator.system import Outcome, Setting, simulate
+from mead.workload.trace import Trace
+
+START = 8
+"""Pane workers, first."""
+
+STEPS = (4, 2, 1)
+
+
+@dataclass(frozen=True)
+class StaticChoice:
+    """The best one, and what came of it."""
+
+    degrees: Degrees
+    windows_per_s: float
+    overrun: float
+    """By which part its run takes longer than the stream."""
+    tried: int
+    """Choices that were run."""
+
+
+def best_static(trace: Trace, setting: Setting) -> StaticChoice:
+    """Of all splits, the one with the highest throughput on this stream, as far as a search finds it."""
+
+    @cache
+    def outcome(panes: int) -> Outcome:
+        return simulate(trace, replace(setting, elastic=False, start=Degrees(panes, setting.most - panes)))
+
+    best = peak(lambda panes: windows_per_s(outcome(panes)), START, range(1, setting.most))
+    chosen = outcome(best)
+    return StaticChoice(chosen.setting.start, windows_per_s(chosen), chosen.overrun, outcome.cache_info().currsize)
+
+
+def peak(value: Callable[[int], float], start: int, among: range) -> int:
+    """Where a function that rises to one peak and then falls is highest: pattern search (Hooke and Jeeves, 1961).
+
+    >>> peak(lambda n: -abs(n - 13), start=8, among=range(1, 59))
+    13
+    """
+    best = start
+    for step in STEPS:
+        while value(better := max((n for n in (best - step, best + step) if n in among), key=value)) > value(best):
+            best = better
+    return best

@@ -1,0 +1,116 @@
+"""Runs of a comparison put together: one row for each policy on each case, over all seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from experiments.comparison import Result
+from experiments.mead_paper.tables import Case, Published
+from mead.reports.judge.outcome import Outcome
+
+COLUMNS = ("response s", "met", "CPU %", "broken", "changes", "worst", "paper (CPU)")
+"""The columns of a row after the name of the policy."""
+
+
+def spread(values: Sequence[float], digits: int) -> str:
+    """The mean over the seeds, and half of the range where there is one.
+
+    >>> spread([1.0, 2.0], 1), spread([3.0, 3.0], 0)
+    ('1.5 ±0.5', '3')
+    """
+    mean, half = sum(values) / len(values), (max(values) - min(values)) / 2
+    around = f"{half:.{digits}f}"
+    return f"{mean:.{digits}f} ±{around}" if float(around) else f"{mean:.{digits}f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """All runs of one policy on one case."""
+
+    case: Case
+    label: str
+    results: tuple[Result, ...]
+
+    @property
+    def published(self) -> Published | None:
+        """What the paper says."""
+        return self.case.published.get(self.label)
+
+    @property
+    def met(self) -> int:
+        """For how many seeds the requirement was met."""
+        return sum(result.outcome is not None and result.outcome.met for result in self.results)
+
+    @property
+    def cells(self) -> list[str]:
+        """The columns, as people read them."""
+        paper = self.published
+        beside = "" if paper is None else f"{paper.response_s:g} ({paper.cpu_percent:g})"
+        done = [(result.outcome, result.outcome.verdicts[0]) for result in self.results if result.outcome is not None]
+        if not done:
+            return ["impossible", f"0/{len(self.results)}", *[""] * 4, beside]
+        return [
+            spread([verdict.response_s for _, verdict in done], 3),
+            f"{self.met}/{len(self.results)}",
+            spread([100 * outcome.cpu for outcome, _ in done], 1),
+            f"{100 * _mean([verdict.broken_windows for _, verdict in done]):.0f} %",
+            f"{_mean([outcome.changes for outcome, _ in done]):.0f}",
+            f"{_mean([verdict.worst_minute_s for _, verdict in done]):.2f}",
+            beside,
+        ]
+
+    @property
+    def proven_cpu(self) -> float | None:
+        """For a clairvoyant schedule: a cost that no schedule can undercut, mean over the seeds."""
+        proven = [result.proven_cpu for result in self.results if result.proven_cpu is not None]
+        return _mean(proven) if proven else None
+
+    def as_json(self) -> dict[str, Any]:
+        """One entry of ``rows``."""
+        paper = self.published
+        return {
+            "trace": self.case.workload.name,
+            "requirement": {self.case.requirement.statistic: self.case.requirement.bound_s},
+            "demand_s": self.case.workload.demand_s,
+            "policy": self.label,
+            "met": self.met,
+            "runs": [run_json(result) for result in self.results],
+            "paper": None if paper is None else {"response_s": paper.response_s, "cpu_percent": paper.cpu_percent},
+        }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+RUN_FIGURES: Mapping[str, Callable[[Result, Outcome], Any]] = {
+    "response_s": lambda _, outcome: outcome.verdicts[0].response_s,
+    "met": lambda _, outcome: outcome.met,
+    "cpu_percent": lambda _, outcome: 100 * outcome.cpu,
+    "broken_windows_percent": lambda _, outcome: 100 * outcome.verdicts[0].broken_windows,
+    "changes": lambda _, outcome: outcome.changes,
+    "worst_minute_s": lambda _, outcome: outcome.verdicts[0].worst_minute_s,
+    "own_load_percent": lambda _, outcome: 100 * outcome.own_load,
+    "proven_cpu_percent": lambda result, _: None if result.proven_cpu is None else 100 * result.proven_cpu,
+}
+"""What there is to say about one run."""
+
+
+def run_json(result: Result) -> dict[str, Any]:
+    """One run; the figures are null where no schedule keeps the requirement."""
+    outcome = result.outcome
+    figures = {name: None if outcome is None else figure(result, outcome) for name, figure in RUN_FIGURES.items()}
+    return {"seed": result.seed} | figures
+
+
+def rows_of(results: Iterable[Result]) -> list[Row]:
+    """One row for neighbours of the same case and policy."""
+    groups = groupby(results, key=lambda result: (result.case.workload.name, result.case.requirement, result.label))
+    rows = []
+    for _, group in groups:
+        members = tuple(group)
+        rows.append(Row(members[0].case, members[0].label, members))
+    return rows

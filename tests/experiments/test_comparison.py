@@ -1,0 +1,154 @@
+"""Policies side by side: the same numbers however they are run, and everything where it belongs."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+from experiments.comparison import BoundContender, Contender, PolicyContender, Result, results
+from experiments.comparison_report import comparison_tables, markdown, write_all
+from experiments.mead_paper.tables import EVERYONE, TABLE_1, TABLE_2, TABLE_3, Case, Published
+from experiments.summary import rows_of, spread
+from experiments.workloads import Workload, recorded, required, synt
+from rich.console import Console
+
+from mead.keys import ConfigError
+from mead.policies.registry import POLICIES, policy
+from mead.simulator.run import run
+from mead.workload.generators.bursts import Bursts
+from mead.workload.trace import Trace
+
+BURSTY = Bursts(calm_per_s=100.0, burst_per_s=400.0, mean_calm_s=4.0, mean_burst_s=2.0).map
+
+
+def bursty_workload() -> Workload:
+    times_s = np.cumsum(BURSTY.sample(30_000, np.random.default_rng(1)))
+    return recorded("mine", Trace.from_timestamps_s(times_s), duration_s=60.0, demand_s=0.0025)
+
+
+@pytest.fixture(scope="module")
+def compared() -> list[Result]:
+    cases = [Case(bursty_workload(), required(text)) for text in ("mean=0.5", "p95=2")]
+    contenders: list[Contender] = [PolicyContender.of("static"), PolicyContender.of("threshold"), BoundContender(10.0)]
+    return list(results(cases, contenders, [1, 2]))
+
+
+def test_every_contender_meets_every_case_with_every_seed_in_order(compared: list[Result]) -> None:
+    seen = [(result.case.requirement.statistic, result.label, result.seed) for result in compared]
+    labels = ("static", "threshold", "clairvoyant 10 s")
+    assert seen == [(s, label, seed) for s in ("mean", "p95") for label in labels for seed in (1, 2)]
+
+
+def test_a_result_is_what_the_experiment_gives(compared: list[Result]) -> None:
+    workload = bursty_workload()
+    contender = PolicyContender.of("threshold")
+    alone = run(workload.pipeline(required("mean=0.5")), workload.trace(2), policy(contender.options), seed=2)
+    response_s = alone.simulation.responses("parser>matcher").response_s
+    result = next(r for r in compared if r.label == "threshold" and r.seed == 2)
+    assert result.verdict is not None
+    assert result.verdict.response_s == pytest.approx(float(response_s.mean()), rel=1e-12)
+
+
+def test_processes_change_nothing(compared: list[Result]) -> None:
+    cases = [Case(bursty_workload(), required(text)) for text in ("mean=0.5", "p95=2")]
+    contenders = [PolicyContender.of("static"), PolicyContender.of("threshold")]
+    again = list(results(cases, contenders, [1, 2], jobs=2))
+    assert [r.outcome for r in again] == [r.outcome for r in compared if r.proven_cpu is None]
+
+
+def test_nobody_who_keeps_the_requirement_undercuts_the_bound(compared: list[Result]) -> None:
+    for bound in (r for r in compared if r.proven_cpu is not None):
+        for other in compared:
+            if (other.case.requirement, other.seed) == (bound.case.requirement, bound.seed) and other.outcome:
+                assert not other.outcome.met or other.outcome.cpu >= (bound.proven_cpu or 0.0)
+
+
+def test_a_requirement_that_nobody_can_keep_is_told_as_such() -> None:
+    cases = [Case(bursty_workload(), required("mean=0.0001"))]
+    rows = rows_of(results(cases, [PolicyContender.of("static"), BoundContender(10.0)], [1]))
+    assert rows[0].met == 0
+    assert rows[1].cells[0] == "impossible"
+    assert rows[1].as_json()["runs"][0]["cpu_percent"] is None
+
+
+def test_a_course_follows_the_run(compared: list[Result]) -> None:
+    result = next(r for r in compared if r.label == "threshold")
+    course, outcome = result.course, result.outcome
+    assert course is not None
+    assert outcome is not None
+    lengths_s = np.diff([*course.change_s, outcome.duration_s])
+    share = float(lengths_s @ course.share / outcome.duration_s)
+    assert (0.8 + share) / 3 == pytest.approx(outcome.cpu)
+    assert course.time_s.size == course.response_s.size == 6
+
+
+def test_rows_hold_all_seeds_and_what_the_paper_says(compared: list[Result]) -> None:
+    rows = rows_of(compared)
+    assert [(row.label, len(row.results)) for row in rows[:3]] == [
+        ("static", 2),
+        ("threshold", 2),
+        ("clairvoyant 10 s", 2),
+    ]
+    bellcore = TABLE_1.cases([recorded("bc", bursty_workload().trace(1))])
+    assert [case.published["mg1"] for case in bellcore] == [
+        Published(0.906, 46.9),
+        Published(2.101, 46.8),
+        Published(2.8, 46.9),
+    ]
+
+
+def test_requirements_of_the_user_take_the_place_of_those_of_the_paper() -> None:
+    cases = TABLE_1.cases([synt(10.0)], [required("p99=2")])
+    assert [(case.requirement.statistic, case.published) for case in cases] == [("p99", {})]
+    unknown = TABLE_2.cases([bursty_workload()])
+    assert [case.requirement.bound_s for case in unknown] == [0.5, 1.0]
+
+
+def test_policies_of_all_tables_can_be_asked_for() -> None:
+    for label in {*EVERYONE, *TABLE_3.policies}:
+        assert PolicyContender.of(label).options.name in POLICIES
+    assert PolicyContender.of("map@windows=100000").options.windows == (100_000,)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("text", ["nobody", "static@share", "static@speed=3", "map@windows=3"])
+def test_a_policy_that_does_not_exist_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError):
+        PolicyContender.of(text)
+
+
+def test_files_hold_every_run_and_a_plot_for_every_case(compared: list[Result], tmp_path: Path) -> None:
+    rows = rows_of(compared)
+    written = write_all(tmp_path, "mead-table1", "Table", rows)
+    with (tmp_path / "mead-table1.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == len(compared)
+    assert {line["requirement"] for line in lines} == {"mean=0.5", "p95=2"}
+    first = compared[0].verdict
+    assert first is not None
+    assert float(lines[0]["response_s"]) == first.response_s
+    assert sorted(path.name for path in written if path.suffix == ".png") == [
+        "mead-table1-mine-mean-0.5.png",
+        "mead-table1-mine-p95-2.png",
+    ]
+    assert all(path.stat().st_size > 1000 for path in written if path.suffix == ".png")
+    page = (tmp_path / "mead-table1.md").read_text()
+    assert page == markdown("Table", rows)
+    assert page.count("| static |") == 2
+
+
+def test_tables_fit_into_80_columns(compared: list[Result]) -> None:
+    console = Console(width=80, file=StringIO())
+    for table in comparison_tables(rows_of(compared)):
+        console.print(table)
+    text = cast(StringIO, console.file).getvalue()
+    assert "threshold" in text
+    assert "…" not in text
+
+
+def test_spread_shows_half_the_range() -> None:
+    assert spread([0.5, 0.7], 2) == "0.60 ±0.10"
+    assert spread([0.5], 2) == "0.50"
