@@ -50,7 +50,7 @@ bench: $(VENV)/.java $(VENV)/.dev ## Run every benchmark, one after the other (B
 docs: $(VENV)/.dev ## Build the documentation into site/
 	@$(RUN) -m typer mead.cli utils docs --name mead --title Commands --output docs/reference/commands.md
 	@$(RUN) -m mead.config.reference docs/reference/pipeline-file.md
-	@$(RUN) -m mead.serve.metrics_reference docs/reference/metrics.md
+	@$(RUN) -m mead.web.metrics_reference docs/reference/metrics.md
 	@rm -rf docs/reference/api
 	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going docs site
 	@echo "Documentation: site/index.html"

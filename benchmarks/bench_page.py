@@ -25,10 +25,10 @@ from mead.queueing.map import MAP
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import decided
 from mead.reports.live.run_facts import RunFacts
-from mead.serve import answers
-from mead.serve.exposition import exposition
-from mead.serve.question import Question
 from mead.simulator.run import run
+from mead.web import answers
+from mead.web.exposition import exposition
+from mead.web.question import Question
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from mead.loop import Mode
 from mead.policies import registry
 from mead.policies.options import MapOptions, OwnOptions, PolicyOptions
 from mead.reports.live.run_facts import RunFacts
-from mead.serve.exposition import exposition
+from mead.web.exposition import exposition
 
 OWN = OwnOptions(name="clear_up:ClearUp")
 TWO_LEVEL = MapOptions(interval_s=60.0, two_level=True)

@@ -22,7 +22,7 @@ from tests.cli import program
 from tests.serve import runs
 
 from mead.history.file import History
-from mead.serve.server import serving
+from mead.web.server import serving
 
 complaint = partial(program.complaint, "top")
 SCREEN, BACK = b"\x1b[?1049h", b"\x1b[?1049l"
@@ -139,7 +139,7 @@ class Odd:
 def test_a_page_that_is_none_cannot_steer_the_terminal_by_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(runs.board(runs.simulated().rounds)) as address, terminal("top", address, "--interval", "0.1") as view:
         view.shows(b"q quits")
-        monkeypatch.setattr("mead.serve.application.so_far", lambda _: {"\x1b]0;gone\x07": Odd()})
+        monkeypatch.setattr("mead.web.application.so_far", lambda _: {"\x1b]0;gone\x07": Odd()})
         view.shows(b"this is no page of a run")
         assert b"\x1b]0;" not in view.shown
         os.write(view.ours, b"q")

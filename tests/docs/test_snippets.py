@@ -29,7 +29,7 @@ from tests.spark.rabbitmq import why_no_broker
 from mead.config.pipeline_file import PipelineKeys, parse_pipeline, read_pipeline
 from mead.config.yaml_lines import read_yaml
 from mead.loading import modules_in
-from mead.serve.alerts import alert_rules
+from mead.web.alerts import alert_rules
 
 SHOWN_ONLY = {"text", "{toctree}", "{eval-rst}"}
 """What a program prints, pictures made of letters, and layout."""

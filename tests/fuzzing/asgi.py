@@ -9,9 +9,9 @@ from typing import Any
 from starlette.types import ASGIApp, Message
 from tests.serve import runs
 
-from mead.serve.application import application
-from mead.serve.guard import Hosts
-from mead.serve.model_process import ModelProcess
+from mead.web.application import application
+from mead.web.guard import Hosts
+from mead.web.model_process import ModelProcess
 
 
 class Told(ModelProcess):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.fuzzing.effort import tried
 from tests.serve import runs
 
-from mead.serve.server import serving
+from mead.web.server import serving
 
 GOOD = b"GET /api/run HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\nConnection: close\r\n\r\n"
 PARTS = [

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.fuzzing.asgi import asked
 from tests.fuzzing.effort import tried
 
-from mead.serve.application import MOST_DECISIONS, MOST_ROUNDS
-from mead.serve.guard import LONGEST_QUERY
+from mead.web.application import MOST_DECISIONS, MOST_ROUNDS
+from mead.web.guard import LONGEST_QUERY
 
 ROUTES = ("/", "/metrics", "/events", "/api/run", "/api/rounds", "/api/decisions", "/api/workload", "/api/now")
 ASKING = ("/api/what-if", "/api/frontier")

@@ -21,8 +21,8 @@ from tests.serve import runs
 
 from mead.reports.live.live_table import live_table
 from mead.reports.live.snapshot import Look
-from mead.serve import watcher
-from mead.serve.watcher import HistoryWatcher, PageWatcher, WatchError
+from mead.web import watcher
+from mead.web.watcher import HistoryWatcher, PageWatcher, WatchError
 
 
 class Elsewhere(BaseHTTPRequestHandler):

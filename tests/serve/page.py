@@ -16,7 +16,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from tests.serve.browser import Drawing, complaints, drawings
 
 from mead.reports.live.board import Board
-from mead.serve.server import serving
+from mead.web.server import serving
 
 VIEWS = ("now", "pipeline", "why", "workload", "what-if")
 PATIENCE_S = 90

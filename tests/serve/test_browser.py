@@ -15,7 +15,7 @@ from tests.serve.browser import browser, complaints, why_no_browser
 from tests.serve.page import VIEWS, Page, served
 
 from mead.reports.live.board import Board
-from mead.serve.server import serving
+from mead.web.server import serving
 
 PICTURES = os.environ.get("MEAD_PICTURES")
 SHIPPED = Path(__file__).parents[2] / "src/mead/applications/log_analysis/pipeline.yaml"

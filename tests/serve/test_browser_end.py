@@ -8,7 +8,7 @@ from tests.serve.browser import complaints
 from tests.serve.page import Page, served
 
 from mead.reports.live.board import Board
-from mead.serve.server import serving
+from mead.web.server import serving
 
 AGAIN = f"mead serve {runs.facts().workload} shows it again"
 UNANSWERED = "The server does not answer; what is shown is from before."

@@ -22,12 +22,12 @@ from mead.policies.options import MG1Options
 from mead.queueing.network.graph import Edge
 from mead.reports.live.board import Board
 from mead.reports.live.run_facts import RunFacts
-from mead.serve import events
-from mead.serve.present import present
-from mead.serve.server import serving
 from mead.simulator.run import run
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement
+from mead.web import events
+from mead.web.current_question import present
+from mead.web.server import serving
 from mead.workload.trace import Trace
 
 RATE = "output[for=rate_per_s]"

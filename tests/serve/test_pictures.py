@@ -17,8 +17,8 @@ from mead.policies import registry
 from mead.queueing.map import MAP
 from mead.reports.live.board import Board
 from mead.reports.live.run_facts import RunFacts
-from mead.serve.server import serving
 from mead.simulator.run import run
+from mead.web.server import serving
 from mead.workload.trace import Trace
 
 PICTURES = os.environ.get("MEAD_PICTURES")

@@ -99,12 +99,12 @@ def run_file(
     from mead.policies import registry
     from mead.policies.options import kept_iats_for
     from mead.reports.runs.live_report import LiveReport
-    from mead.serve.server import ServeError
     from mead.spark.pipeline.build import live_pipeline, source_of, streams_of, work_of
     from mead.spark.pipeline.operators import OperatorError
     from mead.spark.pipeline.run import SparkLostError, run_live
     from mead.spark.pipeline.running import WARM_UP
     from mead.spark.runtime.quiet_start import SparkStartError
+    from mead.web.server import ServeError
 
     check_java(ctx)
     folder, beside = options.folder.resolve(), beside.resolve()
@@ -215,7 +215,7 @@ def _watched(facts: RunFacts, page: PageOptions | None) -> Iterator[Board]:
     import time
 
     from mead.reports.live.board import Board
-    from mead.serve.server import serving
+    from mead.web.server import serving
 
     board = Board(facts, wall_s=time.time)
     if page is None:

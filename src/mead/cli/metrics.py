@@ -16,7 +16,7 @@ def list_(*, as_json: AsJson = False) -> None:
     """Every metric with its type, unit, labels and meaning."""
     from dataclasses import asdict
 
-    from mead.serve.metrics import Metric
+    from mead.web.metrics import Metric
 
     if as_json:
         print_json({"metrics": [asdict(metric.value) | {"labels": list(metric.value.labels)} for metric in Metric]})
@@ -39,7 +39,7 @@ def list_(*, as_json: AsJson = False) -> None:
 @app.command()
 def dashboard() -> None:
     """A dashboard for Grafana, as JSON: `mead metrics dashboard > mead.json`, then import it there."""
-    from mead.serve.dashboard import dashboard as document
+    from mead.web.dashboard import dashboard as document
 
     print_json(document())
 
@@ -47,6 +47,6 @@ def dashboard() -> None:
 @app.command()
 def alerts() -> None:
     """Alert rules for Prometheus, as YAML: a requirement is broken; the controller is silent; the run is gone."""
-    from mead.serve.alerts import alert_rules
+    from mead.web.alerts import alert_rules
 
     typer.echo(alert_rules(), nl=False)

@@ -78,7 +78,7 @@ def serve(
     from mead.history.file import History
     from mead.history.schema import HistoryError
     from mead.reports.live.history_board import PastBoard, history_file
-    from mead.serve.server import ServeError, serving
+    from mead.web.server import ServeError, serving
 
     file = history_file(run_or_history)
     arrivals = _arrivals(ctx, trace, file)
@@ -107,7 +107,7 @@ def serve(
 
 def warn_if_open(host: str) -> None:
     """A page that others can reach shows them everything about the run."""
-    from mead.serve.guard import is_loopback
+    from mead.web.guard import is_loopback
 
     if not is_loopback(host):
         typer.echo(f"Everybody who reaches {host} can look; there is no password.", err=True)

@@ -16,7 +16,7 @@ from mead.cli.terminal import AsJson, print_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mead.serve.watcher import Watcher
+    from mead.web.watcher import Watcher
 
 RUNS = Path("runs")
 QUIT = frozenset({"q", "Q", "\x1b", GONE})
@@ -52,7 +52,7 @@ def top(
     from rich.console import Console
 
     from mead.reports.live.live_table import live_table
-    from mead.serve.watcher import WatchError
+    from mead.web.watcher import WatchError
 
     place = run_or_address or str(_newest(ctx))
     console = Console()
@@ -70,7 +70,7 @@ def top(
 
 @contextmanager
 def _watching(place: str, run: int) -> Iterator[Watcher]:
-    from mead.serve.watcher import HistoryWatcher, PageWatcher
+    from mead.web.watcher import HistoryWatcher, PageWatcher
 
     if place.startswith(("http://", "https://")):
         yield PageWatcher(place)
@@ -87,7 +87,7 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
 
     from mead.keys import printable
     from mead.reports.live.live_table import live_table
-    from mead.serve.watcher import WatchError
+    from mead.web.watcher import WatchError
 
     shown = live_table(watcher.look())
     footer = Text("q quits", style="dim")

@@ -22,15 +22,15 @@ from mead.config.pipeline_file import MOST_OPERATORS
 from mead.keys import LONGEST_NAME
 from mead.queueing.network.graph import Edge
 from mead.reports.live.board import Board
-from mead.serve.answers import prediction
-from mead.serve.application import STATIC, application
-from mead.serve.guard import LONGEST_QUERY, Hosts
-from mead.serve.model_process import BusyError, ModelProcess, TakenBackError
-from mead.serve.present import present
-from mead.serve.question import Question
-from mead.serve.server import serving
 from mead.values.allocation import Resources
 from mead.values.pipeline import Operator, Pipeline
+from mead.web.answers import prediction
+from mead.web.application import STATIC, application
+from mead.web.current_question import present
+from mead.web.guard import LONGEST_QUERY, Hosts
+from mead.web.model_process import BusyError, ModelProcess, TakenBackError
+from mead.web.question import Question
+from mead.web.server import serving
 
 VIEWS = ("now", "pipeline", "why", "workload", "what-if")
 PATHS = [
@@ -273,7 +273,7 @@ class Queue(ModelProcess):
 
 def test_a_question_whose_client_has_gone_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     models = Queue()
-    monkeypatch.setattr("mead.serve.server.ModelProcess", lambda: models)
+    monkeypatch.setattr("mead.web.server.ModelProcess", lambda: models)
     with serving(runs.board(runs.simulated().rounds), port=0) as address:
         place = urlsplit(address)
         with models._asking:  # somebody else's question is being answered

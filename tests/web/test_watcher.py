@@ -13,8 +13,8 @@ from tests.serve import runs
 from mead.history.file import History
 from mead.reports.live.board import Board
 from mead.reports.live.snapshot import RECENT, Look
-from mead.serve.server import serving
-from mead.serve.watcher import HistoryWatcher, PageWatcher, WatchError
+from mead.web.server import serving
+from mead.web.watcher import HistoryWatcher, PageWatcher, WatchError
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_only_the_rounds_that_count_are_read_of_a_long_run(tmp_path: Path, monke
         return rounds(self, run, after=after, limit=limit)
 
     monkeypatch.setattr(History, "rounds", counted)
-    monkeypatch.setattr("mead.serve.watcher.KEPT_ROUNDS", 5)
+    monkeypatch.setattr("mead.web.watcher.KEPT_ROUNDS", 5)
     with closing(HistoryWatcher(tmp_path)) as watcher:
         seen = watcher.look()
         watcher.look()

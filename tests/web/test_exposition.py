@@ -27,14 +27,14 @@ from mead.monitor.responses import BatchResponses, PathMonitor
 from mead.reports.judge.recent import model_error
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Kind
-from mead.serve.alerts import alert_rules
-from mead.serve.dashboard import OMITTED, dashboard
-from mead.serve.exposition import exposition
-from mead.serve.metrics import Metric
-from mead.serve.metrics_reference import page
-from mead.serve.server import serving
 from mead.values.reason import Because
 from mead.values.requirement import Requirement
+from mead.web.alerts import alert_rules
+from mead.web.dashboard import OMITTED, dashboard
+from mead.web.exposition import exposition
+from mead.web.metrics import Metric
+from mead.web.metrics_reference import page
+from mead.web.server import serving
 
 ROOT = Path(__file__).parents[2]
 needs_prometheus = pytest.mark.usefixtures("_prometheus")

@@ -15,8 +15,8 @@ from mead.monitor.sketch import FACTOR, LEAST_S, ResponseSketch
 from mead.reports.judge.recent import JUDGED_S, judged, model_error
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame, Kind
-from mead.serve.metrics import Metric
 from mead.values.reason import Because
+from mead.web.metrics import Metric
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Bounds of the histogram, from a tuple that hardly waits to one that is lost in a backlog."""

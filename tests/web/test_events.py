@@ -17,8 +17,8 @@ import pytest
 from tests.serve import runs
 
 from mead.reports.live.board import Board
-from mead.serve import events
-from mead.serve.server import ServeError, serving
+from mead.web import events
+from mead.web.server import ServeError, serving
 
 CONNECTIONS: list[HTTPConnection] = []
 RUN = runs.facts().id

@@ -7,8 +7,8 @@ import pytest
 from tests.serve import runs
 
 from mead.reports.live.board import Board
-from mead.serve.present import dispersion, present
 from mead.values.pipeline import Pipeline
+from mead.web.current_question import dispersion, present
 
 
 def test_sliders_begin_where_the_run_is() -> None:

@@ -20,9 +20,9 @@ from mead.queueing.statistics.scales import lags_of, spans_of
 from mead.reports.models.fit_report import Statistics
 from mead.reports.runs.decision_json import allocation_json
 from mead.reports.what_if import frontier as costs
-from mead.serve.question import Question
 from mead.values.allocation import Allocation
 from mead.values.pipeline import Pipeline
+from mead.web.question import Question
 
 PERCENTS = (50.0, 95.0, 99.0)
 RATIO = 4.0

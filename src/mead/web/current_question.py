@@ -12,10 +12,10 @@ from mead.queueing.statistics.scales import spans_of
 from mead.reports.judge.recent import JUDGED_S
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame
-from mead.serve.answers import FITTED_IATS, LEAST_FITTED
-from mead.serve.question import DISPERSIONS, RATES_PER_S, Question
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Pipeline
+from mead.web.answers import FITTED_IATS, LEAST_FITTED
+from mead.web.question import DISPERSIONS, RATES_PER_S, Question
 
 RATE_S = 60.0
 """The rate of now is that of the last minute."""

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from mead.serve.model_process import ModelProcess, TakenBackError, TooSlowError
+from mead.web.model_process import ModelProcess, TakenBackError, TooSlowError
 
 ALONE = """
 import sys
-from mead.serve.model_process import ModelProcess
+from mead.web.model_process import ModelProcess
 if __name__ == "__main__":
     models = ModelProcess()
     print(models.ask(dict, [("pid", 1)]), models._process.pid, flush=True)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.serve import runs
 
 from mead.queueing.map import MAP
-from mead.serve.answers import LEAST_FITTED, arrivals, frontier, prediction, workload
-from mead.serve.question import BOUND_FACTORS, DISPERSIONS, RATES_PER_S, Question
 from mead.values.allocation import Allocation, Resources
 from mead.values.pipeline import Operator, Pipeline
 from mead.values.requirement import Requirement
+from mead.web.answers import LEAST_FITTED, arrivals, frontier, prediction, workload
+from mead.web.question import BOUND_FACTORS, DISPERSIONS, RATES_PER_S, Question
 
 ONE = Pipeline("one", [Operator("a", 0.001, scv=1.0)], requirements=[Requirement("a", 0.01)])
 

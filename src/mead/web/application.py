@@ -22,14 +22,14 @@ from mead.reports.judge.recent import JUDGED_S, judged
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import decided
 from mead.reports.live.snapshot import so_far
-from mead.serve import answers
-from mead.serve.events import Events, Last
-from mead.serve.exposition import exposition
-from mead.serve.guard import Guard, Hosts
-from mead.serve.model_process import BusyError, ModelProcess, TakenBackError, TooSlowError
-from mead.serve.present import present
-from mead.serve.question import Question, QuestionError
-from mead.serve.scrapes import Scrapes
+from mead.web import answers
+from mead.web.current_question import present
+from mead.web.events import Events, Last
+from mead.web.exposition import exposition
+from mead.web.guard import Guard, Hosts
+from mead.web.model_process import BusyError, ModelProcess, TakenBackError, TooSlowError
+from mead.web.question import Question, QuestionError
+from mead.web.scrapes import Scrapes
 
 STATIC = Path(__file__).parent / "static"
 MOST_ROUNDS = 3600

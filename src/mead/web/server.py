@@ -11,10 +11,10 @@ from threading import Thread
 import uvicorn
 
 from mead.reports.live.board import Board
-from mead.serve.application import Pages, application
-from mead.serve.events import FAREWELL_S
-from mead.serve.guard import Hosts
-from mead.serve.model_process import ModelProcess
+from mead.web.application import Pages, application
+from mead.web.events import FAREWELL_S
+from mead.web.guard import Hosts
+from mead.web.model_process import ModelProcess
 
 MOST_CONNECTIONS = 64
 MOST_UNREAD = 256 * 1024

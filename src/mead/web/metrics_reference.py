@@ -1,4 +1,4 @@
-"""The reference page of the metrics, made from their list: ``python -m mead.serve.metrics_reference FILE``."""
+"""The reference page of the metrics, made from their list: ``python -m mead.web.metrics_reference FILE``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from mead.reports.live.frame import Kind
-from mead.serve.metrics import Metric
 from mead.values.reason import Because
+from mead.web.metrics import Metric
 
 PAGE = """# Metrics
 

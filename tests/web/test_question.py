@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.serve.runs import PIPELINE
 
-from mead.serve.question import BOUND_FACTORS, DISPERSIONS, RATES_PER_S, Question, QuestionError
+from mead.web.question import BOUND_FACTORS, DISPERSIONS, RATES_PER_S, Question, QuestionError
 
 NOW = Question(300.0, 50.0, 1.0, PIPELINE.most)
 KEYS = ["rate_per_s", "idc", "bound_factor", "share.parser", "share.matcher", "replicas.matcher", "share.nobody"]
