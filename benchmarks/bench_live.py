@@ -32,11 +32,11 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from rich.console import Console
 
 import mead
-from mead.applications.log_analysis import counter, matcher, parser
-from mead.applications.log_analysis.calibration import calibrate
 from mead.cpu.closing_shares import lent
 from mead.cpu.detection import detect
 from mead.cpu.share_probe import actuation_delay_s
+from mead.demo import counter, matcher, parser
+from mead.demo.calibration import calibrate
 from mead.history.file import IN_FOLDER, History
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
@@ -126,9 +126,7 @@ class Light:
         operators = [o if o.name in chosen else replace(o, shares=(1.0,)) for o in held.operators]
         return cls(
             live_pipeline(Pipeline(held.name, operators, held.edges, held.requirements), BATCHES),
-            TraceInput(
-                folder / "arrivals.npy", 1.0, folder / WARM_UP, "mead.workload.log_lines:log_lines", "line string"
-            ),
+            TraceInput(folder / "arrivals.npy", 1.0, folder / WARM_UP, "mead.demo.log_lines:log_lines", "line string"),
             {
                 "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
                 "counter": OnStream(counter.count),

@@ -37,7 +37,7 @@ else:  # run as a script, whose folder is where its imports come from
     from common import best_s, table
 
 DURATION_S = 1200
-PIPELINE = read_pipeline(Path(__file__).parents[1] / "src/mead/applications/log_analysis/pipeline.yaml").pipeline
+PIPELINE = read_pipeline(Path(__file__).parents[1] / "src/mead/demo/pipeline.yaml").pipeline
 
 
 def main() -> None:

@@ -21,9 +21,9 @@ from experiments.arena.contest import blind
 from experiments.comparison import PolicyContender
 from experiments.live.rows import LiveRow
 from experiments.workloads import PATH, Workload
-from mead.applications.log_analysis import counter, matcher, parser
 from mead.cpu.closing_shares import lent
 from mead.cpu.detection import Opener
+from mead.demo import counter, matcher, parser
 from mead.history.file import IN_FOLDER, History
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
@@ -172,9 +172,7 @@ class LiveComparison:
         folder.mkdir(parents=True)
         np.save(folder / ARRIVALS, self.trace.timestamps_us - self.trace.timestamps_us[0])
         pipeline, options = run.pipeline(self.workload), run.policy.options
-        source = TraceInput(
-            folder / ARRIVALS, 1.0, folder / WARM_UP, "mead.workload.log_lines:log_lines", "line string"
-        )
+        source = TraceInput(folder / ARRIVALS, 1.0, folder / WARM_UP, "mead.demo.log_lines:log_lines", "line string")
         with (
             lent(self.manager([operator.name for operator in pipeline.operators])) as shares,
             History.open(folder / IN_FOLDER) as history,

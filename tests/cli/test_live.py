@@ -35,15 +35,15 @@ operators:
   - name: parser
     demand_s: 0.0001
     batch: {{overhead_s: 0.06, trigger_s: 0.1}}
-    function: mead.applications.log_analysis.parser:parse
+    function: mead.demo.parser:parse
   - name: counter
     demand_s: 0.0001
     batch: {{overhead_s: 0.1, trigger_s: 0.5}}
-    transform: mead.applications.log_analysis.counter:count
+    transform: mead.demo.counter:count
   - name: matcher
     demand_s: 0.0003
     batch: {{overhead_s: 0.06, trigger_s: 0.1}}
-    function: mead.applications.log_analysis.matcher:make_matcher
+    function: mead.demo.matcher:make_matcher
     options: {{tried: {logs.TRIED}}}
 edges: [[parser, counter], [parser, matcher]]
 requirements: [{{path: parser>counter, mean_s: 2.0}}]
@@ -51,7 +51,7 @@ source:
   generate:
     kind: poisson
     options: {{rate_per_s: 200, count: {LINES}}}
-    payload: {{function: "mead.workload.log_lines:log_lines", columns: line string}}
+    payload: {{function: "mead.demo.log_lines:log_lines", columns: line string}}
 policy: {{name: adaptive}}
 """
 

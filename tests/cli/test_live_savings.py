@@ -15,13 +15,13 @@ operators:
   - name: parser
     demand_s: 0.0001
     batch: {overhead_s: 0.06, trigger_s: 0.1}
-    function: mead.applications.log_analysis.parser:parse
+    function: mead.demo.parser:parse
 requirements: [{path: parser, mean_s: 2.0}]
 source:
   generate:
     kind: poisson
     options: {rate_per_s: 200, count: 8000}
-    payload: {function: "mead.workload.log_lines:log_lines", columns: line string}
+    payload: {function: "mead.demo.log_lines:log_lines", columns: line string}
 policy: {name: adaptive}
 """
 

@@ -18,7 +18,7 @@ from mead.reports.live.board import Board
 from mead.web.server import serving
 
 PICTURES = os.environ.get("MEAD_PICTURES")
-SHIPPED = Path(__file__).parents[2] / "src/mead/applications/log_analysis/pipeline.yaml"
+SHIPPED = Path(__file__).parents[2] / "src/mead/demo/pipeline.yaml"
 NO_STORAGE = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no'); } });"
 
 

@@ -22,7 +22,7 @@ from mead.web.server import serving
 from mead.workload.trace import Trace
 
 PICTURES = os.environ.get("MEAD_PICTURES")
-SHIPPED = Path(__file__).parents[2] / "src/mead/applications/log_analysis/pipeline.yaml"
+SHIPPED = Path(__file__).parents[2] / "src/mead/demo/pipeline.yaml"
 TAKEN = {view: f"{view}-light.png" for view in VIEWS}
 """A picture of every view, each shown by a page of the documentation."""
 

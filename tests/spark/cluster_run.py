@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from tests.spark.hurried import hurry
 
-from mead.applications.log_analysis import counter, matcher, parser
 from mead.clock import RunClock
 from mead.cpu.detection import detect
 from mead.cpu.processes import PROCESSES
+from mead.demo import counter, matcher, parser
 from mead.loop import ControlLoop
 from mead.policies.drs.policy import DRS
 from mead.policies.options import DRSOptions
@@ -96,7 +96,7 @@ def processes(program: str) -> list[int]:
 def source(folder: Path, rows: int = ROWS) -> TraceInput:
     folder.mkdir()
     np.save(folder / "arrivals.npy", np.arange(rows) * (1_000_000 // ROWS_PER_S))
-    return TraceInput(folder / "arrivals.npy", 1.0, None, "mead.workload.log_lines:log_lines", "line string")
+    return TraceInput(folder / "arrivals.npy", 1.0, None, "mead.demo.log_lines:log_lines", "line string")
 
 
 def done(running: RunningPipeline, name: str) -> int:

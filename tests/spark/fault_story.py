@@ -19,11 +19,11 @@ import pytest
 from pyspark.sql.datasource import DataSourceStreamReader
 from tests.spark import log_pipeline as logs
 
-from mead.applications.log_analysis import matcher
 from mead.clock import WallClock
 from mead.cpu.detection import detect
 from mead.cpu.processes import process
 from mead.cpu.shares import CpuUsage
+from mead.demo import matcher
 from mead.loop import ControlLoop
 from mead.policies.options import AdaptiveOptions
 from mead.policies.registry import policy

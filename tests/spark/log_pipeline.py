@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mead.applications.log_analysis import matcher, parser
-from mead.applications.log_analysis.counter import count
+from mead.demo import matcher, parser
+from mead.demo.counter import count
+from mead.demo.log_lines import log_lines
 from mead.queueing.network.graph import Edge
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
@@ -22,7 +23,6 @@ from mead.spark.pipeline.running import WARM_UP
 from mead.spark.sources.inputs import TraceInput
 from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.values.requirement import Requirement
-from mead.workload.log_lines import log_lines
 
 TRIED = 200
 PATH = "parser>matcher"
@@ -62,7 +62,7 @@ def source(
     return kind(
         folder / "trace.npy",
         warm_up=folder / WARM_UP,
-        payload="mead.workload.log_lines:log_lines",
+        payload="mead.demo.log_lines:log_lines",
         payload_schema="line string",
         now_us=now_us,
     )

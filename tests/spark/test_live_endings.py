@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 from tests.spark import log_pipeline as logs
 
-from mead.applications.log_analysis.parser import OUTPUT_SCHEMA, parse
 from mead.cpu.closing_shares import lent
 from mead.cpu.detection import detect
+from mead.demo.parser import OUTPUT_SCHEMA, parse
 from mead.policies.base import Policy
 from mead.policies.baselines.static import Static
 from mead.policies.options import StaticOptions

@@ -11,9 +11,9 @@ import pytest
 from tests.programs import program
 from tests.spark.cluster_run import COME, ROWS, WORK
 
-from mead.applications.log_analysis.matcher import make_matcher
-from mead.applications.log_analysis.parser import parse
-from mead.workload.log_lines import log_lines
+from mead.demo.log_lines import log_lines
+from mead.demo.matcher import make_matcher
+from mead.demo.parser import parse
 
 
 @pytest.fixture(scope="module")

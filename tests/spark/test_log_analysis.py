@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.spark.log_writer import commit
 
-from mead.applications.log_analysis.counter import count
+from mead.demo.counter import count
 from mead.spark.log.sink import into_log
 from mead.spark.log.source import LogDataSource
 from mead.spark.log.stream_log import StreamLog

@@ -19,9 +19,10 @@ import pytest
 from tests.spark import log_pipeline as logs
 from tests.spark.rabbitmq import all_of
 
-from mead.applications.log_analysis.parser import parsed
 from mead.config.pipeline_file import read_pipeline
 from mead.cpu.dry_run import DryRunShares
+from mead.demo.log_lines import log_lines
+from mead.demo.parser import parsed
 from mead.policies.registry import policy
 from mead.spark.log.number_file import put_number
 from mead.spark.pipeline.build import live_pipeline, source_of, work_of
@@ -33,7 +34,6 @@ from mead.spark.sources.rabbitmq.place import KEPT, Place
 from mead.spark.sources.rabbitmq.publish import Outgoing, publish
 from mead.values.knowledge import Knowledge
 from mead.values.round import Round
-from mead.workload.log_lines import log_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,12 +50,12 @@ operators:
   - name: parser
     demand_s: 0.0001
     batch: {overhead_s: 0.05, trigger_s: 0.1}
-    function: mead.applications.log_analysis.parser:make_parser
+    function: mead.demo.parser:make_parser
     options: {column: value}
   - name: counter
     demand_s: 0.0001
     batch: {overhead_s: 0.1, trigger_s: 0.2}
-    transform: mead.applications.log_analysis.counter:count
+    transform: mead.demo.counter:count
 edges: [[parser, counter]]
 requirements: [{path: parser>counter, mean_s: 60}]
 source: {rabbitmq: {url: "%s", stream: shop}}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from tests.spark import log_pipeline as logs
 
-from mead.applications.log_analysis import matcher, parser
 from mead.cpu.dry_run import DryRunShares
+from mead.demo import matcher, parser
 from mead.queueing.network.graph import Edge
 from mead.spark.pipeline.checkpoint import begun
 from mead.spark.pipeline.engine import SparkEngine

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from mead.demo.log_lines import log_lines
 from mead.spark.log.number_file import put_number
 from mead.spark.log.sink import into_log
 from mead.spark.log.source import LogDataSource
@@ -18,7 +19,6 @@ from mead.spark.log.stream_log import StreamLog
 from mead.spark.sources.inputs import TraceInput
 from mead.spark.sources.trace import WARM_UP_PAUSE_US, TraceDataSource, TraceReader
 from mead.spark.telemetry.progress import Done
-from mead.workload.log_lines import log_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +47,7 @@ def traced(spark: SparkSession, folder: Path, **more: str) -> DataFrame:
     options = {
         "path": str(folder / "trace.npy"),
         "tasks": str(folder / "tasks"),
-        "payload": "mead.workload.log_lines:log_lines",
+        "payload": "mead.demo.log_lines:log_lines",
         "payload_schema": "line string",
         **more,
     }

@@ -35,10 +35,10 @@ def demo(
     """
     from experiments.workloads import DEMAND_S
 
-    from mead.applications.log_analysis.calibration import calibrate
     from mead.cli.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import chosen_policy
+    from mead.demo.calibration import calibrate
     from mead.keys import ConfigError
     from mead.loop import Mode
     from mead.reports.what_if.full_share import FullShare

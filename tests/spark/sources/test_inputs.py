@@ -54,7 +54,7 @@ def test_of_a_trace_has_arrived_what_is_due(trace: Path) -> None:
 @pytest.mark.usefixtures("spark")  # which alone understands the names of types
 def test_a_trace_is_read_by_the_same_options_in_a_worker_and_by_spark(trace: Path, tmp_path: Path) -> None:
     put_number(tmp_path / "tasks", 2)
-    source = TraceInput(trace, payload="mead.workload.log_lines:log_lines", payload_schema="line string")
+    source = TraceInput(trace, payload="mead.demo.log_lines:log_lines", payload_schema="line string")
     reader, columns = opened(source, tmp_path / "tasks")
     assert columns == "id bigint, arrival_us bigint, line string"
     start = {"started_us": 0, "count": 0, "warm": 1}

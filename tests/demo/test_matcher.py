@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.applications.log_analysis.calibration import MESSAGES, REPEATS, calibrate
-from mead.applications.log_analysis.matcher import OUTPUT_SCHEMA, make_matcher
-from mead.applications.log_analysis.patterns import SHIPPED, PatternError, read_patterns
+from mead.demo.calibration import MESSAGES, REPEATS, calibrate
+from mead.demo.matcher import OUTPUT_SCHEMA, make_matcher
+from mead.demo.patterns import SHIPPED, PatternError, read_patterns
 
 ALL = read_patterns(SHIPPED)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

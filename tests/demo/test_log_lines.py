@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.applications.log_analysis.parser import parsed
-from mead.workload.log_lines import EVENTS, MALFORMED_OF_1024, log_lines
+from mead.demo.log_lines import EVENTS, MALFORMED_OF_1024, log_lines
+from mead.demo.parser import parsed
 
 SAMPLE = 20_000
 

@@ -13,7 +13,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from mead.workload.log_lines import LEVELS
+from mead.demo.log_lines import LEVELS
 
 OUTPUT_SCHEMA = "id bigint, arrival_us bigint, logged_us bigint, level string, component string, message string"
 
@@ -46,7 +46,7 @@ ROW = pa.schema(
 def make_parser(column: str = LINE_COLUMN) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
     """A `parse` of lines that are in another column, such as ``value``, where brokers have them.
 
-    In a pipeline file: ``function: mead.applications.log_analysis.parser:make_parser``, ``options: {column: value}``.
+    In a pipeline file: ``function: mead.demo.parser:make_parser``, ``options: {column: value}``.
     """
     return partial(parse, column=column)
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.applications.log_analysis.counter import add, counted
+from mead.demo.counter import add, counted
 
 Line = tuple[str, str]
 LINES = st.lists(st.tuples(st.sampled_from(["auth", "cart", "ü"]), st.sampled_from(["INFO", "WARN"])), max_size=40)

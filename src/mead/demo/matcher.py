@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from mead.applications.log_analysis.patterns import SHIPPED, Pattern, read_patterns
+from mead.demo.patterns import SHIPPED, Pattern, read_patterns
 
 OUTPUT_SCHEMA = "id bigint, arrival_us bigint, component string, pattern string, message string"
 
@@ -19,7 +19,7 @@ def make_matcher(
 ) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
     """A function from parsed lines to one row for every pattern and message in which it occurs.
 
-    In a pipeline file: ``function: mead.applications.log_analysis.matcher:make_matcher`` with ``options``, that is, the
+    In a pipeline file: ``function: mead.demo.matcher:make_matcher`` with ``options``, that is, the
     arguments of this factory. ``patterns`` is a file, see `patterns`; ``tried`` is how many of them each message is
     searched for, all of them unless it is told. With more than there are, the first are tried again, to no other effect
     than their work: `calibration` tells which number gives a wanted CPU time per tuple on this machine.

@@ -10,10 +10,10 @@ from time import process_time
 import numpy as np
 import pyarrow as pa
 
-from mead.applications.log_analysis.matcher import make_matcher
-from mead.applications.log_analysis.parser import parse
-from mead.applications.log_analysis.patterns import SHIPPED, read_patterns
-from mead.workload.log_lines import log_lines
+from mead.demo.log_lines import log_lines
+from mead.demo.matcher import make_matcher
+from mead.demo.parser import parse
+from mead.demo.patterns import SHIPPED, read_patterns
 
 MESSAGES = 200
 REPEATS = 5

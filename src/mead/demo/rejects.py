@@ -7,7 +7,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from mead.applications.log_analysis.parser import LINE_COLUMN, parsed
+from mead.demo.parser import LINE_COLUMN, parsed
 
 OUTPUT_SCHEMA = "id bigint, arrival_us bigint, line string"
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.applications.log_analysis.parser import OUTPUT_SCHEMA, ROW, make_parser, parse, parsed
-from mead.applications.log_analysis.rejects import make_reject, reject
-from mead.workload.log_lines import LEVELS, formatted, log_lines
+from mead.demo.log_lines import LEVELS, formatted, log_lines
+from mead.demo.parser import OUTPUT_SCHEMA, ROW, make_parser, parse, parsed
+from mead.demo.rejects import make_reject, reject
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 ZONES = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
