@@ -79,7 +79,7 @@ def live(
     from experiments.live.comparison import LiveComparison, runs_of
     from experiments.live.replicas import REPLICA_RUN_S, master_for
     from experiments.live.rows import LiveRow, in_order, live_table, troubles
-    from mead.cli.live import refuse_used
+    from mead.cli.runs.live import refuse_used
     from mead.cpu.detection import detect
     from mead.cpu.share_probe import actuation_delay_s
     from mead.demo.calibration import calibrate

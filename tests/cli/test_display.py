@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.serve import runs
 
-from mead.cli.live import LINE_EVERY_S, _display
+from mead.cli.runs.live import LINE_EVERY_S, _display
 from mead.values.plan import Plan
 from mead.values.round import Round
 

@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.serve import runs
 from tests.serve.prometheus import fired, why_no_prometheus
 
-from mead.cli.history import recorded
-from mead.cli.live import LiveOptions, _facts, _watched
+from mead.cli.runs.history import recorded
+from mead.cli.runs.live import LiveOptions, _facts, _watched
 from mead.history.file import History
 from mead.loop import Mode
 from mead.policies import registry

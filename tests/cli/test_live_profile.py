@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from tests.cli.program import complaint
 
-from mead.cli import live
-from mead.cli.live import LiveOptions, ProfilePart, profile_without
+from mead.cli.runs import live
+from mead.cli.runs.live import LiveOptions, ProfilePart, profile_without
 from mead.loop import Mode
 from mead.policies.options import StaticOptions
 from mead.spark.runtime.fast_profile import FastProfile

@@ -23,7 +23,7 @@ from tests.docs.pages import ROOT, Snippet
 from typer.testing import CliRunner
 
 from mead.cli import app
-from mead.cli.serve import DEFAULT_PORT
+from mead.cli.runs.serve import DEFAULT_PORT
 
 STEP = re.compile(
     r"^\$ (?P<command>(?:.*\\\n)*(?:.*<<'(?P<end>\w+)'\n(?:.*\n)*?(?P=end)|.*))\n(?P<printed>(?:(?!\$ ).*\n)*)",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mead.cli import live
+from mead.cli.runs import live
 from mead.cpu.dry_run import DryRunShares
 from mead.reports.live.board import Board
 from mead.reports.live.run_facts import RunFacts

@@ -11,26 +11,10 @@ import typer
 from experiments import commands as evaluate
 
 import mead
-from mead.cli import (
-    allocate,
-    characterize,
-    demo,
-    doctor,
-    explain,
-    fit,
-    generate,
-    history,
-    metrics,
-    plan,
-    preference,
-    report,
-    run,
-    serve,
-    simulate,
-    solve,
-    top,
-)
+from mead.cli import doctor, metrics, preference
 from mead.cli.inputs import HelpsWithPolicies
+from mead.cli.models import allocate, characterize, fit, generate, plan, solve
+from mead.cli.runs import demo, explain, history, report, run, serve, simulate, top
 from mead.cli.terminal import OneLineErrors
 
 app = typer.Typer(

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mead.cli.report import REPORT
-from mead.cli.serve import DEFAULT_PORT, PageOptions, Port
+from mead.cli.runs.report import REPORT
+from mead.cli.runs.serve import DEFAULT_PORT, PageOptions, Port
 from mead.cli.terminal import AsJson, print_json
 
 DURATION_S = 150.0
@@ -35,7 +35,7 @@ def demo(
     """
     from experiments.workloads import DEMAND_S
 
-    from mead.cli.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
+    from mead.cli.runs.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import chosen_policy
     from mead.demo.calibration import calibrate

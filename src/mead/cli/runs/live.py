@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from mead.cli.history import now, recorded
 from mead.cli.inputs import check_java
-from mead.cli.report import REPORT
-from mead.cli.serve import PageOptions, warn_if_open
+from mead.cli.runs.history import now, recorded
+from mead.cli.runs.report import REPORT
+from mead.cli.runs.serve import PageOptions, warn_if_open
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -307,7 +307,7 @@ def _display(
 
 def write_report(folder: Path, notes: list[str]) -> RunFigures | None:
     """The page of the last run in a folder, as `mead report` writes it; and its figures. None without a history."""
-    from mead.cli.report import write_page
+    from mead.cli.runs.report import write_page
     from mead.history.file import IN_FOLDER, History
     from mead.history.schema import HistoryError
     from mead.reports.pages.figures import RunFigures

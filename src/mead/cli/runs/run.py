@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from mead.cli.inputs import PipelinePath, PolicyName, PolicyOption, policy_or_fail, read_pipeline_or_fail
-from mead.cli.live import ProfilePart
-from mead.cli.report import REPORT
-from mead.cli.serve import DEFAULT_HOST, DEFAULT_PORT, Host, KnownAs, PageOptions, Port
+from mead.cli.runs.live import ProfilePart
+from mead.cli.runs.report import REPORT
+from mead.cli.runs.serve import DEFAULT_HOST, DEFAULT_PORT, Host, KnownAs, PageOptions, Port
 from mead.cli.terminal import AsJson, print_json
 
 
@@ -63,7 +63,7 @@ def run(
 
     Example: `mead run my-pipeline.yaml --mode advise --duration 600`
     """
-    from mead.cli.live import LOST, LiveOptions, new_folder, print_report, run_file, write_report
+    from mead.cli.runs.live import LOST, LiveOptions, new_folder, print_report, run_file, write_report
     from mead.loop import Mode
     from mead.spark.pipeline.end_requests import EndRequests
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mead.cli.history import LAST
+from mead.cli.runs.history import LAST
 from mead.cli.terminal import AsJson, check_writable, print_json
 
 if TYPE_CHECKING:

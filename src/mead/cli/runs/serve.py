@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mead.cli.history import LAST
 from mead.cli.inputs import read_trace_or_fail
+from mead.cli.runs.history import LAST
 
 if TYPE_CHECKING:
     from mead.queueing.arrays import FloatArray

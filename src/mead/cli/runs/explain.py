@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mead.cli.history import LAST
+from mead.cli.runs.history import LAST
 from mead.cli.terminal import AsJson, print_json, print_parts
 
 

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from mead.cli.history import HistoryPath, now, recorded
 from mead.cli.inputs import (
     PLOT_ENDINGS,
     AreIats,
@@ -22,6 +21,7 @@ from mead.cli.inputs import (
     read_pipeline_or_fail,
     read_trace_or_fail,
 )
+from mead.cli.runs.history import HistoryPath, now, recorded
 from mead.cli.terminal import AsJson, Seed, check_writable, print_json, progress_bar
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mead.cli.history import LAST
-from mead.cli.keyboard import GONE, keys
+from mead.cli.runs.history import LAST
+from mead.cli.runs.keyboard import GONE, keys
 from mead.cli.terminal import AsJson, print_json
 
 if TYPE_CHECKING:
