@@ -56,7 +56,7 @@ docs: $(VENV)/.dev ## Build the documentation into site/
 	@echo "Documentation: site/index.html"
 
 pictures: $(VENV)/.dev ## Take the pictures of the live page in a real browser, and draw those of the explanations
-	@MEAD_PICTURES=docs/pictures $(RUN) -m pytest -q tests/serve/test_pictures.py
+	@MEAD_PICTURES=docs/pictures $(RUN) -m pytest -q tests/web/test_pictures.py
 	@$(RUN) tools/figures.py docs/pictures
 
 lock: ## Choose the exact versions anew (requirements.lock, requirements-dev.lock)

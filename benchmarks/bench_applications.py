@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from logo_detection.aggregator import judged
+from logo_detection.extractor import extract
+from logo_detection.frames import make_frames
+from logo_detection.matcher import make_matcher
+from pattern_detection.detector import summed
+from pattern_detection.generator import make_generator
+from pattern_detection.posts import make_window
+from pattern_detection.records import Change, Records, apply
 from rich.console import Console
-
-from mead.applications.logo_detection.aggregator import judged
-from mead.applications.logo_detection.extractor import extract
-from mead.applications.logo_detection.matcher import make_matcher
-from mead.applications.pattern_detection.detector import summed
-from mead.applications.pattern_detection.generator import make_generator
-from mead.applications.pattern_detection.records import Change, Records, apply
-from mead.workload.frames import make_frames
-from mead.workload.posts import make_window
 
 if TYPE_CHECKING:
     from benchmarks.common import best_s, table

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from importlinter import cli as import_linter
-
-ROOT = Path(__file__).parents[1]
+from tests.paths import ROOT
 
 
 def test_imports_go_one_way(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,16 +8,15 @@ import sys
 import tomllib
 import zipfile
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from tests.paths import ROOT
 
 import mead
 
-ROOT = Path(__file__).parents[1]
 LOCK_LINE = re.compile(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.!+]+)( +# via .*)?")
 
 

@@ -6,6 +6,7 @@ for its shape and its ranges; whether matrices are a MAP or edges a graph is for
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
@@ -211,3 +212,16 @@ def _complaint(error: Any) -> str:
         rule = error["msg"].replace("Input should", "must", 1)
     shown = repr(error["input"])
     return f"{rule}; got {shown if len(shown) <= SHOWN_CHARACTERS else shown[:SHOWN_CHARACTERS] + '...'}"
+
+
+FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+
+
+def _function(text: str) -> str:
+    if not FUNCTION.fullmatch(text):
+        raise ValueError(f"must be module:name, such as my.operators:parse; got {text!r}")
+    return text
+
+
+Function = Annotated[str, AfterValidator(_function)]
+"""The name of a function or class, such as ``my.operators:parse``."""

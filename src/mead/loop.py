@@ -7,23 +7,42 @@ from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from math import floor, inf
-from typing import Any
+from typing import Any, Protocol
 
 from threadpoolctl import ThreadpoolController
 
 from mead.clock import Clock
-from mead.engine import Engine
 from mead.monitor.demand import DemandEstimator
 from mead.monitor.overhead import OverheadEstimator
 from mead.monitor.plausibility import implausible
 from mead.policies.base import Policy
-from mead.session.negotiation import NotGranted
 from mead.values.allocation import Allocation
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation
 from mead.values.plan import Plan
 from mead.values.reason import Because
 from mead.values.round import Round
+
+
+class Engine(Protocol):
+    """Runs a pipeline: Spark, or the simulator."""
+
+    def observe(self, time_s: float) -> Observation:
+        """Readings of the interval from the last call to ``time_s``."""
+
+    def apply(self, allocation: Allocation) -> None:
+        """Put this allocation in force from now on."""
+
+
+class NotGranted(RuntimeError):  # noqa: N818 - nothing went wrong: somebody said no, or not yet
+    """There are fewer processors than were asked for. An allocation that fits those is in force."""
+
+    def __init__(self, wanted: int, held: int, in_force: Allocation) -> None:
+        super().__init__(
+            f"{wanted} processors were asked for and {held} are there; in force is {in_force}, and what comes later "
+            "counts in a later round"
+        )
+        self.in_force = in_force
 
 
 class Mode(Enum):

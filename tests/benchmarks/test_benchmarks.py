@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from tests.paths import ROOT
 
 from mead.cpu.detection import detect
 from mead.queueing.map import MAP
 from mead.spark.log.stream_log import StreamLog
 from mead.workload.trace import Trace
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+FOLDER = ROOT / "benchmarks"
 SCRIPTS = sorted(FOLDER.glob("bench_*.py"))
 WITH_OPTIONS = [script for script in SCRIPTS if "argparse" in script.read_text(encoding="utf-8")]
 

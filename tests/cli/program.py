@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from tests.paths import EXAMPLES as EXAMPLES
 from tests.programs import program
 from typer.testing import CliRunner, Result
 
 from mead.cli import app
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAM = Path(sys.executable).with_name("mead")
 Word: TypeAlias = str | Path | int
 

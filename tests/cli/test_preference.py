@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from tests.cli.program import complaint, started
-from tests.preference.live import oracle
-from tests.preference.live.oracle import Tuple
+from tests.preference.spark import oracle
+from tests.preference.spark.oracle import Tuple
 
 from mead.spark.pipeline.folder_lock import held
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.paths import EXAMPLES
 
 from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipeline
 from mead.config.yaml_lines import MOST_BYTES
@@ -17,7 +18,7 @@ from mead.queueing.network.graph import Edge
 from mead.values.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
 from mead.values.requirement import Requirement
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+FILES = sorted(EXAMPLES.glob("*.yaml"))
 
 SMALLEST = """\
 name: log-analysis
@@ -306,25 +307,25 @@ def test_forks_that_are_joined_again_and_again_are_refused_before_their_paths_ar
 # -- examples ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_example_is_a_pipeline_with_a_requirement(path: Path) -> None:
     assert read_pipeline(path).pipeline.requirements
 
 
 def test_the_log_analysis_is_the_smallest_form() -> None:
-    path = next(path for path in EXAMPLES if path.stem == "log-analysis")
+    path = next(path for path in FILES if path.stem == "log-analysis")
     assert read_pipeline(path).keys == read(SMALLEST).keys
 
 
 def test_the_examples_use_more_than_the_default_policy() -> None:
-    kinds = {type(read_pipeline(path).policy) for path in EXAMPLES}
+    kinds = {type(read_pipeline(path).policy) for path in FILES}
     assert {MapOptions, ReplayOptions, ThresholdOptions} <= kinds
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_mutation_of_an_example_does_worse_than_a_complaint(data: st.DataObject) -> None:
-    text = data.draw(st.sampled_from(EXAMPLES)).read_bytes()
+    text = data.draw(st.sampled_from(FILES)).read_bytes()
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(text)))
         end = min(len(text), start + data.draw(st.integers(0, 12)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.paths import ROOT
 
 from mead.config.pipeline_file import OperatorKeys, PipelineKeys
 from mead.config.policy_choice import OPTIONS
 from mead.config.reference import policy_help, tables, with_tables
 
-PAGE = Path(__file__).parents[2] / "docs/reference/pipeline-file.md"
+PAGE = ROOT / "docs/reference/pipeline-file.md"
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.paths import ROOT
 
 from mead.config.solve_case import MatricesFile, SolveCase, matrices_in
 from mead.keys import ConfigError, parsed, read_file
 from mead.queueing.map import MAP
 
-ROOT = Path(__file__).parents[2]
 CASE: dict[str, Any] = {
     "arrival": {"rate_per_s": 100, "scv": 2.0},
     "operators": [{"name": "parser", "mean_service_s": 0.001}, {"name": "matcher", "mean_service_s": 0.002}],

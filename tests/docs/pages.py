@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 COMMANDS = ROOT / "docs/reference/commands.md"
 """Made from the program, and compared with it in test_site. What stands there is help, not something to follow."""
 

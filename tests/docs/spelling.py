@@ -7,7 +7,7 @@ import shlex
 from functools import cache
 from typing import Any
 
-from tests.docs.pages import ROOT
+from tests.paths import ROOT
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command

@@ -19,7 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.request import urlopen
 
-from tests.docs.pages import ROOT, Snippet
+from tests.docs.pages import Snippet
+from tests.paths import ROOT
 from typer.testing import CliRunner
 
 from mead.cli import app

@@ -10,7 +10,7 @@ from tests.docs.pages import PAGES, Snippet, shortened, snippets
 from tests.docs.spelling import complaint_about, unknown_in
 from tests.docs.terminal import steps
 from tests.docs.test_snippets import LOOKS_TYPED, check_json, check_untried, check_yaml
-from tests.serve.prometheus import why_no_prometheus
+from tests.web.prometheus import why_no_prometheus
 
 
 def block(language: str, text: str) -> Snippet:

@@ -9,9 +9,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.serve.test_pictures import TAKEN
+from tests.paths import ROOT
+from tests.web.test_pictures import TAKEN
 
-ROOT = Path(__file__).parents[2]
 PICTURE = re.compile(r"!\[[^\]]+\]\((?P<file>[^)]+\.(?:svg|png))\)")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.program import EXAMPLES, Word, answer
-from tests.docs.pages import ROOT
+from tests.paths import ROOT
 
 PAGE = ROOT / "docs/reference/json.md"
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"

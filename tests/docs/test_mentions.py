@@ -8,8 +8,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.docs.pages import ALL_PAGES, FENCE, PAGES, ROOT, page_name
+from tests.docs.pages import ALL_PAGES, FENCE, PAGES, page_name
 from tests.docs.spelling import missing_from_script, unknown_in
+from tests.paths import ROOT
 
 CODE = re.compile(r"(?<!`)`(?P<code>[^`\n]+)`(?!`)")
 COMMAND = re.compile(r"(?:\.venv/bin/)?mead [a-z-].*")

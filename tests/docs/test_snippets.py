@@ -20,11 +20,12 @@ import pytest
 import yaml
 from pyspark import SparkContext
 from tests.cli import program
-from tests.docs.pages import PAGES, ROOT, SECOND_TERMINAL, THEIRS, UNTRIED, Snippet, page_name, shortened, snippets
+from tests.docs.pages import PAGES, SECOND_TERMINAL, THEIRS, UNTRIED, Snippet, page_name, shortened, snippets
 from tests.docs.spelling import complaint_about
 from tests.docs.terminal import FLAGS, steps, type_all
-from tests.serve.prometheus import why_no_prometheus
-from tests.spark.rabbitmq import why_no_broker
+from tests.paths import ROOT
+from tests.spark.sources.rabbitmq.broker import why_no_broker
+from tests.web.prometheus import why_no_prometheus
 
 from mead.config.pipeline_file import PipelineKeys, parse_pipeline, read_pipeline
 from mead.config.yaml_lines import read_yaml

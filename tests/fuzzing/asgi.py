@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from starlette.types import ASGIApp, Message
-from tests.serve import runs
+from tests.web import runs
 
 from mead.web.application import application
 from mead.web.guard import Hosts

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fuzzing.effort import tried
-from tests.serve import runs
+from tests.web import runs
 
 from mead.web.server import serving
 

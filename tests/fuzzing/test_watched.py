@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.fuzzing.asgi import asked
 from tests.fuzzing.effort import tried
-from tests.serve import runs
+from tests.web import runs
 
 from mead.reports.live.live_table import live_table
 from mead.reports.live.snapshot import Look

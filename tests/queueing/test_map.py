@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 from math import factorial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.paths import vectors
 
 from mead.queueing.arrays import FloatArray
 from mead.queueing.map import MAP, InvalidMAPError
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors/map_moments.json").read_text())["maps"]
+VECTORS = vectors("map_moments.json")["maps"]
 every_vector = pytest.mark.parametrize("vector", VECTORS, ids=[vector["name"] for vector in VECTORS])
 
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.paths import vectors
 
 from mead.queueing.arrays import FloatArray
 from mead.queueing.map import MAP
 from mead.queueing.sampling import BLOCK, alias_table
 from mead.queueing.statistics.inter_arrivals import acf
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors/map_moments.json").read_text())["maps"]
+VECTORS = vectors("map_moments.json")["maps"]
 
 weights = st.tuples(st.integers(1, 4), st.integers(1, 33)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.sampled_from([0.0, 1e-12, 0.1, 1 / 3, 1.0, 7.0, 1e9]))

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.clock import VirtualClock
-from mead.loop import ControlLoop
+from mead.loop import ControlLoop, NotGranted
 from mead.policies.drs.policy import DRS
 from mead.policies.options import DRSOptions
 from mead.queueing.network.graph import Edge
-from mead.session.negotiation import PATIENCE_S, NegotiatedEngine, NotGranted, Pool, within
+from mead.session.negotiation import PATIENCE_S, NegotiatedEngine, Pool, within
 from mead.simulator import run as experiment
 from mead.simulator.simulation import Simulation
 from mead.values.allocation import Allocation, Resources

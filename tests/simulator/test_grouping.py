@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numba import njit
+from tests.paths import vectors
 
 from mead.config.replica_keys import GroupingKind
 from mead.simulator.conditions import Conditions, Restart
@@ -21,7 +20,7 @@ from mead.values.pipeline import Batches, Operator, Pipeline
 from mead.workload.generators.poisson import Poisson
 from mead.workload.trace import Trace
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "pasps.json").read_text())["grouping"]
+VECTORS = vectors("pasps.json")["grouping"]
 
 
 @njit

@@ -9,7 +9,7 @@ import pytest
 from pyspark import cloudpickle
 from tests.spark import looped_operators
 from tests.spark.hurried import HURRIED
-from tests.spark.rabbitmq import why_no_broker
+from tests.spark.sources.rabbitmq.broker import why_no_broker
 
 from mead.spark.runtime.fast_profile import FastProfile
 from mead.spark.sources.rabbitmq.broker import PrivateBroker

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.paths import DATA
 
 from mead.queueing.map import MAP
 from mead.queueing.statistics.hurst import hurst
@@ -25,7 +26,7 @@ from mead.workload.trace import Trace, TraceError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BELLCORE = Path(__file__).parents[2] / "../shared/data/bc-paug89.parquet"
+BELLCORE = DATA / "bc-paug89.parquet"
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.paths import EXAMPLES
 
 from mead.loading import modules_in, named
 from mead.policies.options import OwnOptions
@@ -19,8 +20,6 @@ from mead.values.allocation import Allocation, Resources
 from mead.values.knowledge import Knowledge
 from mead.values.observation import Observation
 from mead.values.plan import Plan, Prediction
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class Careful:

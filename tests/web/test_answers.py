@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.serve import runs
+from tests.web import runs
 
 from mead.queueing.map import MAP
 from mead.values.allocation import Allocation, Resources

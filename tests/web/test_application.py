@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.serve import runs
+from tests.web import runs
 
 from mead.config.pipeline_file import MOST_OPERATORS
 from mead.keys import LONGEST_NAME

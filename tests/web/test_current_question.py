@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.serve import runs
+from tests.web import runs
 
 from mead.reports.live.board import Board
 from mead.values.pipeline import Pipeline

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 import pytest
-from tests.serve import runs
+from tests.web import runs
 
 from mead.reports.live.board import Board
 from mead.web import events

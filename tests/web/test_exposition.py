@@ -20,8 +20,9 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
-from tests.serve import runs
-from tests.serve.prometheus import fired, why_no_prometheus
+from tests.paths import ROOT
+from tests.web import runs
+from tests.web.prometheus import fired, why_no_prometheus
 
 from mead.monitor.responses import BatchResponses, PathMonitor
 from mead.reports.judge.recent import model_error
@@ -36,7 +37,6 @@ from mead.web.metrics import Metric
 from mead.web.metrics_reference import page
 from mead.web.server import serving
 
-ROOT = Path(__file__).parents[2]
 needs_prometheus = pytest.mark.usefixtures("_prometheus")
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.serve.runs import PIPELINE
+from tests.web.runs import PIPELINE
 
 from mead.web.question import BOUND_FACTORS, DISPERSIONS, RATES_PER_S, Question, QuestionError
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.serve import runs
+from tests.web import runs
 
 from mead.history.file import History
 from mead.reports.live.board import Board

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.paths import DATA
 
 from mead.workload import files
 from mead.workload.files import FORMATS, read_trace, split_trace, write_trace
@@ -13,7 +14,7 @@ from mead.workload.formats import npy, parquet, text
 from mead.workload.formats.columns import Choice
 from mead.workload.trace import BadRowError, Trace, TraceError
 
-BELLCORE = Path(__file__).parents[2] / "../shared/data/bc-paug89.parquet"
+BELLCORE = DATA / "bc-paug89.parquet"
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from mead.config.replica_keys import GroupingKeys, Replicas, ReplicasKeys
-from mead.config.source_keys import Function, SourceKeys, Text
+from mead.config.source_keys import SourceKeys, Text
 from mead.config.stream_keys import StreamsKeys
 from mead.config.yaml_lines import MOST_BYTES, Document, LineError, read_yaml
 from mead.keys import (
@@ -24,6 +24,7 @@ from mead.keys import (
     MOST_PERCENT,
     ConfigError,
     EdgeKey,
+    Function,
     Keys,
     Name,
     Positive,

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from mead.keys import Keys, Positive, wrong_key
+from mead.keys import Function, Keys, Positive, wrong_key
 
-FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
-
-
-def _function(text: str) -> str:
-    if not FUNCTION.fullmatch(text):
-        raise ValueError(f"must be module:name, such as my.operators:parse; got {text!r}")
-    return text
-
-
-Function = Annotated[str, AfterValidator(_function)]
 LOCAL_BROKER = "amqp://guest:guest@127.0.0.1:5672/"
 Text = Annotated[str, Field(min_length=1)]
 

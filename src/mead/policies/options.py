@@ -6,8 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from mead.config.source_keys import Function
-from mead.keys import Keys, Positive, wrong_key
+from mead.keys import Function, Keys, Positive, wrong_key
 from mead.queueing.forecasting.registry import USUAL_QUANTILE, Predictor
 
 Tuples = Annotated[int, Field(ge=100, le=10_000_000)]

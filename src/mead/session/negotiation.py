@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from mead.engine import Engine
+from mead.loop import Engine, NotGranted
 from mead.values.allocation import Allocation, Resources
 from mead.values.observation import Observation
 from mead.values.pipeline import Pipeline
@@ -68,17 +68,6 @@ class Pool:
         returned = max(0, min(processors, self._held))
         self._held -= returned
         return returned
-
-
-class NotGranted(RuntimeError):  # noqa: N818 - nothing went wrong: somebody said no, or not yet
-    """There are fewer processors than were asked for. An allocation that fits those is in force."""
-
-    def __init__(self, wanted: int, held: int, in_force: Allocation) -> None:
-        super().__init__(
-            f"{wanted} processors were asked for and {held} are there; in force is {in_force}, and what comes later "
-            "counts in a later round"
-        )
-        self.in_force = in_force
 
 
 class NegotiatedEngine:

@@ -8,8 +8,7 @@ from time import process_time
 from typing import Any
 
 from mead.clock import VirtualClock
-from mead.engine import Engine
-from mead.loop import ControlLoop, Mode
+from mead.loop import ControlLoop, Engine, Mode
 from mead.policies.base import Policy
 from mead.policies.options import KEPT_IATS, DRSOptions, PolicyOptions
 from mead.session.negotiation import NegotiatedEngine, Pool, most_within

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.program import EXAMPLES, answer, complaint, run
+from tests.paths import vectors
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "drs.json").read_text())
+VECTORS = vectors("drs.json")
 
 
 def answered(case: dict[str, Any]) -> Any:

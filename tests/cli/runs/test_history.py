@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.program import EXAMPLES, Word, answer, complaint, run
-from tests.serve import runs
+from tests.web import runs
 
 from mead.history.file import History
 from mead.values.allocation import Allocation

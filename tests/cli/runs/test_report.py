@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.program import EXAMPLES, answer, complaint, run
-from tests.serve import runs
+from tests.web import runs
 
 from mead.queueing.map import MAP
 

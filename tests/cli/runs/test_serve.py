@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import yaml
 from tests.cli import program
-from tests.serve import runs
+from tests.web import runs
 
 complaint = partial(program.complaint, "serve")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli import program
-from tests.serve import runs
+from tests.web import runs
 
 from mead.history.file import History
 from mead.web.server import serving

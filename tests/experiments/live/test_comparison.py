@@ -16,7 +16,7 @@ from experiments.live.replicas import REPLICA_POLICIES, REPLICA_REQUIREMENTS, Re
 from experiments.live.rows import LiveRow, in_order, live_table, troubles
 from experiments.workloads import PATH, Workload, required
 from rich.table import Table
-from tests.evaluate.live_results import live_result, seen
+from tests.reports.live_results import live_result, seen
 
 from mead.history.file import IN_FOLDER, History
 from mead.policies import registry

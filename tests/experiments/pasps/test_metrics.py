@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from experiments.pasps.metrics import Intervals, Metrics
+from tests.paths import vectors
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "pasps.json").read_text())["metrics"]
+VECTORS = vectors("pasps.json")["metrics"]
 
 
 def intervals(case: dict[str, Any]) -> Intervals:

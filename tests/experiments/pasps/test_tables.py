@@ -14,10 +14,11 @@ from experiments.pasps.run import system_run
 from experiments.pasps.scenarios import LOGS, SMOOTH, SPIKES, RatesError, logs_from
 from experiments.pasps.tables import EXPERIMENTS, PAPERS, TABLE_3, chosen_tables
 from rich.console import Console
+from tests.paths import DATA
 
 from mead.keys import ConfigError
 
-AUTHORS_RATES = Path(__file__).parents[4] / "shared" / "data" / "pasps-log-rates.csv"
+AUTHORS_RATES = DATA / "pasps-log-rates.csv"
 
 
 @pytest.fixture(scope="module")

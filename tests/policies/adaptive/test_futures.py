@@ -11,7 +11,7 @@ from mead.queueing.map import MAP
 from mead.values.observation import COUNT_BIN_S, Observation
 
 if TYPE_CHECKING:
-    from tests.plan.conftest import Describer, Observer
+    from tests.policies.conftest import Describer, Observer
 
 PAST = np.arange(50.0)
 Seer = Literal["replay", "map", "both"]

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.paths import DATA
 
 from mead.policies.options import AdaptiveOptions, StaticOptions
 from mead.policies.registry import policy
@@ -20,7 +20,7 @@ from mead.workload.files import read_trace
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 
-FILE = Path(__file__).parents[3] / "shared/data/bc-paug89.parquet"
+FILE = DATA / "bc-paug89.parquet"
 FIXED = (0.4,)
 PATH = "parser>matcher"
 

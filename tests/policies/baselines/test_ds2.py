@@ -15,7 +15,7 @@ from mead.values.pipeline import Operator, Pipeline
 from mead.values.plan import Plan
 
 if TYPE_CHECKING:
-    from tests.plan.conftest import Observer
+    from tests.policies.conftest import Observer
 
 FILTER = Pipeline("filter", [Operator("a", 0.001), Operator("b", 0.002, max_replicas=4)], [Edge("a", "b", 0.5)])
 LEAST = Allocation.of(a=Resources(0.4), b=Resources(0.4))

@@ -7,7 +7,7 @@ from mead.policies.options import StaticOptions
 from mead.values.knowledge import Knowledge
 
 if TYPE_CHECKING:
-    from tests.plan.conftest import Describer, Observer
+    from tests.policies.conftest import Describer, Observer
 
 
 def test_every_operator_gets_the_share_that_was_asked_for(log_analysis: Describer, observed: Observer) -> None:

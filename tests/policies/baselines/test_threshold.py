@@ -13,7 +13,7 @@ from mead.values.pipeline import Operator, Pipeline
 from mead.values.plan import Plan
 
 if TYPE_CHECKING:
-    from tests.plan.conftest import Observer
+    from tests.policies.conftest import Observer
 
 ONE = Pipeline("one", [Operator("matcher", 0.0015, max_replicas=2)])
 

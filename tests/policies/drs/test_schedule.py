@@ -1,19 +1,18 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.paths import vectors
 
 from mead.policies.drs.model import OpenNetwork, Station
 from mead.policies.drs.schedule import Goal, Situation, decide
 from mead.policies.drs.search import Limits
 from mead.values.pipeline import Batches
 
-DECISIONS = json.loads((Path(__file__).parents[1] / "vectors" / "drs.json").read_text())["decisions"]
+DECISIONS = vectors("drs.json")["decisions"]
 LOADS = (0.225, 0.304, 0.0016)
 SERVICES_PER_S = (1 / 0.225, 60 / 0.304, 2500.0)
 

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from itertools import product
 from math import inf, isfinite
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.paths import vectors
 
 from mead.policies.drs.model import Model, OpenNetwork, Station
 from mead.policies.drs.search import (
@@ -25,7 +24,7 @@ from mead.queueing.queues.response import Unstable
 from mead.values.pipeline import Batches
 
 BATCHES = st.none() | st.builds(Batches, st.floats(0.0, 2.0), st.none() | st.floats(0.1, 5.0))
-CASES = json.loads((Path(__file__).parents[1] / "vectors" / "drs.json").read_text())["cases"]
+CASES = vectors("drs.json")["cases"]
 
 
 def network(case: dict[str, Any]) -> OpenNetwork:

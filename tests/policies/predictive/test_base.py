@@ -25,7 +25,7 @@ from mead.values.plan import Plan
 from mead.values.requirement import Requirement
 
 if TYPE_CHECKING:
-    from tests.plan.conftest import Describer, Observer
+    from tests.policies.conftest import Describer, Observer
 
 OPTIONS: dict[str, PolicyOptions] = {
     "mg1": MG1Options(),

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from math import nan
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.paths import vectors
 
 from mead.preference.control.degrees import Controller, Degrees
 from mead.preference.control.fuzzy import CODE, PAPER, Intensity, Profile, Speed, speed_grades
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors/fuzzy.json").read_text())["vectors"]
+VECTORS = vectors("fuzzy.json")["vectors"]
 PROFILES = {"code": CODE, "paper_text": PAPER}
 CASES = [(vector, name) for vector in VECTORS for name in PROFILES if name in vector]
 

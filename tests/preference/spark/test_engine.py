@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.preference.conftest import brute_factor
-from tests.preference.live import oracle
-from tests.preference.live.oracle import Tuple
-from tests.preference.live.stream_folder import engine, names, put, results
+from tests.preference.spark import oracle
+from tests.preference.spark.oracle import Tuple
+from tests.preference.spark.stream_folder import engine, names, put, results
 
 from mead.preference.control.degrees import Degrees
 from mead.preference.control.threshold import Threshold

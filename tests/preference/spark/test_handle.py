@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from tests.preference.live.oracle import Tuple
-from tests.preference.live.stream_folder import engine, names, put, results
+from tests.preference.spark.oracle import Tuple
+from tests.preference.spark.stream_folder import engine, names, put, results
 
 from mead.preference.kernels.dominance import Preferences
 from mead.preference.spark.handle import PreferenceQuery

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.paths import DATA
 
 from mead.queueing.arrays import FloatArray
 from mead.queueing.fitting.calibration import fit_calibrated
@@ -16,7 +15,7 @@ from mead.queueing.ph import PH
 from mead.queueing.queues.map_ph_1 import MapPh1Response, map_ph_1_at_utilizations
 from mead.queueing.queues.replay import ReplayResponse, ServiceTimes, replay_at_utilizations
 
-BELLCORE = Path(__file__).parents[4] / "shared" / "data" / "bc-paug89.parquet"
+BELLCORE = DATA / "bc-paug89.parquet"
 JUDGED = (0.3, 0.5, 0.7, 0.8, 0.9)
 """None of them is a utilization that the fitter calibrates at."""
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.paths import vectors
 
 from mead.queueing.map import MAP
 from mead.queueing.network.graph import Edge, InvalidNetworkError, Network, Operator
@@ -20,9 +19,9 @@ from mead.queueing.ph import PH
 from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
 
 if TYPE_CHECKING:
-    from tests.models.network.conftest import Simulate
+    from tests.queueing.network.conftest import Simulate
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "mapph1.json").read_text())["cases"]
+VECTORS = vectors("mapph1.json")["cases"]
 LEVELS = (0.4, 0.55, 0.7, 0.85, 1.0)
 """The shares between which the auto-scaler chooses."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.paths import vectors
 
 from mead.queueing.network.expected_load import (
     Link,
@@ -20,7 +19,7 @@ from mead.queueing.network.expected_load import (
     whole_replicas,
 )
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "pasps.json").read_text())
+VECTORS = vectors("pasps.json")
 CASES = {case["id"]: case for case in VECTORS["cases"]}
 PLANS = [name for name, case in CASES.items() if case["kind"] == "plan"]
 

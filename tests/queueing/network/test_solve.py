@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-import json
 from itertools import pairwise, permutations
 from math import exp
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.sparse import csc_array, diags_array, eye_array, kron
 from scipy.sparse.linalg import spsolve
+from tests.paths import vectors
 
 from mead.queueing.arrays import FloatArray
 from mead.queueing.map import MAP
@@ -19,7 +18,7 @@ from mead.queueing.ph import PH
 from mead.queueing.queues.map_ph_1 import map_ph_1
 from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "mapph1.json").read_text())["cases"]
+VECTORS = vectors("mapph1.json")["cases"]
 
 
 def vector(arrival: str) -> MAP:

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.paths import vectors
 
 from mead.queueing.network.traffic import UnstableLoop, arrival_rates, loop_gain
 
-TRAFFIC = json.loads((Path(__file__).parents[2] / "vectors" / "drs.json").read_text())["traffic"]
+TRAFFIC = vectors("drs.json")["traffic"]
 
 
 @pytest.mark.parametrize("case", TRAFFIC, ids=lambda case: str(case["id"]))

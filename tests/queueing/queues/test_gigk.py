@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.paths import vectors
 
 from mead.queueing.ph import PH
 from mead.queueing.queues.gigk import gigk, whitt_factor
@@ -15,7 +14,7 @@ from mead.queueing.queues.mmk import mmk
 from mead.queueing.queues.replay import ServiceTimes, replay
 from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "drs.json").read_text())
+VECTORS = vectors("drs.json")
 ASSIGNED = [case for case in VECTORS["cases"] if "ET_i" in case.get("expected", {})]
 
 

@@ -1,20 +1,19 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.paths import vectors
 
 from mead.queueing.map import MAP
 from mead.queueing.ph import PH
 from mead.queueing.queues.map_ph_1 import MapPh1Response, map_ph_1, map_ph_1_at_utilizations, map_ph_1_many
 from mead.queueing.queues.response import Unstable
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "mapph1.json").read_text())["cases"]
+VECTORS = vectors("mapph1.json")["cases"]
 
 
 def solved(arrivals: MAP, service: PH) -> MapPh1Response:

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.paths import vectors
 
 from mead.queueing.map import MAP
 from mead.queueing.ph import PH
@@ -16,10 +14,7 @@ from mead.queueing.queues.microbatch import MicroBatchResponse, micro_batch, mic
 from mead.queueing.queues.replay import ReplayResponse, replay_batches
 from mead.queueing.queues.response import Unstable
 
-CASES = {
-    case["id"]: case
-    for case in json.loads((Path(__file__).parents[2] / "vectors" / "mapph1.json").read_text())["cases"]
-}
+CASES = {case["id"]: case for case in vectors("mapph1.json")["cases"]}
 BELLCORE_8 = MAP(CASES[36]["D0"], CASES[36]["D1"]).with_rate(300.0)
 CORRELATED_16 = MAP(CASES[28]["D0"], CASES[28]["D1"]).with_rate(300.0)
 

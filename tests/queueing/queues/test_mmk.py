@@ -1,19 +1,18 @@
 from __future__ import annotations
 
-import json
 from math import exp, expm1, factorial, log
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.paths import vectors
 
 from mead.queueing.queues.mmk import erlang_b, erlang_c, mmk
 from mead.queueing.queues.response import Unstable
 from mead.queueing.queues.wait_and_service import WaitAndService
 
-NODES = json.loads((Path(__file__).parents[2] / "vectors" / "drs.json").read_text())["nodes"]
+NODES = vectors("drs.json")["nodes"]
 
 
 def stable_mmk(rate_per_s: float, mean_service_s: float, servers: int) -> WaitAndService:

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.serve import runs
+from tests.web import runs
 
 from mead.reports.judge.recent import judged, model_error
 

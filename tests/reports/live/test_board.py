@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.serve import runs
+from tests.web import runs
 
 from mead.history.file import History
 from mead.reports.live.board import Board

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.serve import runs
+from tests.web import runs
 
 from mead.history.file import History
 from mead.reports.live.decisions import decided

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
-from tests.serve import runs
+from tests.web import runs
 
 from mead.reports.live.frame import Kind
 from mead.reports.live.live_table import live_table

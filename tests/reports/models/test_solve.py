@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from math import exp, log
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from tests.paths import ROOT
 
 from mead.config.solve_case import SolveCase
 from mead.keys import ConfigError, parsed
 from mead.queueing.queues.response import SATURATED
 from mead.reports.models.solve import Answer, solve_case
 
-VECTORS = Path(__file__).parents[1] / "vectors"
+VECTORS = ROOT / "tests" / "vectors"
 POISSON = {"rate_per_s": 100.0, "scv": 1.0}
 EXPONENTIAL = {"type": "erlang", "phases": 1}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.serve import runs
+from tests.web import runs
 
 from mead.history.file import History
 from mead.queueing.network.graph import Edge

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.serve import runs
+from tests.web import runs
 
 from mead.reports.judge.recent import judged
 from mead.reports.live.frame import Frame

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from tests.evaluate.live_results import live_result, seen
+from tests.reports.live_results import live_result, seen
 
 from mead.queueing.network.graph import Edge
 from mead.reports.judge.figures import DRAINED

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.evaluate.live_results import at_share, live_result
+from tests.reports.live_results import at_share, live_result
 
 from mead.queueing.arrays import FloatArray
 from mead.queueing.network.graph import Edge

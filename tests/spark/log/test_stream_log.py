@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.spark.log_writer import commit, line
+from tests.spark.log.log_writer import commit, line
 
 from mead.spark.log.stream_log import LogError, Noted, StreamLog, Written
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from tests.spark.log_writer import commit
+from tests.spark.log.log_writer import commit
 
 from mead.spark.log.stream_log import LogError, StreamLog, Written
 from mead.spark.pipeline.orphans import EVERY_S, STALE_S, Orphans, OrphanSweep

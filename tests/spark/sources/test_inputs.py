@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.spark.log_writer import commit
+from tests.spark.log.log_writer import commit
 
+from mead.spark.log import stream_log as log_module
 from mead.spark.log.number_file import put_number
 from mead.spark.log.stream_log import StreamLog
-from mead.spark.log.stream_log import stream_log as log_module
 from mead.spark.pipeline.operators import OperatorError
 from mead.spark.sources.broker_inputs import ForeignInput, offset_sum
 from mead.spark.sources.inputs import Input, TraceInput, check_stamped

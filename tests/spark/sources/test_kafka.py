@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.kafka_run import ROWS
+from tests.spark.sources.kafka_run import ROWS
 
 from mead.spark.sources.kafka import PACKAGE, as_tuples
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.paths import DATA
 
 from mead.queueing.arrays import FloatArray
 from mead.queueing.statistics.inter_arrivals import acf
@@ -15,7 +14,7 @@ from mead.workload.generators.synt import PHASES, Synt
 from mead.workload.trace import Trace
 
 DEMAND_S = 0.0015
-BELLCORE = Path(__file__).parents[3] / "../shared/data/bc-paug89.parquet"
+BELLCORE = DATA / "bc-paug89.parquet"
 
 
 def synt(seed: int) -> Trace:

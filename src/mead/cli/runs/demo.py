@@ -13,6 +13,9 @@ from mead.cli.terminal import AsJson, print_json
 
 DURATION_S = 150.0
 
+DEMAND_S = 0.0015
+"""CPU time per tuple of the matcher, as in the MEAD paper."""
+
 
 def demo(
     ctx: typer.Context,
@@ -33,7 +36,6 @@ def demo(
     Three operators parse lines, count them, and search them for hundreds of patterns. The path to the matches must
     answer within 1 s in the mean. Watch how the share of each operator follows the load, and what is saved.
     """
-    from experiments.workloads import DEMAND_S
 
     from mead.cli.runs.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
     from mead.config.pipeline_file import read_pipeline
@@ -48,7 +50,7 @@ def demo(
     folder = folder or new_folder("demo")
     refuse_used(ctx, folder)
     measured = calibrate()
-    shipped = Path(__file__).parents[1] / "applications" / "log_analysis" / "pipeline.yaml"
+    shipped = Path(__file__).parents[2] / "demo" / "pipeline.yaml"
     file = read_pipeline(shipped).with_options("matcher", {"tried": measured.tried(DEMAND_S)})
     try:
         options = chosen_policy(file.policy, policy, [])

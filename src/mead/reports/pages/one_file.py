@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-STATIC = Path(__file__).parent / "static"
+STATIC = Path(__file__).parents[2] / "web" / "static"
 STYLES = ("vendor/uplot/uPlot.min.css", "page.css")
 IMPORTED = re.compile(r'(?<=from ")\./(?P<file>[\w./-]+\.js)(?=";)')
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from mead.clock import RunClock
 from mead.cpu.shares import CpuUsage, ShareManager
-from mead.engine import Engine
-from mead.loop import ControlLoop, Mode
+from mead.loop import ControlLoop, Engine, Mode
 from mead.monitor.sketch import ResponseSketch
 from mead.policies.base import Policy
 from mead.session.controller import Controller

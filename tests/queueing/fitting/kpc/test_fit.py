@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.paths import DATA
 
 from mead.queueing.arrays import FloatArray
 from mead.queueing.fitting.kpc.blocks import composed_kpc
@@ -14,7 +13,7 @@ from mead.queueing.fitting.result import WindowFit
 from mead.queueing.fitting.window import Window, prepare
 from mead.queueing.statistics.inter_arrivals import acf, scv
 
-BELLCORE = Path(__file__).parents[4] / "shared" / "data" / "bc-paug89.parquet"
+BELLCORE = DATA / "bc-paug89.parquet"
 
 
 def fit(iats: FloatArray, *, best: int = 5, blocks: int | None = None) -> WindowFit:

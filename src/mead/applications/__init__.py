@@ -1,1 +1,0 @@
-"""Pipelines that ship, ready to run."""

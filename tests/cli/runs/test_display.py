@@ -1,0 +1,34 @@
+"""What a run says of itself where nobody looks at a terminal."""
+
+from __future__ import annotations
+
+import pytest
+from tests.web import runs
+
+from mead.cli.runs.live import LINE_EVERY_S, _display
+from mead.values.plan import Plan
+from mead.values.round import Round
+
+MOST = runs.PIPELINE.most
+
+
+def test_a_reason_is_a_text_whatever_it_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    reasons = [
+        "Path does not exist: [/tmp/x]",
+        "[bold]loud[/bold] [red]",
+        "mat\x1b[2Jcher, " + ", ".join(["because"] * 40),
+    ]
+    with _display(runs.board([]), quiet=False) as (show, _, complain):
+        for turn, reason in enumerate(reasons):
+            show(Round(turn * LINE_EVERY_S, plan=Plan(MOST, MOST, reason), in_force=MOST))
+        complain("no [/such] file")
+    lines = capsys.readouterr().err.splitlines()
+    shown = [reason.replace("\x1b", "?") for reason in reasons]
+    assert lines == [*(f"{10 * i} s: {MOST}: {reason}" for i, reason in enumerate(shown)), "no [/such] file"]
+
+
+def test_of_rounds_that_follow_each_other_a_line_tells_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    with _display(runs.board([]), quiet=False) as (show, _, _):
+        for second in range(25):
+            show(Round(float(second), plan=Plan(MOST, MOST, "it is enough"), in_force=MOST))
+    assert [line.split(":")[0] for line in capsys.readouterr().err.splitlines()] == ["0 s", "10 s", "20 s"]

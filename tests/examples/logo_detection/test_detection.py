@@ -1,0 +1,87 @@
+"""Logos that were put into frames are found there, and no others."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from logo_detection.aggregator import ENOUGH, judged, make_aggregator
+from logo_detection.extractor import extract
+from logo_detection.features import features
+from logo_detection.frames import HEIGHT, LOGO, WIDTH, frame, logo, logos_in, make_frames
+from logo_detection.matcher import NEAREST, logo_features, make_matcher
+
+FRAMES, SHOWN, LOOKED_FOR = 150, 20, 16
+
+
+@cache
+def extracted() -> pa.RecordBatch:
+    numbers = np.arange(FRAMES)
+    pixels = make_frames(SHOWN)(numbers)["pixels"]
+    return extract(pa.record_batch({"id": numbers, "arrival_us": 10 * numbers, "pixels": pixels}))
+
+
+def test_every_logo_that_is_looked_for_is_found_where_it_is_and_nowhere_else() -> None:
+    matches = make_matcher(LOOKED_FOR)(extracted())
+    found = judged(pa.Table.from_batches([matches]), ENOUGH)
+    there = {(n, one) for n in range(FRAMES) for one in logos_in(n, SHOWN) if one < LOOKED_FOR}
+    others = {(n, one) for n in range(FRAMES) for one in logos_in(n, SHOWN) if one >= LOOKED_FOR}
+    assert there
+    assert others, "there are logos in the frames that nobody looks for"
+    assert set(zip(found["id"].to_pylist(), found["logo"].to_pylist(), strict=True)) == there
+    assert found["arrival_us"].to_pylist() == [10 * n for n in found["id"].to_pylist()]
+
+
+def test_matches_are_the_pairs_of_least_distance() -> None:
+    some = extracted().slice(0, 60)
+    known = logo_features(LOOKED_FOR)
+    seen = [np.frombuffer(one, dtype=np.float32) for one in some["descriptor"].to_pylist()]
+    pairs = [
+        (row, int(known.logos[k]), int(known.points[k]))
+        for row, descriptor in enumerate(seen)
+        for k, other in enumerate(known.descriptors)
+        if np.linalg.norm(descriptor.astype(float) - other) < NEAREST
+    ]
+    rows = make_matcher(LOOKED_FOR)(some)
+    ids = [some["id"][row].as_py() for row, _, _ in pairs]
+    columns = [rows[name].to_pylist() for name in ("id", "logo", "point")]
+    assert list(zip(*columns, strict=True)) == [(i, o, p) for i, (_, o, p) in zip(ids, pairs, strict=True)]
+
+
+def test_matches_do_not_depend_on_how_features_are_divided_among_tasks() -> None:
+    match, whole = make_matcher(LOOKED_FOR), extracted()
+    parts = [match(whole.slice(first, 37)) for first in range(0, whole.num_rows, 37)]
+    assert (
+        pa.Table.from_batches(parts)
+        .drop_columns(["distance"])
+        .equals(pa.Table.from_batches([match(whole)]).drop_columns(["distance"]))
+    )
+
+
+def test_a_feature_moves_with_its_logo_and_looks_the_same() -> None:
+    ground = np.full((HEIGHT, WIDTH), 128, dtype=np.uint8)
+    ground[30 : 30 + LOGO, 50 : 50 + LOGO] = logo(3)
+    alone, placed = features(logo(3)), features(ground)
+    where = {tuple(place): n for n, place in enumerate((placed.places - [30, 50]).tolist())}
+    for place, descriptor in zip(alone.places.tolist(), alone.descriptors, strict=True):
+        assert np.linalg.norm(placed.descriptors[where[tuple(place)]] - descriptor) < NEAREST
+
+
+def test_an_even_image_has_no_features() -> None:
+    assert features(np.full((HEIGHT, WIDTH), 99, dtype=np.uint8)).descriptors.shape == (0, 128)
+
+
+def test_the_same_number_is_the_same_frame() -> None:
+    assert (frame(5, SHOWN) == frame(5, SHOWN)).all()
+    assert (frame(5, SHOWN) != frame(6, SHOWN)).any()
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [lambda: make_matcher(0), lambda: make_matcher(nearest=0), lambda: make_aggregator(0), lambda: make_frames(0)],
+)
+def test_numbers_that_make_no_sense_are_refused(mistake: object) -> None:
+    with pytest.raises(ValueError, match="must be at least 1"):
+        mistake()  # type: ignore[operator]

@@ -1,0 +1,30 @@
+"""The pipeline files of the applications run in virtual time as on Spark, under policies that scale replicas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli import program
+from tests.paths import EXAMPLES
+
+from mead.config.pipeline_file import read_pipeline
+from mead.workload.files import write_trace
+from mead.workload.generators.poisson import Poisson
+
+
+@pytest.mark.parametrize(
+    ("application", "policy", "tuples"),
+    [("pattern-detection", "drs", 43 / (1 - 0.008)), ("logo-detection", "drs", 34), ("logo-detection", "pasps", 34)],
+)
+def test_a_pipeline_file_runs_in_virtual_time(application: str, policy: str, tuples: float, tmp_path: Path) -> None:
+    path = EXAMPLES / f"{application}.yaml"
+    write_trace(Poisson(rate_per_s=20.0, duration_s=100.0).generate(np.random.default_rng(1)), tmp_path / "t.parquet")
+    answer = program.answer("simulate", str(path), "--trace", str(tmp_path / "t.parquet"), "--policy", policy)
+    (verdict,) = answer["paths"].values()
+    assert verdict["met"]
+    assert answer["lost"] == 0
+    assert any(entry["allocation"] != answer["timeline"][0]["allocation"] for entry in answer["timeline"])
+    visits = read_pipeline(path).pipeline.visits
+    assert list(visits.values())[1] == pytest.approx(tuples), "traffic equations"

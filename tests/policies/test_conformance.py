@@ -1,0 +1,74 @@
+"""What every registered policy has to keep to: the checks that are there for everybody's, and what ours do beside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from mead.policies.base import Policy
+from mead.policies.options import PolicyOptions
+from mead.policies.registry import POLICIES, policy
+from mead.queueing.arrays import FloatArray
+from mead.testing.conformance import CHECKS, Maker, controlled, planned
+from mead.testing.readings import MIDDLE
+
+if TYPE_CHECKING:
+    from tests.policies.conftest import Describer, Observer
+
+EVERY = pytest.mark.parametrize("name", POLICIES)
+USES_ARRIVALS = pytest.mark.parametrize("name", ["mg1", "kingman", "map", "replay"])
+UNBOUND = {"static", "adaptive", "hybrid", "drs", "pasps", "psps", "dabs"}
+"""They lower as far as they see fit: one rule for both directions, or Algorithm 2 of PA-SPS."""
+
+
+def made(name: str, **changes: Any) -> Policy[Any]:
+    options: PolicyOptions = TypeAdapter(PolicyOptions).validate_python({"name": name, **changes})
+    return policy(options)
+
+
+@EVERY
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_every_policy_conforms(name: str, check: Any) -> None:
+    maker: Maker = lambda: made(name, interval_s=5.0)  # noqa: E731 - as a user would write it
+    check(maker)
+
+
+@EVERY
+def test_every_policy_has_the_name_that_it_is_chosen_by(name: str) -> None:
+    assert made(name).name == name
+
+
+@USES_ARRIVALS
+@pytest.mark.parametrize(
+    "iats_s",
+    [np.empty(0), np.zeros(1000), np.full(1000, np.nan), np.full(1000, -1.0), np.full(1000, np.inf), np.full(3, 0.01)],
+    ids=["none", "all zero", "no numbers", "negative", "endless", "three"],
+)
+def test_arrivals_that_say_nothing_change_nothing(
+    name: str, iats_s: FloatArray, log_analysis: Describer, observed: Observer
+) -> None:
+    pipeline = log_analysis()
+    observation = replace(observed(pipeline, allocation=MIDDLE), iats_s=iats_s)
+    plan = planned(made(name), observation, pipeline)
+    assert plan.allocation == MIDDLE
+    assert "IATs" in plan.reason
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if name not in UNBOUND])
+def test_nothing_falls_by_more_than_one_level_per_round(name: str) -> None:
+    # Of every model the cheapest pipeline is enough: how far one falls is for the rules that they share to say.
+    _, this = next(controlled(lambda: made(name, interval_s=5.0)))
+    lowered = 0
+    for turn in this.rounds:
+        assert turn.plan is not None
+        assert turn.observation is not None
+        for operator in this.pipeline.operators:
+            now, then = turn.observation.allocation[operator.name], turn.plan.allocation[operator.name]
+            assert operator.shares.index(then.share) >= operator.shares.index(now.share) - 1
+            assert then.replicas >= now.replicas - 1
+            lowered += then.cores < now.cores
+    assert lowered, "nothing fell at all"
