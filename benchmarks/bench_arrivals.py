@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import Console
 
-from mead.queueing.map import MAP
-from mead.queueing.ph import PH
+from mead.queueing import MAP, PH
 from mead.workload.files import read_trace, write_trace
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace

@@ -29,10 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.console import Console
 
-from mead.queueing.statistics.hurst import hurst
-from mead.queueing.statistics.inter_arrivals import acf, idc, scv
-from mead.queueing.statistics.partial import Characteristics
-from mead.queueing.statistics.scales import lags_of, spans_of
+from mead.queueing import Characteristics, acf, hurst, idc, lags_of, scv, spans_of
 from mead.spark.characterize import characterize
 from mead.spark.runtime.fast_profile import FastProfile
 from mead.workload.files import read_trace

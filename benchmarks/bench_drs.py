@@ -25,9 +25,8 @@ from rich.console import Console
 
 from mead.policies.drs.model import Model, OpenNetwork, Station
 from mead.policies.drs.search import assign_processors, min_processors
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.simulator import Simulation
+from mead.values import Allocation, Batches, Operator, Pipeline, Resources
 from mead.workload.generators.poisson import Poisson
 
 if TYPE_CHECKING:

@@ -28,10 +28,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from mead.arrays import FloatArray
 from mead.cpu.cgroup import CgroupShares
 from mead.cpu.control_file import write
 from mead.cpu.detection import detect
-from mead.queueing.arrays import FloatArray
 
 if TYPE_CHECKING:
     from benchmarks.common import table

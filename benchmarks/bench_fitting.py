@@ -28,18 +28,22 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.fitting.calibration import fit_calibrated
-from mead.queueing.fitting.kpc.fit import fit_kpc
-from mead.queueing.fitting.result import WindowFit
-from mead.queueing.map import MAP
-from mead.queueing.ph import PH
-from mead.queueing.queues.kingman import kingman
-from mead.queueing.queues.map_ph_1 import map_ph_1_at_utilizations
-from mead.queueing.queues.mg1 import m_ph_1
-from mead.queueing.queues.replay import ServiceTimes, replay_at_utilizations
-from mead.queueing.queues.response import QueueSolution, Unstable
-from mead.queueing.statistics.inter_arrivals import scv
+from mead.arrays import FloatArray
+from mead.queueing import (
+    MAP,
+    PH,
+    QueueSolution,
+    ServiceTimes,
+    Unstable,
+    WindowFit,
+    fit_calibrated,
+    fit_kpc,
+    kingman,
+    m_ph_1,
+    map_ph_1_at_utilizations,
+    replay_at_utilizations,
+    scv,
+)
 from mead.workload.files import read_trace
 from mead.workload.generators.registry import KINDS
 

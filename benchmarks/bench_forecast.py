@@ -19,8 +19,8 @@ import numpy as np
 from experiments.pasps.scenarios import smooth_rates
 from rich.console import Console
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.forecasting.registry import PREDICTORS, Predictor, forecaster
+from mead.arrays import FloatArray
+from mead.queueing import PREDICTORS, Predictor, forecaster
 
 if TYPE_CHECKING:
     from benchmarks.common import table

@@ -8,10 +8,8 @@ import numpy as np
 from rich.console import Console
 
 from mead.config.replica_keys import GroupingKind
-from mead.simulator.conditions import Conditions
-from mead.simulator.grouping import Grouping
-from mead.simulator.simulation import Simulation
-from mead.values.pipeline import Operator, Pipeline
+from mead.simulator import Conditions, Grouping, Simulation
+from mead.values import Operator, Pipeline
 from mead.workload.generators.poisson import Poisson
 
 if TYPE_CHECKING:

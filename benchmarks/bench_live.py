@@ -37,24 +37,23 @@ from mead.cpu.detection import detect
 from mead.cpu.share_probe import actuation_delay_s
 from mead.demo import counter, matcher, parser
 from mead.demo.calibration import calibrate
-from mead.history.file import IN_FOLDER, History
+from mead.history import IN_FOLDER, History
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
+from mead.session.result import LiveResult
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.build import live_pipeline
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.in_place import InPlace, InPlaceReader
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
-from mead.spark.pipeline.run import LiveResult, run_live
+from mead.spark.pipeline.run import run_live
 from mead.spark.pipeline.running import WARM_UP, RunningPipeline
 from mead.spark.runtime.java_machine import java_cpu_s, java_pid
 from mead.spark.runtime.quiet_start import quiet_start
 from mead.spark.runtime.spark_session import started
 from mead.spark.sources.inputs import TraceInput
 from mead.spark.telemetry.probe import STAMP
-from mead.values.knowledge import Knowledge
-from mead.values.pipeline import Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Knowledge, Pipeline, Requirement
 from mead.workload.files import read_trace
 from mead.workload.generators.poisson import Poisson
 

@@ -18,18 +18,12 @@ from rich.console import Console
 from rich.table import Table
 
 from mead.clock import VirtualClock
-from mead.history.file import History
+from mead.history import History
 from mead.loop import ControlLoop
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
+from mead.queueing import MAP, Edge
+from mead.simulator import Simulation
 from mead.simulator import run as experiment
-from mead.simulator.simulation import Simulation
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.requirement import Requirement
-from mead.values.round import Round
+from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Round
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:

@@ -29,12 +29,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Network
-from mead.queueing.network.solve import solve_network
-from mead.queueing.ph import PH
-from mead.queueing.queues.map_ph_1 import map_ph_1
+from mead.arrays import FloatArray
+from mead.queueing import MAP, PH, Network, map_ph_1, solve_network
 
 if TYPE_CHECKING:
     from benchmarks.common import best_s

@@ -18,10 +18,10 @@ import numpy as np
 from rich.console import Console
 
 from mead.config.pipeline_file import read_pipeline
-from mead.monitor.responses import BatchResponses, PathMonitor
+from mead.monitor import BatchResponses, PathMonitor
 from mead.policies import registry
 from mead.policies.options import ThresholdOptions
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import decided
 from mead.reports.live.run_facts import RunFacts

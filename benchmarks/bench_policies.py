@@ -30,9 +30,8 @@ from experiments.summary import COLUMNS, rows_of
 from experiments.workloads import Workload, generated, live_maps, recorded, required, synt
 from rich.console import Console
 
-from mead.simulator.conditions import Conditions
-from mead.simulator.metrics import FaultyMetrics
-from mead.values.pipeline import Batches
+from mead.simulator import Conditions, FaultyMetrics
+from mead.values import Batches
 from mead.workload.files import read_trace
 
 if TYPE_CHECKING:

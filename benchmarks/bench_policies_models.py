@@ -19,11 +19,9 @@ from rich.console import Console
 from rich.progress import track
 
 from mead.policies.predictive.map_network import ArrivalModel, solved
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
-from mead.queueing.queues.response import Unstable
-from mead.simulator.simulation import Simulation
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.queueing import MAP, Edge, Unstable
+from mead.simulator import Simulation
+from mead.values import Batches, Operator, Pipeline
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:

@@ -23,12 +23,8 @@ from mead.policies.options import MG1Options
 from mead.policies.predictive.mg1 import MG1
 from mead.policies.predictive.predictions import meets, remembered, response_s, worst
 from mead.policies.predictive.search import Predictor, exact, heuristic
-from mead.queueing.network.graph import Edge
-from mead.queueing.network.solve import NetworkSolution
-from mead.queueing.queues.response import Unstable
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import Edge, NetworkSolution, Unstable
+from mead.values import Allocation, Operator, Pipeline, Requirement
 
 if TYPE_CHECKING:
     from benchmarks.common import table

@@ -22,15 +22,25 @@ from rich.progress import track
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.ph import PH
-from mead.queueing.queues.batch_server import BatchServer
-from mead.queueing.queues.gigk import gigk
-from mead.queueing.queues.map_ph_1 import map_ph_1, map_ph_1_at_utilizations
-from mead.queueing.queues.microbatch import micro_batch, micro_batch_many
-from mead.queueing.queues.replay import ReplayResponse, ServiceTimes, replay, replay_at_utilizations, replay_batches
-from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
+from mead.arrays import FloatArray
+from mead.queueing import (
+    MAP,
+    PH,
+    BatchServer,
+    QueueSolution,
+    ReplayResponse,
+    ResponseTime,
+    ServiceTimes,
+    Unstable,
+    gigk,
+    map_ph_1,
+    map_ph_1_at_utilizations,
+    micro_batch,
+    micro_batch_many,
+    replay,
+    replay_at_utilizations,
+    replay_batches,
+)
 
 if TYPE_CHECKING:
     from benchmarks.common import best_s, fresh_process_table, table

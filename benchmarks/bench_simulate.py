@@ -18,13 +18,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
-from mead.simulator.draws import demands_s
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import MAP, Edge
+from mead.simulator import Simulation, demands_s
+from mead.values import Batches, Operator, Pipeline, Requirement, Resources
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:

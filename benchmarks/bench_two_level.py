@@ -22,11 +22,10 @@ from rich.progress import track
 
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.reports.judge.outcome import Outcome
 from mead.simulator.run import run
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Batches, Operator, Pipeline, Requirement
 from mead.workload.generators.markovian import Markovian
 
 if TYPE_CHECKING:

@@ -14,13 +14,19 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.fitting.calibration import fit_calibrated
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge, Network, Operator
-from mead.queueing.ph import PH
-from mead.queueing.queues.map_ph_1 import map_ph_1
-from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
+from mead.arrays import FloatArray
+from mead.queueing import (
+    MAP,
+    PH,
+    Edge,
+    Network,
+    Operator,
+    QueueSolution,
+    ResponseTime,
+    Unstable,
+    fit_calibrated,
+    map_ph_1,
+)
 from mead.workload.files import read_trace
 
 VECTORS = Path(__file__).parents[1] / "tests" / "vectors" / "mapph1.json"

@@ -2,10 +2,7 @@
 
 from mead.policies.rules import bounded
 from mead.policies.steps import moved, unusable
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.plan import Plan
+from mead.values import Allocation, Knowledge, Observation, Plan, Resources
 
 
 class ClearUp:

@@ -28,15 +28,11 @@ from math import ceil, floor
 import numpy as np
 
 from experiments.clairvoyant_kernel import Future, best_levels, cost_to_go
-from mead.queueing.arrays import FloatArray, IntArray
-from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.arrays import FloatArray, IntArray
+from mead.queueing import PATH_SEPARATOR
 from mead.reports.judge.outcome import statistic_s
-from mead.simulator.draws import demands_s
-from mead.simulator.run import Run
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Resources
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.simulator import Run, Simulation, demands_s
+from mead.values import Operator, Pipeline, Requirement, Resources
 from mead.workload.trace import Trace
 
 AT_ONCE = 1e12

@@ -16,17 +16,16 @@ import numpy as np
 
 from experiments.clairvoyant import clairvoyant
 from experiments.mead_paper.tables import Case
+from mead.arrays import FloatArray
 from mead.config.policy_choice import OPTIONS, chosen_policy
 from mead.loading import modules_in
 from mead.policies import registry
 from mead.policies.options import OwnOptions, PolicyOptions, PredictiveOptions, StaticOptions, kept_iats_for
 from mead.policies.user_policy import own_policy
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.queueing import PATH_SEPARATOR
 from mead.reports.judge.outcome import Outcome, Verdict, statistic_s
-from mead.simulator.conditions import Conditions, Restart
-from mead.simulator.metrics import FaultyMetrics
-from mead.simulator.run import Run, recorded_every_for, run
+from mead.simulator import Conditions, FaultyMetrics, Restart, Run, recorded_every_for
+from mead.simulator.run import run
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -85,7 +85,7 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
 
 def write_all(folder: Path, name: str, title: str, rows: Sequence[Row]) -> list[Path]:
     """CSV, Markdown and one plot for each case; the files that were written."""
-    from experiments.comparison_plot import plot_courses  # noqa: PLC0415 - matplotlib takes a second to load
+    from experiments.comparison_plot import plot_courses
 
     folder.mkdir(parents=True, exist_ok=True)
     table, page = folder / f"{name}.csv", folder / f"{name}.md"

@@ -13,7 +13,7 @@ from experiments.arena.contest import Bout, Contest, Judged
 from experiments.comparison import PolicyContender
 from experiments.workloads import Workload
 from mead.reports.tables import plain_table
-from mead.values.requirement import Requirement
+from mead.values import Requirement
 from mead.workload.generators.markovian import Markovian
 from mead.workload.generators.steps import Steps
 

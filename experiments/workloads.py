@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mead.queueing.network.graph import Edge
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import Edge
+from mead.values import Batches, Operator, Pipeline, Requirement
 from mead.workload.generators.kind import Generator
 from mead.workload.generators.live_maps import LiveMapsStandIn
 from mead.workload.generators.markovian import Markovian

@@ -13,12 +13,19 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from mead.clock import VirtualClock
 from mead.loop import ControlLoop, Mode
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation, OperatorReading, PathReading
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.round import Round
+from mead.values import (
+    Allocation,
+    Batches,
+    Knowledge,
+    Observation,
+    Operator,
+    OperatorReading,
+    PathReading,
+    Pipeline,
+    Plan,
+    Resources,
+    Round,
+)
 
 PIPELINE = Pipeline("one", [Operator("matcher", 0.0015, max_replicas=4)])
 LOW = Allocation.of(matcher=Resources(0.4))

@@ -22,21 +22,11 @@ from mead.policies.predictive.map import Map
 from mead.policies.predictive.map_network import ArrivalModel
 from mead.policies.predictive.mg1 import MG1
 from mead.policies.predictive.predictions import response_s
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
-from mead.queueing.ph import PH
-from mead.queueing.queues.map_ph_1 import map_ph_1
-from mead.queueing.queues.response import Unstable
-from mead.queueing.statistics.inter_arrivals import idc
+from mead.queueing import MAP, PH, Edge, Unstable, idc, map_ph_1
 from mead.reports.models.fit_plot import KINGMAN, MODEL, PLAIN, SECONDS, STYLE, TRACE
 from mead.reports.models.fit_plot import MG1 as MG1_COLOUR
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.requirement import Requirement
+from mead.simulator import Simulation
+from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Resources
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 

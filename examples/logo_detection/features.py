@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mead.queueing.arrays import IntArray
+from mead.arrays import IntArray
 
 Image = npt.NDArray[np.uint8]
 

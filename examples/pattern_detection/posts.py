@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from mead.queueing.arrays import IntArray
+from mead.arrays import IntArray
 
 VOCABULARY = 300
 TOPICS = (

@@ -30,10 +30,9 @@ from mead.policies.options import (
     kept_iats_for,
 )
 from mead.reports.judge.outcome import Outcome
-from mead.simulator.conditions import Conditions, Restart
-from mead.simulator.run import Run, recorded_every_for, run
-from mead.values.pipeline import Pipeline
-from mead.values.requirement import Requirement
+from mead.simulator import Conditions, Restart, Run, recorded_every_for
+from mead.simulator.run import run
+from mead.values import Pipeline, Requirement
 from mead.workload.generators.self_similar import SelfSimilar
 from mead.workload.generators.steps import Steps
 from mead.workload.trace import Trace

@@ -17,7 +17,7 @@ from mead.cli.terminal import AsJson, progress_bar
 if TYPE_CHECKING:
     from experiments.comparison import PolicyContender
     from experiments.workloads import Workload
-    from mead.values.requirement import Requirement
+    from mead.values import Requirement
     from mead.workload.trace import Trace
 
 LIVE_POLICIES = ("static", *(f"{name}@interval_s=15" for name in ("threshold", "mg1", "map", "replay")), "adaptive")

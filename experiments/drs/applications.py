@@ -13,18 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mead.arrays import FloatArray, frozen
 from mead.policies.drs.measurer import Measurer
 from mead.policies.drs.model import Model, OpenNetwork
 from mead.policies.drs.policy import DRS, network_of
 from mead.policies.drs.smoothing import Window
 from mead.policies.options import DRSOptions
-from mead.queueing.arrays import FloatArray, frozen
-from mead.queueing.network.graph import Edge
-from mead.simulator.run import Run, run
-from mead.simulator.simulation import Responses, Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
+from mead.queueing import Edge
+from mead.simulator import Responses, Run, Simulation
+from mead.simulator.run import run
+from mead.values import Allocation, Observation, Operator, Pipeline, Resources
 from mead.workload.generators.poisson import Poisson
 from mead.workload.generators.steps import Steps
 from mead.workload.trace import Trace

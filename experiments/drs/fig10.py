@@ -20,7 +20,7 @@ from experiments.drs.applications import VIDEO_FRAMES, Simulated, measured_netwo
 from mead.policies.drs.model import Model
 from mead.policies.drs.search import assign_processors
 from mead.reports.tables import number, plain_table
-from mead.values.pipeline import Pipeline
+from mead.values import Pipeline
 from mead.workload.trace import Trace
 
 K_MAX = 7

@@ -21,8 +21,8 @@ from experiments.drs.applications import (
     shown,
     tweets,
 )
+from mead.arrays import FloatArray
 from mead.policies.options import DRSOptions
-from mead.queueing.arrays import FloatArray
 from mead.reports.tables import number, plain_table
 
 MINUTES = 27

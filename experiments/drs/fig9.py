@@ -15,8 +15,8 @@ import numpy as np
 from rich.table import Table
 
 from experiments.drs.applications import VIDEO, Event, by_minute, controlled, events, shown
+from mead.arrays import FloatArray
 from mead.policies.options import DRSOptions
-from mead.queueing.arrays import FloatArray
 from mead.reports.tables import number, plain_table
 from mead.workload.generators.steps import Steps
 

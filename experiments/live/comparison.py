@@ -24,20 +24,19 @@ from experiments.workloads import PATH, Workload
 from mead.cpu.closing_shares import lent
 from mead.cpu.detection import Opener
 from mead.demo import counter, matcher, parser
-from mead.history.file import IN_FOLDER, History
+from mead.history import IN_FOLDER, History
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
 from mead.reports.runs.live_report import LiveReport, LiveVerdict
 from mead.reports.what_if.twin import twin
-from mead.simulator.timeline import Timeline
+from mead.session.result import LiveResult
+from mead.simulator import Timeline
 from mead.spark.pipeline.build import ARRIVALS, live_pipeline
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
-from mead.spark.pipeline.run import LiveResult, run_live
+from mead.spark.pipeline.run import run_live
 from mead.spark.pipeline.running import WARM_UP
 from mead.spark.sources.inputs import TraceInput
-from mead.values.knowledge import Knowledge
-from mead.values.pipeline import Batches, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Batches, Knowledge, Pipeline, Requirement
 from mead.workload.generators.markovian import Markovian
 from mead.workload.trace import Trace
 

@@ -13,8 +13,7 @@ from experiments.comparison import PolicyContender
 from experiments.live.comparison import BATCHES
 from experiments.workloads import DEMAND_S, Workload
 from mead.policies.options import DRSOptions, ForecastKeys, StaticOptions
-from mead.values.pipeline import Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Pipeline, Requirement
 from mead.workload.generators.steps import Steps
 
 SHARES = (0.2, 0.3, 0.4)

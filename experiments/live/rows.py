@@ -11,7 +11,7 @@ from rich.text import Text
 
 from experiments.comparison import PolicyContender
 from mead.reports.tables import NOTHING, number, plain_table, plain_text, yes_or_no
-from mead.values.requirement import Requirement
+from mead.values import Requirement
 
 
 @dataclass(frozen=True)

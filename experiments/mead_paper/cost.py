@@ -19,15 +19,10 @@ from experiments.mead_paper.tables import Case
 from experiments.workloads import PATH, Workload, required
 from mead.policies import registry
 from mead.policies.options import MapOptions
-from mead.queueing.fitting.windows import DEFAULT_WINDOWS, distinct, fit_windows
-from mead.queueing.map import MAP
-from mead.queueing.network.solve import solve_network
-from mead.queueing.queues.response import Unstable
+from mead.queueing import DEFAULT_WINDOWS, MAP, Unstable, distinct, fit_windows, solve_network
 from mead.reports.tables import plain_table
-from mead.simulator.simulation import Simulation
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
+from mead.simulator import Simulation
+from mead.values import Knowledge, Observation, Pipeline
 
 OBSERVED_S = 300.0
 """How much of the trace has been seen when a round is timed."""

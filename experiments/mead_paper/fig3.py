@@ -15,16 +15,11 @@ from typing import Any
 from rich.table import Table
 
 from experiments.workloads import Workload
-from mead.queueing.fitting.windows import fit_windows
-from mead.queueing.ph import PH
-from mead.queueing.queues.kingman import kingman
-from mead.queueing.queues.map_ph_1 import map_ph_1_at_utilizations
-from mead.queueing.queues.mg1 import m_ph_1
-from mead.queueing.statistics.inter_arrivals import scv
+from mead.queueing import PH, fit_windows, kingman, m_ph_1, map_ph_1_at_utilizations, scv
 from mead.reports.models.fit_report import MeanAndP95
 from mead.reports.tables import NOTHING, number, plain_table
-from mead.simulator.simulation import Simulation
-from mead.values.pipeline import Operator, Pipeline
+from mead.simulator import Simulation
+from mead.values import Operator, Pipeline
 from mead.workload.trace import Trace
 
 UTILIZATIONS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -138,7 +133,7 @@ def _number(value: float | None) -> str:
 
 def write_fig3(folder: Path, curves: Sequence[Curve]) -> list[Path]:
     """CSV, Markdown and the figure."""
-    from experiments.mead_paper.fig3_plot import plot_curves  # noqa: PLC0415 - matplotlib takes a second to load
+    from experiments.mead_paper.fig3_plot import plot_curves
 
     table, page, plot = (folder / f"mead-fig3.{ending}" for ending in ("csv", "md", "png"))
     columns = ("utilization", "measured_s", "mg1_s", "kingman_s", "map_s")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.workloads import Workload, required
-from mead.values.requirement import Requirement
+from mead.values import Requirement
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,16 @@ import numpy as np
 
 from experiments.pasps.metrics import Intervals, Metrics
 from experiments.pasps.scenarios import DURATION_S, Scenario
+from mead.arrays import FloatArray
 from mead.config.policy_choice import chosen_policy
 from mead.policies import registry
 from mead.policies.base import Policy
 from mead.policies.options import ForecastKeys, PolicyOptions, StaticOptions
 from mead.policies.pasps.policy import Outlook, asked_for
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.expected_load import replicas_needed, whole_replicas
-from mead.simulator.conditions import Conditions, Restart
-from mead.simulator.run import Run, run
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
-from mead.values.plan import Plan
+from mead.queueing import replicas_needed, whole_replicas
+from mead.simulator import Conditions, Restart, Run
+from mead.simulator.run import run
+from mead.values import Knowledge, Observation, Pipeline, Plan
 
 INTERVAL_S = 30.0
 """The paper's td: the interval of decisions and metrics."""

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.graph import Edge
-from mead.values.pipeline import Operator, Pipeline
+from mead.arrays import FloatArray
+from mead.queueing import Edge
+from mead.values import Operator, Pipeline
 from mead.workload.generators.steps import Steps
 from mead.workload.trace import Trace
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mead.arrays import FloatArray, IntArray
 from mead.preference.spark.generated import GeneratedPoints
 from mead.preference.spark.points import uniform
 from mead.preference.windows.panes import Windows
-from mead.queueing.arrays import FloatArray, IntArray
 
 BLOCK = 512
 """Tuples that are compared with all others at a time."""

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mead.arrays import FloatArray
 from mead.preference.simulator.system import Interval, Outcome
-from mead.queueing.arrays import FloatArray
 
 T = TypeVar("T")
 

@@ -12,16 +12,9 @@ from typing import Any, Protocol
 from threadpoolctl import ThreadpoolController
 
 from mead.clock import Clock
-from mead.monitor.demand import DemandEstimator
-from mead.monitor.overhead import OverheadEstimator
-from mead.monitor.plausibility import implausible
+from mead.monitor import DemandEstimator, OverheadEstimator, implausible
 from mead.policies.base import Policy
-from mead.values.allocation import Allocation
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.plan import Plan
-from mead.values.reason import Because
-from mead.values.round import Round
+from mead.values import Allocation, Because, Knowledge, Observation, Plan, Round
 
 
 class Engine(Protocol):

@@ -16,7 +16,7 @@ from rich.console import Console
 from tests.paths import ROOT
 
 from mead.cpu.detection import detect
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 from mead.spark.log.stream_log import StreamLog
 from mead.workload.trace import Trace
 

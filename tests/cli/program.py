@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from tests.paths import EXAMPLES as EXAMPLES
 from tests.programs import program
 from typer.testing import CliRunner, Result
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.program import EXAMPLES, PROGRAM, Word, complaint, run, started
+from tests.cli.program import PROGRAM, Word, complaint, run, started
+from tests.paths import EXAMPLES
 from typer.main import get_command
 
 import mead
 from mead.cli import app
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,8 @@ from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipelin
 from mead.config.yaml_lines import MOST_BYTES
 from mead.keys import ConfigError
 from mead.policies.options import MapOptions, ReplayOptions, ThresholdOptions
-from mead.queueing.network.graph import Edge
-from mead.values.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import Edge
+from mead.values import DEFAULT_SHARES, Batches, Operator, Pipeline, Requirement
 
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 

@@ -11,7 +11,7 @@ from tests.paths import ROOT
 
 from mead.config.solve_case import MatricesFile, SolveCase, matrices_in
 from mead.keys import ConfigError, parsed, read_file
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 
 CASE: dict[str, Any] = {
     "arrival": {"rate_per_s": 100, "scv": 2.0},

@@ -8,8 +8,7 @@ from mead.cpu import preparation
 from mead.cpu.detection import Detection, Opener
 from mead.cpu.limit import PERIOD_US
 from mead.cpu.preparation import prepared
-from mead.values.knowledge import Knowledge
-from mead.values.pipeline import Operator, Pipeline
+from mead.values import Knowledge, Operator, Pipeline
 
 ONE = Pipeline("one", [Operator("matcher", 0.001)])
 PERIOD_S, MEASURED_S = PERIOD_US / 1e6, 0.07

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.cli.program import EXAMPLES, Word, answer
-from tests.paths import ROOT
+from tests.cli.program import Word, answer
+from tests.paths import EXAMPLES, ROOT
 
 PAGE = ROOT / "docs/reference/json.md"
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"

@@ -16,11 +16,12 @@ from mead.config.pipeline_file import parse_pipeline
 from mead.cpu.dry_run import DryRunShares
 from mead.policies import registry
 from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions
+from mead.session.result import LiveResult
 from mead.spark.pipeline.build import live_pipeline, source_of, work_of
 from mead.spark.pipeline.checkpoint import last_done
-from mead.spark.pipeline.run import LiveResult, run_live
+from mead.spark.pipeline.run import run_live
 from mead.spark.pipeline.running import WARM_UP
-from mead.values.knowledge import Knowledge
+from mead.values import Knowledge
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

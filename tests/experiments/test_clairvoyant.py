@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 from experiments.clairvoyant import clairvoyant
 
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.reports.judge.outcome import statistic_s
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.simulator import Simulation
+from mead.values import Batches, Operator, Pipeline, Requirement, Resources
 from mead.workload.generators.bursts import Bursts
 from mead.workload.trace import Trace
 

@@ -31,7 +31,7 @@ from mead.config.pipeline_file import (
 from mead.config.policy_choice import OPTIONS, chosen_policy
 from mead.config.yaml_lines import MOST_BYTES
 from mead.keys import LONGEST_NAME, ConfigError
-from mead.values.pipeline import Pipeline
+from mead.values import Pipeline
 
 KINDS: tuple[type[BaseModel], ...] = (PipelineKeys, OperatorKeys, BatchKeys, RequirementKeys, *OPTIONS.values())
 KEYS = sorted({key for kind in KINDS for key in kind.model_fields} | {"p95_s", "p99.9_s", "trace", "generate", "kind"})

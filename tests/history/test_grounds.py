@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.web import runs
 
-from mead.history.file import History
+from mead.history import History, HistoryError
 from mead.history.grounds_json import grounds_from_json, grounds_to_json
-from mead.history.schema import VERSION, HistoryError
-from mead.values.allocation import Allocation, Resources
-from mead.values.grounds import NO_GROUNDS, Candidate, Grounds
-from mead.values.pipeline import Operator, Pipeline
+from mead.history.schema import VERSION
+from mead.values import Allocation, Candidate, Grounds, Operator, Pipeline, Resources
+from mead.values.grounds import NO_GROUNDS
 
 PIPELINE = Pipeline("two", [Operator("parser", 0.001), Operator("matcher", 0.004, max_replicas=4)])
 GIVEN = st.builds(Resources, st.sampled_from([0.4, 0.7, 1.0]), st.integers(1, 4))

@@ -18,21 +18,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mead.history import recorder
-from mead.history.file import History
-from mead.history.schema import BY_RUN, VERSION, HistoryError
+from mead.history import History, HistoryError, recorder
+from mead.history.schema import BY_RUN, VERSION
 from mead.loop import Mode
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
+from mead.simulator import FaultyMetrics
 from mead.simulator import run as experiment
-from mead.simulator.metrics import FaultyMetrics
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation, OperatorReading, PathReading
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.plan import Plan, Prediction
-from mead.values.requirement import Requirement
-from mead.values.round import Round
-from mead.values.samples import NOTHING_SAMPLED
+from mead.values import (
+    NOTHING_SAMPLED,
+    Allocation,
+    Batches,
+    Knowledge,
+    Observation,
+    Operator,
+    OperatorReading,
+    PathReading,
+    Pipeline,
+    Plan,
+    Prediction,
+    Requirement,
+    Resources,
+    Round,
+)
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline(

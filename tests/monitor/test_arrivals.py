@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.monitor.arrivals import COUNTED_BINS, Arrivals
-from mead.queueing.arrays import FloatArray, IntArray
-from mead.values.observation import COUNT_BIN_S
+from mead.arrays import FloatArray, IntArray
+from mead.monitor import Arrivals
+from mead.monitor.arrivals import COUNTED_BINS
+from mead.values import COUNT_BIN_S
 
 START_US = 1_700_000_000_000_000
 BIN_US = 100_000

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.monitor.demand import DemandEstimator
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.simulator.simulation import Simulation
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.arrays import FloatArray
+from mead.monitor import DemandEstimator
+from mead.queueing import MAP
+from mead.simulator import Simulation
+from mead.values import Batches, Operator, Pipeline
 from mead.workload.trace import Trace
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.monitor.responses import KEPT_PARTS, BatchResponses, PathMonitor, monitors
-from mead.values.requirement import STEP_S, Requirement
+from mead.monitor import BatchResponses, PathMonitor, monitors
+from mead.monitor.responses import KEPT_PARTS
+from mead.values import STEP_S, Requirement
 
 STEPS = 16
 TIMES_S = st.lists(st.floats(0.0, 10.0), min_size=1, max_size=300)

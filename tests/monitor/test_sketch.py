@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.monitor.sketch import ERROR, LEAST_S, MOST_S, ResponseSketch
+from mead.monitor import LEAST_S, ResponseSketch
+from mead.monitor.sketch import ERROR, MOST_S
 
 TIMES_S = st.lists(st.floats(LEAST_S, 1e4), min_size=1, max_size=200)
 

@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.testing import readings
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
+from mead.values import Observation, Pipeline
 
 INTERVAL_S = readings.INTERVAL_S
 

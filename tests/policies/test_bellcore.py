@@ -10,11 +10,10 @@ from tests.paths import DATA
 
 from mead.policies.options import KingmanOptions, MG1Options, PolicyOptions, ReplayOptions
 from mead.policies.registry import policy
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.reports.judge.outcome import Outcome
 from mead.simulator.run import run
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Operator, Pipeline, Requirement
 from mead.workload.files import read_trace
 from mead.workload.trace import Trace
 

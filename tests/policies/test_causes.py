@@ -10,18 +10,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mead.history.file import History
+from mead.arrays import frozen
+from mead.history import History
 from mead.policies import registry
 from mead.policies.options import DabsOptions, DRSOptions, MG1Options, PolicyOptions, StaticOptions, ThresholdOptions
-from mead.queueing.arrays import frozen
-from mead.simulator.run import Run, run
-from mead.values.allocation import Allocation, Resources
-from mead.values.observation import Observation, OperatorReading
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.reason import Because
-from mead.values.requirement import Requirement
-from mead.values.round import Round
+from mead.simulator import Run
+from mead.simulator.run import run
+from mead.values import (
+    Allocation,
+    Because,
+    Observation,
+    Operator,
+    OperatorReading,
+    Pipeline,
+    Plan,
+    Requirement,
+    Resources,
+    Round,
+)
 from mead.workload.trace import Trace
 
 LOW, HIGH = Allocation.of(a=Resources(0.4)), Allocation.of(a=Resources(1.0))

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
+from mead.arrays import FloatArray
 from mead.policies.base import Policy
 from mead.policies.options import PolicyOptions
 from mead.policies.registry import POLICIES, policy
-from mead.queueing.arrays import FloatArray
 from mead.testing.conformance import CHECKS, Maker, controlled, planned
 from mead.testing.readings import MIDDLE
 

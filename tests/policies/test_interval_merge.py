@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mead.policies.interval_merge import merged
-from mead.simulator.simulation import Simulation
+from mead.simulator import Simulation
 from mead.testing.readings import bursty, log_analysis
 from mead.workload.trace import Trace
 

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.policies.rules import Rules
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Operator, Pipeline
+from mead.values import Allocation, Operator, Pipeline, Resources
 
 ONE = Pipeline("one", [Operator("matcher", 0.0015, max_replicas=4)])
 LEVELS = st.sampled_from(ONE.operators[0].shares)

@@ -15,12 +15,17 @@ from mead.policies.two_level import TwoLevel, split
 from mead.simulator.run import run
 from mead.testing.conformance import CHECKS
 from mead.testing.readings import bursty, observed
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation, OperatorReading
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.requirement import Requirement
+from mead.values import (
+    Allocation,
+    Knowledge,
+    Observation,
+    Operator,
+    OperatorReading,
+    Pipeline,
+    Plan,
+    Requirement,
+    Resources,
+)
 from mead.workload.trace import Trace
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 WIDTHS = st.integers(1, 10)
 SMALL = st.integers(-2, 2).map(float)

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from mead.arrays import IntArray
 from mead.preference.windows.messages import (
     UNKNOWN_COUNT,
     ClosedEmpty,
@@ -23,7 +24,6 @@ from mead.preference.windows.messages import (
     UpdateCount,
 )
 from mead.preference.windows.pane_emitter import PaneEmitter
-from mead.queueing.arrays import IntArray
 
 R = TypeVar("R")
 S = TypeVar("S")

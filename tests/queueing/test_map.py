@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.paths import vectors
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP, InvalidMAPError
+from mead.arrays import FloatArray
+from mead.queueing import MAP, InvalidMAPError
 
 VECTORS = vectors("map_moments.json")["maps"]
 every_vector = pytest.mark.parametrize("vector", VECTORS, ids=[vector["name"] for vector in VECTORS])

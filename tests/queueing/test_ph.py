@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import erlang
 
-from mead.queueing.ph import MAX_ERLANG_PHASES, PH, InvalidPHError
+from mead.queueing import MAX_ERLANG_PHASES, PH
+from mead.queueing.ph import InvalidPHError
 
 means = st.floats(1e-6, 1e3)
 

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.paths import vectors
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.sampling import BLOCK, alias_table
-from mead.queueing.statistics.inter_arrivals import acf
+from mead.arrays import FloatArray
+from mead.queueing import BLOCK, MAP, acf, alias_table
 
 VECTORS = vectors("map_moments.json")["maps"]
 

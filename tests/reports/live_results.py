@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from mead.arrays import frozen
 from mead.cpu.shares import CpuUsage
 from mead.loop import Mode
-from mead.monitor.responses import BatchResponses, PathMonitor
-from mead.queueing.arrays import frozen
+from mead.monitor import BatchResponses, PathMonitor
 from mead.session.record import RunRecord
-from mead.spark.pipeline.engine import EngineCpu
-from mead.spark.pipeline.run import LiveResult
-from mead.values.allocation import Allocation, Resources
-from mead.values.observation import Observation, OperatorReading, PathReading
-from mead.values.pipeline import Pipeline
-from mead.values.round import Round
+from mead.session.result import EngineCpu, LiveResult
+from mead.values import Allocation, Observation, OperatorReading, PathReading, Pipeline, Resources, Round
 
 NOTHING = frozen([])
 

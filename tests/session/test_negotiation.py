@@ -11,16 +11,11 @@ from mead.clock import VirtualClock
 from mead.loop import ControlLoop, NotGranted
 from mead.policies.drs.policy import DRS
 from mead.policies.options import DRSOptions
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.session.negotiation import PATIENCE_S, NegotiatedEngine, Pool, within
+from mead.simulator import Simulation
 from mead.simulator import run as experiment
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.round import Round
+from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources, Round
 from mead.workload.generators.poisson import Poisson
 
 CHAIN = Pipeline(

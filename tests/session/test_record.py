@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.queueing.arrays import frozen
+from mead.arrays import frozen
 from mead.session import record as run_record
 from mead.session.record import RunRecord
-from mead.values.allocation import Allocation, Resources
-from mead.values.observation import Observation
-from mead.values.round import Round
+from mead.values import Allocation, Observation, Resources, Round
 
 SHARES = (0.4, 0.7, 1.0)
 

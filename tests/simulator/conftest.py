@@ -9,11 +9,10 @@ from math import ceil, floor, inf
 
 import pytest
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
+from mead.simulator import Grouping
 from mead.simulator.draws import coin_blocks, demand_blocks
-from mead.simulator.grouping import Grouping
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Operator, Pipeline
+from mead.values import Allocation, Operator, Pipeline
 
 Tuple = tuple[float, tuple[str, ...], float]
 """Arrival at the source, the way it has come, demand here."""

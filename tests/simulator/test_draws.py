@@ -5,12 +5,11 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from mead.queueing.network.graph import Edge
-from mead.queueing.ph import PH
-from mead.simulator.draws import LAST_BLOCK, Buffers, coin_blocks, demand_blocks, demands_s
+from mead.queueing import PH, Edge
+from mead.simulator import Simulation, demands_s
+from mead.simulator.draws import LAST_BLOCK, Buffers, coin_blocks, demand_blocks
 from mead.simulator.records import OPERATOR
-from mead.simulator.simulation import Simulation
-from mead.values.pipeline import Operator, Pipeline
+from mead.values import Operator, Pipeline
 from mead.workload.trace import Trace
 
 

@@ -10,13 +10,10 @@ from numba import njit
 from tests.paths import vectors
 
 from mead.config.replica_keys import GroupingKind
-from mead.simulator.conditions import Conditions, Restart
-from mead.simulator.grouping import Grouping
+from mead.simulator import Conditions, Grouping, Restart, Simulation
 from mead.simulator.kernel import least_utilised
 from mead.simulator.records import GROUP, OPERATOR
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values import Allocation, Batches, Operator, Pipeline, Resources
 from mead.workload.generators.poisson import Poisson
 from mead.workload.trace import Trace
 

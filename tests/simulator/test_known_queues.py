@@ -6,19 +6,24 @@ import numpy as np
 import pytest
 from tests.paths import DATA
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
-from mead.queueing.ph import PH
-from mead.queueing.queues.batch_server import BatchServer
-from mead.queueing.queues.map_ph_1 import map_ph_1
+from mead.arrays import FloatArray
+from mead.queueing import (
+    MAP,
+    PH,
+    BatchServer,
+    Edge,
+    QueueSolution,
+    ReplayResponse,
+    ResponseTime,
+    ServiceTimes,
+    Unstable,
+    map_ph_1,
+    replay,
+    replay_batches,
+)
 from mead.queueing.queues.mmk import mmk
-from mead.queueing.queues.replay import ReplayResponse, ServiceTimes, replay, replay_batches
-from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
-from mead.simulator.draws import demands_s
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.simulator import Simulation, demands_s
+from mead.values import Allocation, Batches, Operator, Pipeline, Resources
 from mead.workload.files import read_trace
 from mead.workload.trace import Trace
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.queueing.network.graph import Edge
-from mead.queueing.network.traffic import arrival_rates
+from mead.queueing import Edge, Unstable, arrival_rates
 from mead.queueing.queues.mmk import mmk
-from mead.queueing.queues.response import Unstable
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Operator, Pipeline
+from mead.simulator import Simulation
+from mead.values import Allocation, Operator, Pipeline, Resources
 from mead.workload.generators.poisson import Poisson
 from mead.workload.trace import Trace
 

@@ -6,16 +6,11 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
+from mead.simulator import FaultyMetrics, Simulation
 from mead.simulator import run as experiment
-from mead.simulator.metrics import FaultyMetrics, MonitoredSimulation, joined
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.requirement import Requirement
+from mead.simulator.metrics import MonitoredSimulation, joined
+from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Resources
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline(

@@ -11,12 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mead.config.replica_keys import GroupingKind
-from mead.queueing.network.graph import Edge
-from mead.simulator.conditions import Conditions, Restart
-from mead.simulator.grouping import Grouping
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Batches, InvalidPipelineError, Operator, Pipeline
+from mead.queueing import Edge
+from mead.simulator import Conditions, Grouping, Restart, Simulation
+from mead.values import Allocation, Batches, InvalidPipelineError, Operator, Pipeline, Resources
 from mead.workload.trace import Trace
 
 shares = st.floats(0.2, 2.0)

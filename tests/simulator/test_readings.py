@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.queueing.network.graph import Edge
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import Edge
+from mead.simulator import Simulation
+from mead.values import Allocation, Operator, Pipeline, Requirement, Resources
 from mead.workload.trace import Trace
 
 FORK = Pipeline(

@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from mead.queueing.network.graph import Edge
-from mead.simulator.conditions import Conditions
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.queueing import Edge
+from mead.simulator import Conditions, Simulation
+from mead.values import Allocation, Batches, Operator, Pipeline, Resources
 from mead.workload.trace import Trace
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mead.simulator.timeline import Timeline
-from mead.values.allocation import Allocation, Resources
+from mead.simulator import Timeline
+from mead.values import Allocation, Resources
 
 
 def pair(a: float, b: float, replicas: int = 1) -> Allocation:

@@ -16,13 +16,12 @@ import pyarrow.parquet as pq
 from mead.demo import matcher, parser
 from mead.demo.counter import count
 from mead.demo.log_lines import log_lines
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
 from mead.spark.pipeline.running import WARM_UP
 from mead.spark.sources.inputs import TraceInput
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Batches, Operator, Pipeline, Requirement
 
 TRIED = 200
 PATH = "parser>matcher"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.spark.pipeline.operators import OnBatches, Work
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values import Batches, Operator, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,11 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.paths import DATA
 
-from mead.queueing.map import MAP
-from mead.queueing.statistics.hurst import hurst
-from mead.queueing.statistics.inter_arrivals import acf, idc, scv
-from mead.queueing.statistics.partial import Characteristics
-from mead.queueing.statistics.scales import lags_of, spans_of
+from mead.queueing import MAP, Characteristics, acf, hurst, idc, lags_of, scv, spans_of
 from mead.spark.characterize import characterize, parts_of
 from mead.workload.files import read_trace, write_trace
 from mead.workload.formats import npy, text

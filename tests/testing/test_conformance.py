@@ -16,10 +16,7 @@ from mead.policies.options import OwnOptions
 from mead.policies.steps import unusable
 from mead.policies.user_policy import own_policy
 from mead.testing.conformance import CHECKS, NonconformityError, check_policy
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.plan import Plan, Prediction
+from mead.values import Allocation, Knowledge, Observation, Plan, Prediction, Resources
 
 
 class Careful:

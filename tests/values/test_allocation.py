@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.values.allocation import Allocation, Resources
+from mead.values import Allocation, Resources
 
 RESOURCES = st.builds(Resources, st.floats(0.1, 2.0), st.integers(1, 4))
 ENTRIES = st.dictionaries(st.sampled_from("abcdef"), RESOURCES, min_size=1)

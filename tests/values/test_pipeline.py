@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.queueing.network.graph import Edge, InvalidNetworkError
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import InvalidPipelineError, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import Edge, InvalidNetworkError
+from mead.values import Allocation, InvalidPipelineError, Operator, Pipeline, Requirement, Resources
 
 LOG_ANALYSIS = Pipeline(
     "log-analysis",

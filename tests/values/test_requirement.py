@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mead.values.requirement import Requirement
+from mead.values import Requirement
 
 
 @pytest.mark.parametrize(

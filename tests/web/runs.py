@@ -8,18 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.history.file import History
+from mead.history import History
 from mead.loop import Mode
 from mead.policies import registry
 from mead.policies.options import AdaptiveOptions, MG1Options, PolicyOptions, ThresholdOptions
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
+from mead.queueing import MAP, Edge
 from mead.reports.live.board import Board
 from mead.reports.live.run_facts import RunFacts
-from mead.simulator.run import Run, run
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
-from mead.values.round import Round
+from mead.simulator import Run
+from mead.simulator.run import run
+from mead.values import Operator, Pipeline, Requirement, Round
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline(

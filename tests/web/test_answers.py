@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.web import runs
 
-from mead.queueing.map import MAP
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import MAP
+from mead.values import Allocation, Operator, Pipeline, Requirement, Resources
 from mead.web.answers import LEAST_FITTED, arrivals, frontier, prediction, workload
 from mead.web.question import BOUND_FACTORS, DISPERSIONS, RATES_PER_S, Question
 

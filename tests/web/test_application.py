@@ -20,10 +20,9 @@ from tests.web import runs
 
 from mead.config.pipeline_file import MOST_OPERATORS
 from mead.keys import LONGEST_NAME
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.reports.live.board import Board
-from mead.values.allocation import Resources
-from mead.values.pipeline import Operator, Pipeline
+from mead.values import Operator, Pipeline, Resources
 from mead.web.answers import prediction
 from mead.web.application import STATIC, application
 from mead.web.current_question import present

@@ -19,12 +19,11 @@ from tests.web.page import Page, served
 
 from mead.policies import registry
 from mead.policies.options import MG1Options
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.reports.live.board import Board
 from mead.reports.live.run_facts import RunFacts
 from mead.simulator.run import run
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Operator, Pipeline, Requirement
 from mead.web import events
 from mead.web.current_question import present
 from mead.web.server import serving

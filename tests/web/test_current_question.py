@@ -7,7 +7,7 @@ import pytest
 from tests.web import runs
 
 from mead.reports.live.board import Board
-from mead.values.pipeline import Pipeline
+from mead.values import Pipeline
 from mead.web.current_question import dispersion, present
 
 

@@ -24,12 +24,11 @@ from tests.paths import ROOT
 from tests.web import runs
 from tests.web.prometheus import fired, why_no_prometheus
 
-from mead.monitor.responses import BatchResponses, PathMonitor
+from mead.monitor import BatchResponses, PathMonitor
 from mead.reports.judge.recent import model_error
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Kind
-from mead.values.reason import Because
-from mead.values.requirement import Requirement
+from mead.values import Because, Requirement
 from mead.web.alerts import alert_rules
 from mead.web.dashboard import OMITTED, dashboard
 from mead.web.exposition import exposition

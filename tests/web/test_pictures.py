@@ -15,7 +15,7 @@ from tests.web.page import VIEWS, Page
 
 from mead.config.pipeline_file import read_pipeline
 from mead.policies import registry
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 from mead.reports.live.board import Board
 from mead.reports.live.run_facts import RunFacts
 from mead.simulator.run import run

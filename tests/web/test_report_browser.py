@@ -12,7 +12,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from tests.web import runs
 from tests.web.browser import browser, complaints, drawings, why_no_browser
 
-from mead.history.file import History
+from mead.history import History
 from mead.reports.pages.compare_page import compare_page
 from mead.reports.pages.figures import RunFigures
 from mead.reports.pages.report_page import report_page

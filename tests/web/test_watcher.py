@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.web import runs
 
-from mead.history.file import History
+from mead.history import History
 from mead.reports.live.board import Board
 from mead.reports.live.snapshot import RECENT, Look
 from mead.web.server import serving

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.queueing.arrays import IntArray
+from mead.arrays import IntArray
 from mead.workload.disorder import delayed
 from mead.workload.trace import Trace, TraceError
 

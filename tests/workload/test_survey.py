@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.workload.survey import Course, Survey, merged, surveyed
 from mead.workload.trace import TICKS_PER_S, Trace, TraceError, Unit
 

@@ -34,11 +34,8 @@ from mead.keys import (
     wrong_key,
 )
 from mead.policies.options import MapOptions, PolicyOptions
-from mead.queueing.network.graph import Edge, InvalidNetworkError
-from mead.queueing.ph import MAX_ERLANG_PHASES
-from mead.values.knowledge import Knowledge
-from mead.values.pipeline import DEFAULT_SHARES, Batches, InvalidPipelineError, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import MAX_ERLANG_PHASES, Edge, InvalidNetworkError
+from mead.values import DEFAULT_SHARES, Batches, InvalidPipelineError, Knowledge, Operator, Pipeline, Requirement
 
 MOST_LEVELS_OF_SHARE = 100
 MOST_LEVELS = 50_000

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from mead.cpu.detection import Detection, detect
 from mead.cpu.limit import PERIOD_US
 from mead.cpu.share_probe import actuation_delay_s
-from mead.values.knowledge import Knowledge
-from mead.values.pipeline import Pipeline
+from mead.values import Knowledge, Pipeline
 
 
 @dataclass(frozen=True)

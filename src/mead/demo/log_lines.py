@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mead.queueing.arrays import IntArray
+from mead.arrays import IntArray
 
 EVENTS = (
     ("INFO", "gateway", "GET /items/{a} from 10.{b}.{c}.{d} answered 200 in {e} ms"),

@@ -17,9 +17,7 @@ from mead.history.recorder import Recorder
 from mead.history.records import Checked, Decision, PastRound, PastRun, errors_of
 from mead.history.rows import PHASES
 from mead.history.schema import BY_RUN, CHECKED, EXPECTED, FOLLOWED, HistoryError, connect
-from mead.values.grounds import Grounds
-from mead.values.observation import OperatorReading, PathReading
-from mead.values.pipeline import Pipeline
+from mead.values import Grounds, OperatorReading, PathReading, Pipeline
 
 IN_FOLDER = "history.sqlite"
 """File name of the history in the folder of a run."""

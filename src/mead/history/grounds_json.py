@@ -6,9 +6,7 @@ import json
 from typing import Any
 
 from mead.history.rows import number
-from mead.values.allocation import Allocation, Resources
-from mead.values.grounds import Candidate, Grounds
-from mead.values.pipeline import Pipeline
+from mead.values import Allocation, Candidate, Grounds, Pipeline, Resources
 
 DIGITS = 5
 """Significant digits of predictions: nobody asks for more, and every digit is written once a round."""

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mead.history.records import Effect, InForce
-from mead.values.allocation import Allocation, Resources
-from mead.values.plan import Prediction
-from mead.values.reason import Because
+from mead.values import Allocation, Because, Prediction, Resources
 
 KNOWN = {one.value for one in Because}
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from mead.queueing.network.graph import Edge
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import Edge
+from mead.values import Batches, Operator, Pipeline, Requirement
 
 
 def pipeline_to_json(pipeline: Pipeline) -> str:

@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 from mead.history.grounds_json import grounds_to_json
 from mead.history.rows import PHASES, Row, number, operator_rows, path_rows, rate_per_s, text
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Pipeline
-from mead.values.round import Round
+from mead.values import Allocation, Pipeline, Round
 
 log = logging.getLogger(__name__)
 

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mead.values.allocation import Allocation
-from mead.values.observation import OperatorReading, PathReading
-from mead.values.pipeline import Pipeline
-from mead.values.plan import Prediction
-from mead.values.reason import Because
-from mead.values.surprise import surprising, times_predicted
+from mead.values import (
+    Allocation,
+    Because,
+    OperatorReading,
+    PathReading,
+    Pipeline,
+    Prediction,
+    surprising,
+    times_predicted,
+)
 
 
 @dataclass(frozen=True)

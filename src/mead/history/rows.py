@@ -8,10 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mead.values.allocation import Allocation
-from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading
-from mead.values.pipeline import Pipeline
-from mead.values.round import Round
+from mead.values import COUNT_BIN_S, Allocation, Observation, OperatorReading, Pipeline, Round
 
 Value: TypeAlias = float | int | str | None
 Row: TypeAlias = tuple[Value, ...]

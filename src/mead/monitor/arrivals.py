@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, IntArray, frozen
-from mead.values.observation import COUNT_BIN_S
+from mead.arrays import FloatArray, IntArray, frozen
+from mead.values import COUNT_BIN_S
 
 BIN_US = round(COUNT_BIN_S * 1e6)
 COUNTED_BINS = round(600 / COUNT_BIN_S)

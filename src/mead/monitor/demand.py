@@ -24,7 +24,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 HALF_LIFE_S = 120.0
 """An interval of this age counts half."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import inf
 
-from mead.queueing.arrays import FloatArray
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
+from mead.arrays import FloatArray
+from mead.values import Observation, Pipeline
 
 
 def implausible(observation: Observation, pipeline: Pipeline, after_s: float) -> str:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mead.arrays import FloatArray
 from mead.monitor.sketch import ResponseSketch
-from mead.queueing.arrays import FloatArray
-from mead.values.observation import PathReading
-from mead.values.requirement import STEP_S, Requirement, late_bound_s
+from mead.values import STEP_S, PathReading, Requirement, late_bound_s
 
 SPREAD = 8
 """Between two ranks of a micro-batch, response times are taken to be spread evenly: this many stand for them all."""

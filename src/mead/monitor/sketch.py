@@ -12,7 +12,7 @@ from math import ceil, log
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 ERROR = 0.01
 FACTOR = (1 + ERROR) / (1 - ERROR)

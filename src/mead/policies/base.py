@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.plan import Plan
+from mead.values import Knowledge, Observation, Plan
 
 Analysis = TypeVar("Analysis")
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mead.values.observation import Observation, OperatorReading, PathReading
+from mead.values import Observation, OperatorReading, PathReading
 
 
 def merged(observations: Sequence[Observation]) -> Observation:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from mead.keys import Function, Keys, Positive, wrong_key
-from mead.queueing.forecasting.registry import USUAL_QUANTILE, Predictor
+from mead.queueing import USUAL_QUANTILE, Predictor
 
 Tuples = Annotated[int, Field(ge=100, le=10_000_000)]
 Fraction = Annotated[float, Field(gt=0, le=1)]

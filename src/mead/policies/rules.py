@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Operator, Pipeline
+from mead.values import Allocation, Operator, Pipeline, Resources
 
 ROUNDING = 1e-9
 """Shares that differ by less are the same level."""

@@ -7,11 +7,7 @@ from math import inf
 
 from mead.policies.options import RuleKeys
 from mead.policies.rules import Rules
-from mead.values.allocation import Allocation
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
-from mead.values.plan import Plan, Prediction
-from mead.values.reason import Because
+from mead.values import Allocation, Because, Observation, Pipeline, Plan, Prediction
 
 
 class Steps:

@@ -21,13 +21,8 @@ from mead.policies.base import Policy
 from mead.policies.interval_merge import merged
 from mead.policies.rules import ROUNDING
 from mead.policies.steps import kept, moved, unusable
-from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.reason import Because
+from mead.queueing import PATH_SEPARATOR
+from mead.values import Allocation, Because, Knowledge, Observation, Operator, Pipeline, Plan, Resources
 
 LOOK_S = 1.0
 """Time between two looks at what waits."""

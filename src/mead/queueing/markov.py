@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 
 def stationary(chain: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from math import factorial
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 TAYLOR = np.array([1.0 / factorial(k) for k in range(13)])
 TAYLOR_REACH = 0.25

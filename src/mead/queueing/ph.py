@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import expm
 
-from mead.queueing.arrays import FloatArray, frozen
+from mead.arrays import FloatArray, frozen
 from mead.queueing.markov import communicating_classes
 from mead.queueing.sampling import sample_ph
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 
 BLOCK = 1 << 16
 """Transitions drawn at once: large enough to hide the call, small enough to stay in the cache."""

@@ -10,9 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from mead.loop import Engine, NotGranted
-from mead.values.allocation import Allocation, Resources
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
+from mead.values import Allocation, Observation, Pipeline, Resources
 
 PATIENCE_S = 300.0
 """An order that is not filled by then, and that nobody has repeated, is withdrawn. Starting machines takes minutes;

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from mead.values.allocation import Allocation
-from mead.values.round import Round
+from mead.values import Allocation, Round
 
 KEPT_ROUNDS = 3_600
 """An hour at one round a second; all rounds are in the history."""

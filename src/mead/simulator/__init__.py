@@ -1,1 +1,24 @@
 """The virtual-time engine: a pipeline under a recorded or generated trace, tuple by tuple, exactly."""
+
+from __future__ import annotations
+
+from mead.simulator.conditions import Conditions, Restart
+from mead.simulator.draws import demands_s
+from mead.simulator.grouping import Grouping
+from mead.simulator.metrics import FaultyMetrics
+from mead.simulator.run import Run, recorded_every_for
+from mead.simulator.simulation import Responses, Simulation
+from mead.simulator.timeline import Timeline
+
+__all__ = [
+    "Conditions",
+    "FaultyMetrics",
+    "Grouping",
+    "Responses",
+    "Restart",
+    "Run",
+    "Simulation",
+    "Timeline",
+    "demands_s",
+    "recorded_every_for",
+]

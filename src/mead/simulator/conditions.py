@@ -9,7 +9,7 @@ from math import inf
 from mead.config.pipeline_file import PipelineFile
 from mead.policies.options import DabsOptions, PolicyOptions
 from mead.simulator.grouping import Grouping
-from mead.values.pipeline import Pipeline
+from mead.values import Pipeline
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.queueing.ph import PH
+from mead.arrays import FloatArray
+from mead.queueing import PATH_SEPARATOR, PH
 from mead.simulator.records import Records
-from mead.values.pipeline import Operator, Pipeline
+from mead.values import Operator, Pipeline
 
 FIRST_BLOCK, LAST_BLOCK = 256, 16_384
 """Blocks double from the first size to the last, so that a short run draws little and a long one seldom."""

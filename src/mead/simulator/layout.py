@@ -10,8 +10,7 @@ from mead.simulator.conditions import Conditions
 from mead.simulator.grouping import NUMBERS
 from mead.simulator.records import GROUP, OPERATOR, Records
 from mead.simulator.routes import Routes
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Pipeline
+from mead.values import Allocation, Pipeline
 
 
 def members_of(pipeline: Pipeline, allocation: Allocation, conditions: Conditions) -> list[list[int]]:

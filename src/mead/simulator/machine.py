@@ -7,15 +7,14 @@ from math import inf
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.simulator.conditions import Conditions
 from mead.simulator.draws import Buffers, coin_blocks, demand_blocks
 from mead.simulator.kernel import run
 from mead.simulator.layout import group_records, members_of, operator_records, speeds_of
 from mead.simulator.records import CLOCK, DEPARTURE, SERVICE, Records, grown, grown_pool, pool_of
 from mead.simulator.routes import Routes
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Pipeline
+from mead.values import Allocation, Pipeline
 
 FIRST_ROOM = 1024
 """Places for waiting tuples at the start; they double when they are full, as those for departures do."""

@@ -10,9 +10,7 @@ from math import inf
 import numpy as np
 
 from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation
-from mead.values.observation import Observation, OperatorReading, PathReading
-from mead.values.samples import NOTHING_SAMPLED
+from mead.values import NOTHING_SAMPLED, Allocation, Observation, OperatorReading, PathReading
 
 
 @dataclass(frozen=True)

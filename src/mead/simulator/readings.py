@@ -6,14 +6,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, frozen
+from mead.arrays import FloatArray, frozen
 from mead.simulator.machine import Machine
 from mead.simulator.records import Records
-from mead.values.allocation import Allocation
-from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
-from mead.values.pipeline import Pipeline
-from mead.values.requirement import late_bound_s
-from mead.values.samples import NOTHING_SAMPLED, SampledTimes
+from mead.values import (
+    COUNT_BIN_S,
+    NOTHING_SAMPLED,
+    Allocation,
+    Observation,
+    OperatorReading,
+    PathReading,
+    Pipeline,
+    SampledTimes,
+    late_bound_s,
+)
 from mead.workload.trace import Trace
 
 COUNTED_BINS = round(600 / COUNT_BIN_S)

@@ -13,10 +13,10 @@ from math import ceil
 
 import numpy as np
 
-from mead.queueing.arrays import IntArray
-from mead.queueing.network.graph import PATH_SEPARATOR, Edge
+from mead.arrays import IntArray
+from mead.queueing import PATH_SEPARATOR, Edge
 from mead.simulator.records import EDGE, Records
-from mead.values.pipeline import Pipeline
+from mead.values import Pipeline
 
 SOURCE = ""
 """Where the arrivals come from, under a name that no operator can have."""

@@ -15,10 +15,7 @@ from mead.session.negotiation import NegotiatedEngine, Pool, most_within
 from mead.simulator.conditions import Conditions
 from mead.simulator.metrics import FaultyMetrics, MonitoredSimulation
 from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation
-from mead.values.knowledge import Knowledge
-from mead.values.pipeline import Pipeline
-from mead.values.round import Round
+from mead.values import Allocation, Knowledge, Pipeline, Round
 from mead.workload.trace import Trace
 
 

@@ -9,16 +9,14 @@ from math import inf
 
 import numpy as np
 
+from mead.arrays import FloatArray, frozen
 from mead.policies.options import KEPT_IATS
-from mead.queueing.arrays import FloatArray, frozen
-from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.queueing import PATH_SEPARATOR
 from mead.simulator.conditions import Conditions, Restart, check_names
 from mead.simulator.machine import Counters, Machine
 from mead.simulator.readings import Monitor
 from mead.simulator.timeline import Timeline
-from mead.values.allocation import Allocation, Resources
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
+from mead.values import Allocation, Observation, Pipeline, Resources
 from mead.workload.trace import Trace
 
 STANDSTILL = 2.0**-40

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mead.values.allocation import Allocation
+from mead.values import Allocation
 
 
 @dataclass

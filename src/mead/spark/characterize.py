@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from mead.queueing.arrays import FloatArray, IntArray
-from mead.queueing.statistics.partial import Characteristics, Frame, Partial
+from mead.arrays import FloatArray, IntArray
+from mead.queueing import Characteristics, Frame, Partial
 from mead.spark.runtime.tasks import spans
 from mead.spark.telemetry.job_progress import Onlooker, shown, silent
 from mead.workload.files import split_trace

@@ -15,14 +15,12 @@ from collections.abc import Callable, Iterator
 from math import ceil, inf
 from typing import Any, TypeAlias
 
-from mead.monitor.plausibility import implausible
+from mead.monitor import implausible
 from mead.policies.base import Policy
-from mead.simulator.run import Run, run
+from mead.simulator import Run
+from mead.simulator.run import run
 from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analysis, observed, shapes
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
-from mead.values.plan import Plan
+from mead.values import Knowledge, Observation, Pipeline, Plan
 from mead.workload.trace import Trace
 
 Maker: TypeAlias = Callable[[], Policy[Any]]

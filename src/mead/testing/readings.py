@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
-from mead.values.allocation import Allocation, Resources
-from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.arrays import FloatArray
+from mead.queueing import MAP, Edge
+from mead.values import (
+    COUNT_BIN_S,
+    Allocation,
+    Batches,
+    Observation,
+    Operator,
+    OperatorReading,
+    PathReading,
+    Pipeline,
+    Requirement,
+    Resources,
+)
 
 INTERVAL_S = 60.0
 """The length of the interval that readings are of, unless told otherwise."""

@@ -1,1 +1,44 @@
 """What the control loop knows: the pipeline, its requirements, what was observed and what was decided."""
+
+from __future__ import annotations
+
+from mead.values.allocation import Allocation, Resources
+from mead.values.grounds import Candidate, Grounds
+from mead.values.knowledge import Knowledge
+from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
+from mead.values.pipeline import DEFAULT_SHARES, Batches, InvalidPipelineError, Operator, Pipeline
+from mead.values.plan import Plan, Prediction
+from mead.values.reason import Because
+from mead.values.requirement import STEP_S, WINDOW_S, Requirement, late_bound_s
+from mead.values.round import Round
+from mead.values.samples import NOTHING_SAMPLED, SampledTimes
+from mead.values.surprise import surprising, times_predicted
+
+__all__ = [
+    "COUNT_BIN_S",
+    "DEFAULT_SHARES",
+    "NOTHING_SAMPLED",
+    "STEP_S",
+    "WINDOW_S",
+    "Allocation",
+    "Batches",
+    "Because",
+    "Candidate",
+    "Grounds",
+    "InvalidPipelineError",
+    "Knowledge",
+    "Observation",
+    "Operator",
+    "OperatorReading",
+    "PathReading",
+    "Pipeline",
+    "Plan",
+    "Prediction",
+    "Requirement",
+    "Resources",
+    "Round",
+    "SampledTimes",
+    "late_bound_s",
+    "surprising",
+    "times_predicted",
+]

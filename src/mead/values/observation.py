@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.values.allocation import Allocation
 from mead.values.samples import NOTHING_SAMPLED, SampledTimes
 

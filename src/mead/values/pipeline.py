@@ -9,11 +9,9 @@ from math import inf
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, frozen
-from mead.queueing.network.graph import PATH_SEPARATOR, Edge, Network
-from mead.queueing.network.graph import Operator as Station
-from mead.queueing.network.traffic import ENDLESS_GAIN, arrival_rates, loop_gain
-from mead.queueing.ph import PH
+from mead.arrays import FloatArray, frozen
+from mead.queueing import ENDLESS_GAIN, PATH_SEPARATOR, PH, Edge, Network, arrival_rates, loop_gain
+from mead.queueing import Operator as Station
 from mead.values.allocation import Allocation, Resources
 from mead.values.requirement import Requirement
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from mead.queueing.arrays import frozen
+from mead.arrays import frozen
 from mead.values.allocation import Allocation
 from mead.values.observation import Observation
 from mead.values.plan import Plan

@@ -8,20 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from mead.arrays import FloatArray
 from mead.policies.predictive.map_network import ArrivalModel, solved
 from mead.policies.predictive.predictions import enough, meets, remembered, response_s
 from mead.policies.predictive.search import Predictor
-from mead.queueing.arrays import FloatArray
-from mead.queueing.fitting.calibration import fit_calibrated
-from mead.queueing.map import MAP
-from mead.queueing.network.solve import NetworkSolution
-from mead.queueing.queues.response import QueueSolution, Unstable
-from mead.queueing.statistics.scales import lags_of, spans_of
+from mead.queueing import MAP, NetworkSolution, QueueSolution, Unstable, fit_calibrated, lags_of, spans_of
 from mead.reports.models.fit_report import Statistics
 from mead.reports.runs.decision_json import allocation_json
 from mead.reports.what_if import frontier as costs
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Pipeline
+from mead.values import Allocation, Pipeline
 from mead.web.question import Question
 
 PERCENTS = (50.0, 95.0, 99.0)

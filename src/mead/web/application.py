@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mead.queueing.network.graph import InvalidNetworkError
+from mead.queueing import InvalidNetworkError
 from mead.reports.judge.recent import JUDGED_S, judged
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import decided

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.statistics.inter_arrivals import idc
-from mead.queueing.statistics.scales import spans_of
+from mead.arrays import FloatArray
+from mead.queueing import idc, spans_of
 from mead.reports.judge.recent import JUDGED_S
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Pipeline
+from mead.values import Allocation, Pipeline, Resources
 from mead.web.answers import FITTED_IATS, LEAST_FITTED
 from mead.web.question import DISPERSIONS, RATES_PER_S, Question
 

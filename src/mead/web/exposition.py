@@ -11,11 +11,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from mead.monitor.sketch import FACTOR, LEAST_S, ResponseSketch
+from mead.monitor import FACTOR, LEAST_S, ResponseSketch
 from mead.reports.judge.recent import JUDGED_S, judged, model_error
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame, Kind
-from mead.values.reason import Because
+from mead.values import Because
 from mead.web.metrics import Metric
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)

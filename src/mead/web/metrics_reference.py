@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from mead.reports.live.frame import Kind
-from mead.values.reason import Because
+from mead.values import Because
 from mead.web.metrics import Metric
 
 PAGE = """# Metrics

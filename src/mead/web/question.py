@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from mead.config.pipeline_file import MOST_OPERATORS
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Pipeline
+from mead.values import Allocation, Pipeline, Resources
 
 RATES_PER_S = (0.01, 1e6)
 DISPERSIONS = (1.0, 1e5)

@@ -11,8 +11,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from pydantic import BaseModel, ValidationError
 
-from mead.history.file import History
-from mead.history.schema import HistoryError
+from mead.history import History, HistoryError
 from mead.reports.judge.recent import JUDGED_S, judged
 from mead.reports.live.frame import Frame
 from mead.reports.live.history_board import framed, history_file

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from mead.queueing.arrays import IntArray
+from mead.arrays import IntArray
 from mead.workload.formats import npy, parquet, text
 from mead.workload.formats.columns import Choice, Column, Columns, Pieces
 from mead.workload.trace import TICKS_PER_S, BadRowError, Trace, TraceError, Unit

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.workload.formats.columns import Piece
 from mead.workload.trace import (
     TICKS_PER_S,

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mead.queueing.arrays import FloatArray, IntArray, frozen
+from mead.arrays import FloatArray, IntArray, frozen
 
 Unit: TypeAlias = Literal["s", "ms", "us", "ns"]
 

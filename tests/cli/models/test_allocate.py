@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from tests.cli.program import EXAMPLES, answer, complaint, run
-from tests.paths import vectors
+from tests.cli.program import answer, complaint, run
+from tests.paths import EXAMPLES, vectors
 
 VECTORS = vectors("drs.json")
 

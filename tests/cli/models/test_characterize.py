@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from tests.cli.program import complaint, started
 
-from mead.queueing.map import MAP
-from mead.queueing.statistics.inter_arrivals import acf, idc, scv
+from mead.queueing import MAP, acf, idc, scv
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.cli.program import Word, answer, complaint, run
 
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 
 
 @pytest.fixture(scope="module")

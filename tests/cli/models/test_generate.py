@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.program import answer, complaint, run
 
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 from mead.workload.files import read_trace
 from mead.workload.generators.registry import KINDS
 

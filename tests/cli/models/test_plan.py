@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.program import EXAMPLES, answer, run
+from tests.cli.program import answer, run
+from tests.paths import EXAMPLES
 
 from mead.policies.registry import POLICIES
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cli.program import EXAMPLES, answer, complaint, run
+from tests.cli.program import answer, complaint, run
+from tests.paths import EXAMPLES
 
 ONE_QUEUE = json.loads((EXAMPLES / "solve-one-queue.json").read_text())
 

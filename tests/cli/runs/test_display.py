@@ -6,8 +6,7 @@ import pytest
 from tests.web import runs
 
 from mead.cli.runs.live import LINE_EVERY_S, _display
-from mead.values.plan import Plan
-from mead.values.round import Round
+from mead.values import Plan, Round
 
 MOST = runs.PIPELINE.most
 

@@ -10,16 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.cli.program import EXAMPLES, Word, answer, complaint, run
+from tests.cli.program import Word, answer, complaint, run
+from tests.paths import EXAMPLES
 from tests.web import runs
 
-from mead.history.file import History
-from mead.values.allocation import Allocation
-from mead.values.grounds import Candidate, Grounds
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan, Prediction
-from mead.values.requirement import Requirement
-from mead.values.round import Round
+from mead.history import History
+from mead.values import Allocation, Candidate, Grounds, Operator, Pipeline, Plan, Prediction, Requirement, Round
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 

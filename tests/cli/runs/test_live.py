@@ -21,8 +21,7 @@ from tests.spark import log_pipeline as logs
 from mead.cpu.detection import detect
 from mead.cpu.mounts import cgroup_mounts
 from mead.cpu.processes import all_processes
-from mead.history.file import History
-from mead.history.schema import HistoryError
+from mead.history import History, HistoryError
 
 complaint = partial(program.complaint, "run")
 

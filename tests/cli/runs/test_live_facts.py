@@ -13,7 +13,7 @@ from tests.web.prometheus import fired, why_no_prometheus
 
 from mead.cli.runs.history import recorded
 from mead.cli.runs.live import LiveOptions, _facts, _watched
-from mead.history.file import History
+from mead.history import History
 from mead.loop import Mode
 from mead.policies import registry
 from mead.policies.options import MapOptions, OwnOptions, PolicyOptions

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.cli.program import EXAMPLES, answer, complaint, run
+from tests.cli.program import answer, complaint, run
+from tests.paths import EXAMPLES
 from tests.web import runs
 
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 

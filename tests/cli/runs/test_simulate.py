@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.program import EXAMPLES, answer, run
+from tests.cli.program import answer, run
+from tests.paths import EXAMPLES
 
 from mead.cli.inputs import POLICY_NAMES
 from mead.config.pipeline_file import read_pipeline
 from mead.config.policy_choice import OPTIONS
-from mead.queueing.map import MAP
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
+from mead.queueing import MAP
+from mead.simulator import Simulation
+from mead.values import Allocation, Resources
 from mead.workload.files import read_trace
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.cli.program import answer, complaint
 
+from mead.queueing import Unstable
 from mead.queueing.queues.mmk import mmk
-from mead.queueing.queues.response import Unstable
 from mead.workload.generators.poisson import Poisson
 
 DEMAND_S = 0.002

@@ -21,7 +21,7 @@ import pytest
 from tests.cli import program
 from tests.web import runs
 
-from mead.history.file import History
+from mead.history import History
 from mead.web.server import serving
 
 complaint = partial(program.complaint, "top")

@@ -33,8 +33,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.policies.registry import POLICIES as REGISTERED
-from mead.simulator.draws import demands_s
-from mead.simulator.simulation import Simulation
+from mead.simulator import Simulation, demands_s
 from mead.workload.generators.markovian import Markovian
 from mead.workload.generators.poisson import Poisson
 from mead.workload.trace import Trace

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.cli.program import answer, complaint, run
 
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 
 SHORT = ("--duration", "60", "--jobs", "1", "--no-bounds")
 

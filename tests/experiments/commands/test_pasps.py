@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.program import EXAMPLES, answer, complaint, run
+from tests.cli.program import answer, complaint, run
+from tests.paths import EXAMPLES
 
 ROWS = ("--system", "pasps@predictor=lr", "--system", "static@replicas=4")
 

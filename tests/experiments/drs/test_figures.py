@@ -14,7 +14,7 @@ from experiments.drs.table2 import PUBLISHED_MS, overheads, table2_parts
 
 from mead.policies.drs.model import Model, OpenNetwork, Station
 from mead.policies.drs.search import assign_processors
-from mead.values.pipeline import Pipeline
+from mead.values import Pipeline
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,12 @@ from experiments.workloads import PATH, Workload, required
 from rich.table import Table
 from tests.reports.live_results import live_result, seen
 
-from mead.history.file import IN_FOLDER, History
+from mead.history import IN_FOLDER, History
 from mead.policies import registry
+from mead.session.result import LiveResult
 from mead.simulator.run import run
 from mead.spark.pipeline.build import ARRIVALS
-from mead.spark.pipeline.run import LiveResult
-from mead.values.allocation import Resources
-from mead.values.plan import Plan, Prediction
-from mead.values.requirement import Requirement
+from mead.values import Plan, Prediction, Requirement, Resources
 from mead.workload.generators.markovian import Markovian
 
 POLICIES = [PolicyContender.of(text) for text in LIVE_POLICIES]

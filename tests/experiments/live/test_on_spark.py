@@ -14,7 +14,7 @@ from experiments.live.rows import live_table
 from experiments.workloads import PATH, Workload
 
 from mead.cpu.detection import detect
-from mead.values.requirement import Requirement
+from mead.values import Requirement
 from mead.workload.generators.poisson import Poisson
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from experiments.ppq.streams import GAME, STREAMS
 
 from mead.preference.control.degrees import Degrees
 from mead.preference.simulator.system import Interval, Setting, simulate
-from mead.queueing.statistics.inter_arrivals import scv
+from mead.queueing import scv
 
 
 def test_the_coefficient_of_variation_is_that_of_windows_per_second() -> None:

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.policies.adaptive.account import LONG_S, MARGIN_MEAN, MARGIN_PERCENTILE, Account, usage
-from mead.values.observation import PathReading
-from mead.values.requirement import WINDOW_S, Requirement
+from mead.values import WINDOW_S, PathReading, Requirement
 
 MEAN = Requirement("a>b", bound_s=0.5)
 LATE = Requirement("a>b", bound_s=0.5, percent=90)

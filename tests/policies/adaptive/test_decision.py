@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mead.arrays import FloatArray, frozen
 from mead.policies.adaptive.decision import BACKLOGS, DISCOUNT, Charges, Decisions, Server, backlogs, between
 from mead.policies.adaptive.kernel import Rule, follow
 from mead.policies.adaptive.rates import CHANCES, RateModel, learn
-from mead.queueing.arrays import FloatArray, frozen
 
 MOST = 3.0
 CORES = np.array([0.4, 0.7, 1.0])

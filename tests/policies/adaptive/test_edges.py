@@ -11,17 +11,21 @@ from mead.clock import VirtualClock
 from mead.loop import ControlLoop, Mode
 from mead.policies.adaptive.policy import Adaptive
 from mead.policies.options import AdaptiveOptions
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.reports.judge.outcome import Outcome
+from mead.simulator import Simulation
 from mead.simulator.run import run
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Prediction
-from mead.values.requirement import Requirement
-from mead.values.round import Round
+from mead.values import (
+    Allocation,
+    Knowledge,
+    Observation,
+    Operator,
+    Pipeline,
+    Prediction,
+    Requirement,
+    Resources,
+    Round,
+)
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pytest
 
+from mead.arrays import FloatArray
 from mead.policies.adaptive.futures import LEAST_TO_FIT, REFIT_S, SAMPLED_S, Futures
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.values.observation import COUNT_BIN_S, Observation
+from mead.queueing import MAP
+from mead.values import COUNT_BIN_S, Observation
 
 if TYPE_CHECKING:
     from tests.policies.conftest import Describer, Observer

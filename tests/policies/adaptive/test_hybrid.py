@@ -11,18 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mead.arrays import FloatArray
 from mead.policies.adaptive.decision import backlogs
 from mead.policies.adaptive.hybrid import TwoKnobs
 from mead.policies.adaptive.kernel import Rule, decide, follow
 from mead.policies.options import AdaptiveOptions, HybridOptions, PolicyOptions
 from mead.policies.registry import policy
-from mead.queueing.arrays import FloatArray
 from mead.reports.judge.outcome import Outcome
-from mead.simulator.conditions import Conditions
-from mead.simulator.run import Run, run
-from mead.values.allocation import Resources
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.simulator import Conditions, Run
+from mead.simulator.run import run
+from mead.values import Operator, Pipeline, Requirement, Resources
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mead.arrays import FloatArray, IntArray
 from mead.policies.adaptive.decision import backlogs
 from mead.policies.adaptive.kernel import Rule, costs_at, decide, follow, stays_s
-from mead.queueing.arrays import FloatArray, IntArray
 
 BIN_S, DEMAND_S = 0.1, 0.002
 LEVELS = np.array([0.4, 0.7, 1.0])

@@ -6,18 +6,15 @@ from functools import cache
 import numpy as np
 import pytest
 
+from mead.arrays import FloatArray
 from mead.policies.adaptive.account import usage
 from mead.policies.adaptive.kernel import Rule
 from mead.policies.adaptive.lookahead import Outlook, State, levels_of, look_ahead
 from mead.policies.adaptive.pricing import Rulebook, Setting
 from mead.policies.adaptive.rates import learn
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.graph import Edge
-from mead.simulator.simulation import Responses, Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.observation import COUNT_BIN_S
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import Edge
+from mead.simulator import Responses, Simulation
+from mead.values import COUNT_BIN_S, Allocation, Batches, Operator, Pipeline, Requirement, Resources
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 

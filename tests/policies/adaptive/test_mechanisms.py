@@ -9,10 +9,9 @@ import numpy as np
 from mead.policies.adaptive.policy import Adaptive
 from mead.policies.options import AdaptiveOptions
 from mead.reports.judge.outcome import Outcome
-from mead.simulator.conditions import Conditions
+from mead.simulator import Conditions
 from mead.simulator.run import run
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Operator, Pipeline, Requirement
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace
 

@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from mead.policies.adaptive.orders import Delays, Orders
-from mead.values.allocation import Allocation, Resources
+from mead.values import Allocation, Resources
 
 LOW, HIGH = Allocation.of(matcher=Resources(0.4)), Allocation.of(matcher=Resources(1.0))
 BOTH_3S = Delays(3.0, 3.0)

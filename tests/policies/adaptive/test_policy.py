@@ -9,13 +9,11 @@ from tests.paths import DATA
 
 from mead.policies.options import AdaptiveOptions, StaticOptions
 from mead.policies.registry import policy
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.reports.judge.outcome import Outcome
-from mead.simulator.conditions import Conditions
-from mead.simulator.metrics import FaultyMetrics
-from mead.simulator.run import Run, run
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.simulator import Conditions, FaultyMetrics, Run
+from mead.simulator.run import run
+from mead.values import Batches, Operator, Pipeline, Requirement
 from mead.workload.files import read_trace
 from mead.workload.generators.registry import KINDS
 from mead.workload.trace import Trace

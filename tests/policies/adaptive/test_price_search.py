@@ -6,16 +6,14 @@ from functools import cache
 import numpy as np
 import pytest
 
+from mead.arrays import FloatArray
 from mead.policies.adaptive.hybrid import TwoKnobs
 from mead.policies.adaptive.lookahead import Outlook
 from mead.policies.adaptive.price_search import SAVING, Found, PriceSearch
 from mead.policies.adaptive.pricing import PRICES, Rulebook, Setting
 from mead.policies.adaptive.rates import learn
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import MAP, Edge
+from mead.values import Operator, Pipeline, Requirement
 
 MEAN, LATE = Requirement("a>b", 0.5), Requirement("a>b", 1.0, 95)
 

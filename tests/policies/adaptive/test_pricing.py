@@ -14,10 +14,8 @@ from mead.policies.adaptive.kernel import Rule, decide
 from mead.policies.adaptive.knobs import levels
 from mead.policies.adaptive.pricing import CHANGE_COSTS, PRICES, Rulebook, Setting, _Charges
 from mead.policies.adaptive.rates import RateModel, learn
-from mead.queueing.network.graph import Edge
-from mead.values.allocation import Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import Edge
+from mead.values import Batches, Operator, Pipeline, Requirement, Resources
 
 MEAN, LATE = Requirement("a>b", 0.5), Requirement("a>b", 0.5, 95)
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from mead.arrays import FloatArray
 from mead.policies.adaptive.rates import CHANCES, HEADROOM, PARTS, SIMILAR, _parts, learn, smoothed, smoothing
-from mead.queueing.arrays import FloatArray
 
 MEAN, SD, PERSISTENCE = 1000.0, 300.0, 0.6
 

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from mead.policies.adaptive.account import MARGIN_PERCENTILE
 from mead.policies.adaptive.standby import FOLLOWED_S, Surge, ready_replicas
-from mead.values.observation import COUNT_BIN_S
-from mead.values.pipeline import Operator
-from mead.values.requirement import WINDOW_S, Requirement
+from mead.values import COUNT_BIN_S, WINDOW_S, Operator, Requirement
 
 MATCHER = Operator("matcher", 0.004, shares=(0.4, 0.7, 1.0), max_replicas=6)
 P99 = Requirement("matcher", 1.0, 99)

@@ -7,12 +7,8 @@ import pytest
 
 from mead.policies.baselines.ds2 import DS2
 from mead.policies.options import DS2Options
-from mead.queueing.network.graph import Edge
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
+from mead.queueing import Edge
+from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources
 
 if TYPE_CHECKING:
     from tests.policies.conftest import Observer

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from mead.policies.baselines.static import Static
 from mead.policies.options import StaticOptions
-from mead.values.knowledge import Knowledge
+from mead.values import Knowledge
 
 if TYPE_CHECKING:
     from tests.policies.conftest import Describer, Observer

@@ -6,11 +6,7 @@ import pytest
 
 from mead.policies.baselines.threshold import Threshold
 from mead.policies.options import ThresholdOptions
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
+from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources
 
 if TYPE_CHECKING:
     from tests.policies.conftest import Observer

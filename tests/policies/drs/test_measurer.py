@@ -9,12 +9,9 @@ from hypothesis import strategies as st
 
 from mead.policies.drs.measurer import Measurer, recorded
 from mead.policies.drs.smoothing import AlphaWeighted, Window
-from mead.queueing.network.graph import Edge
-from mead.queueing.statistics.inter_arrivals import scv
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.samples import SampledTimes
+from mead.queueing import Edge, scv
+from mead.simulator import Simulation
+from mead.values import Allocation, Batches, Operator, Pipeline, Resources, SampledTimes
 from mead.workload.generators.poisson import Poisson
 from mead.workload.trace import Trace
 

@@ -11,12 +11,10 @@ from mead.keys import ConfigError
 from mead.loop import Mode
 from mead.policies.drs.policy import DRS
 from mead.policies.options import DRSOptions, StaticOptions
-from mead.queueing.network.graph import Edge
-from mead.simulator.conditions import Conditions
-from mead.simulator.run import Run, run
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import Edge
+from mead.simulator import Conditions, Run
+from mead.simulator.run import run
+from mead.values import Allocation, Batches, Operator, Pipeline, Requirement, Resources
 from mead.workload.generators.steps import Steps
 
 if TYPE_CHECKING:

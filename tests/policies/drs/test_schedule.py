@@ -10,7 +10,7 @@ from tests.paths import vectors
 from mead.policies.drs.model import OpenNetwork, Station
 from mead.policies.drs.schedule import Goal, Situation, decide
 from mead.policies.drs.search import Limits
-from mead.values.pipeline import Batches
+from mead.values import Batches
 
 DECISIONS = vectors("drs.json")["decisions"]
 LOADS = (0.225, 0.304, 0.0016)

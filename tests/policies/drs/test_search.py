@@ -19,9 +19,9 @@ from mead.policies.drs.search import (
     assign_processors,
     min_processors,
 )
+from mead.queueing import Unstable
 from mead.queueing.queues.mmk import mmk
-from mead.queueing.queues.response import Unstable
-from mead.values.pipeline import Batches
+from mead.values import Batches
 
 BATCHES = st.none() | st.builds(Batches, st.floats(0.0, 2.0), st.none() | st.floats(0.1, 5.0))
 CASES = vectors("drs.json")["cases"]

@@ -11,13 +11,8 @@ import pytest
 from mead.policies.options import DabsOptions, PaSpsOptions, PspsOptions
 from mead.policies.pasps.dabs import Dabs
 from mead.policies.pasps.policy import PaSps
-from mead.queueing.network.expected_load import CycleError
-from mead.queueing.network.graph import Edge
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation, OperatorReading
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
+from mead.queueing import CycleError, Edge
+from mead.values import Allocation, Knowledge, Observation, Operator, OperatorReading, Pipeline, Plan, Resources
 
 POOL: dict[str, Any] = {"shares": (1.0,), "max_replicas": 8}
 CHAIN = Pipeline(

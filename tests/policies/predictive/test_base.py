@@ -7,22 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mead.arrays import FloatArray
 from mead.policies.options import KingmanOptions, MapOptions, MG1Options, PolicyOptions, ReplayOptions
 from mead.policies.predictive.map_network import ArrivalModel
 from mead.policies.predictive.predictions import response_s
 from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.policies.registry import policy
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.network.decomposition import Arrivals
-from mead.queueing.network.graph import Edge
-from mead.queueing.queues.response import Unstable
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.requirement import Requirement
+from mead.queueing import MAP, Arrivals, Edge, Unstable
+from mead.values import Allocation, Batches, Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Resources
 
 if TYPE_CHECKING:
     from tests.policies.conftest import Describer, Observer

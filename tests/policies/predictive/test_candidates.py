@@ -6,11 +6,9 @@ import numpy as np
 
 from mead.policies.adaptive.policy import TOLERATED, Adaptive
 from mead.policies.options import AdaptiveOptions
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 from mead.simulator.run import run
-from mead.values.knowledge import Knowledge
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Knowledge, Operator, Pipeline, Requirement
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline("one", [Operator("matcher", 0.0018)], requirements=[Requirement("matcher", 2.0)])

@@ -4,16 +4,20 @@ import numpy as np
 import pytest
 
 from mead.policies.predictive.map_network import ArrivalModel, solved
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge, InvalidNetworkError
-from mead.queueing.network.solve import solve_network
-from mead.queueing.queues.batch_server import BatchServer
-from mead.queueing.queues.microbatch import micro_batch
+from mead.queueing import (
+    MAP,
+    BatchServer,
+    Edge,
+    InvalidNetworkError,
+    QueueSolution,
+    ResponseTime,
+    Unstable,
+    micro_batch,
+    solve_network,
+)
 from mead.queueing.queues.mmk import mmk
-from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.simulator import Simulation
+from mead.values import Allocation, Batches, Operator, Pipeline, Resources
 from mead.workload.trace import Trace
 
 BURSTY = MAP.two_state(rate_per_s=330.0, idc=50.0)

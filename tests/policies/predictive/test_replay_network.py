@@ -3,14 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mead.arrays import FloatArray
 from mead.policies.predictive.replay_network import Draws, WindowReplay
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.graph import Edge
-from mead.queueing.queues.replay import DEFAULT_SEQUENCES, ReplayResponse
-from mead.queueing.queues.response import ResponseTime, Unstable
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.queueing import DEFAULT_SEQUENCES, Edge, ReplayResponse, ResponseTime, Unstable
+from mead.simulator import Simulation
+from mead.values import Allocation, Batches, Operator, Pipeline, Resources
 from mead.workload.trace import Trace
 
 

@@ -12,13 +12,9 @@ from mead.policies.predictive.mg1 import _poisson
 from mead.policies.predictive.predictions import enough, meets, overloads, remembered
 from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.policies.predictive.search import Predictor, closest, exact, heuristic, involved, trimmed
-from mead.queueing.network.decomposition import Arrivals
-from mead.queueing.network.graph import Edge
-from mead.queueing.network.solve import NetworkSolution
+from mead.queueing import Arrivals, Edge, NetworkSolution
 from mead.queueing.queues.wait_and_service import WaitAndService
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Allocation, Operator, Pipeline, Requirement, Resources
 
 
 def log_analysis(bound_s: float, percent: float | None = None) -> Pipeline:

@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 
 from mead.policies.predictive.stations import stations
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
-from mead.queueing.network.solve import solve_network
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Operator, Pipeline
+from mead.queueing import MAP, Edge, solve_network
+from mead.simulator import Simulation
+from mead.values import Allocation, Operator, Pipeline, Resources
 from mead.workload.trace import Trace
 
 LOOP = Pipeline(

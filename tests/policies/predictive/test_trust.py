@@ -11,22 +11,29 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from mead.arrays import FloatArray
 from mead.loop import Mode
 from mead.policies.options import KingmanOptions, MapOptions, MG1Options, PredictiveOptions, ReplayOptions
 from mead.policies.predictive.base import Predictive
 from mead.policies.predictive.predictions import mean_s
 from mead.policies.predictive.trust import FORGOTTEN, MOST, TOLERATED, Trust
 from mead.policies.registry import policy
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
-from mead.simulator.run import Run, run
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.requirement import Requirement
+from mead.queueing import MAP, Edge
+from mead.simulator import Run
+from mead.simulator.run import run
+from mead.values import (
+    COUNT_BIN_S,
+    Allocation,
+    Knowledge,
+    Observation,
+    Operator,
+    OperatorReading,
+    PathReading,
+    Pipeline,
+    Plan,
+    Requirement,
+    Resources,
+)
 from mead.workload.trace import Trace
 
 TIMES = st.lists(st.floats(0.001, 1000.0), min_size=1, max_size=30)

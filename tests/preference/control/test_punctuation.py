@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mead.arrays import IntArray
 from mead.preference.control.punctuation import KSlack
-from mead.queueing.arrays import IntArray
 from mead.workload.disorder import delayed
 from mead.workload.generators.poisson import Poisson
 

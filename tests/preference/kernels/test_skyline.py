@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.preference.conftest import as_multiset, brute_skyline, points
 
+from mead.arrays import FloatArray
 from mead.preference.kernels.block_nested_loop import ALONE, NestedLoop, nested_loop_factors, nested_loop_skyline
 from mead.preference.kernels.dominance import PreferenceError, Preferences, best_first, checked_points
 from mead.preference.kernels.expected_size import expected_sizes
 from mead.preference.kernels.skyline import merged, skyline
-from mead.queueing.arrays import FloatArray
 
 
 @given(points())

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.preference.conftest import brute_factor, brute_skyline, points
 
+from mead.arrays import FloatArray
 from mead.preference.kernels.block_nested_loop import nested_loop_factors
 from mead.preference.kernels.dominance import PreferenceError
 from mead.preference.kernels.top_delta import Dominants, top_delta
-from mead.queueing.arrays import FloatArray
 
 
 def with_factors(dominants: Dominants) -> list[tuple[tuple[float, ...], int]]:

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.preference.conftest import as_multiset
 
+from mead.arrays import FloatArray
 from mead.preference.kernels.skyline import merged, skyline
 from mead.preference.windows.messages import PaneResult
 from mead.preference.windows.panes import Windows
 from mead.preference.windows.window_directory import InOrder, Merge, Update, WindowDirectory
-from mead.queueing.arrays import FloatArray
 
 Task = Update[FloatArray] | Merge[FloatArray]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 
 def _exponential(count: int, seed: int = 7) -> FloatArray:

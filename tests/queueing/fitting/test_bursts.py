@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mead.queueing import MAP
 from mead.queueing.fitting.bursts import HIGHEST, LOWEST, BurstFamily, Modulators
-from mead.queueing.map import MAP
 
 FAMILIES = [BurstFamily(0, 0), BurstFamily(1, 1), BurstFamily(3, 3), BurstFamily(4, 2)]
 PARAMETERS = st.lists(st.floats(LOWEST, HIGHEST), min_size=7, max_size=7)

@@ -7,13 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.paths import DATA
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.fitting.calibration import fit_calibrated
-from mead.queueing.fitting.window import Window, prepare
-from mead.queueing.map import MAP
-from mead.queueing.ph import PH
-from mead.queueing.queues.map_ph_1 import MapPh1Response, map_ph_1_at_utilizations
-from mead.queueing.queues.replay import ReplayResponse, ServiceTimes, replay_at_utilizations
+from mead.arrays import FloatArray
+from mead.queueing import (
+    MAP,
+    PH,
+    ReplayResponse,
+    ServiceTimes,
+    Window,
+    fit_calibrated,
+    map_ph_1_at_utilizations,
+    prepare,
+    replay_at_utilizations,
+)
+from mead.queueing.queues.map_ph_1 import MapPh1Response
 
 BELLCORE = DATA / "bc-paug89.parquet"
 JUDGED = (0.3, 0.5, 0.7, 0.8, 0.9)

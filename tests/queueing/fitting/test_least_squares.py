@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.fitting.least_squares import levenberg_marquardt
 
 BOUNDS = (-14.0, 9.0)

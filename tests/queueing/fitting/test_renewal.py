@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.queueing.fitting.calibration import fit_calibrated
+from mead.queueing import fit_calibrated
 from mead.queueing.fitting.renewal import is_regular
 
 

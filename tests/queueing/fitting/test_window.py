@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.queueing.fitting.result import WindowFit
-from mead.queueing.fitting.window import ENOUGH, Window, prepare
+from mead.queueing import Window, WindowFit, prepare
+from mead.queueing.fitting.window import ENOUGH
 
 RNG = np.random.default_rng(4)
 

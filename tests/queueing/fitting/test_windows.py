@@ -5,12 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.fitting.calibration import fit_calibrated
-from mead.queueing.fitting.kpc.fit import fit_kpc
-from mead.queueing.fitting.result import WindowFit
-from mead.queueing.fitting.windows import DEFAULT_WINDOWS, fit_windows
-from mead.queueing.map import MAP
+from mead.arrays import FloatArray
+from mead.queueing import DEFAULT_WINDOWS, MAP, WindowFit, fit_calibrated, fit_kpc, fit_windows
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
+from mead.queueing import PREDICTORS, Predictor, forecaster
 from mead.queueing.forecasting.forecaster import Forecaster, NothingObservedError
-from mead.queueing.forecasting.registry import PREDICTORS, Predictor, forecaster
 
 EVERY = pytest.mark.parametrize("name", PREDICTORS)
 QUICK: tuple[Predictor, ...] = tuple(name for name in PREDICTORS if name not in {"ann", "ann-repo", "rf"})

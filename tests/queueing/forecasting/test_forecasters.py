@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.forecasting.automatic import Automatic
 from mead.queueing.forecasting.autoregressive import Autoregressive
 from mead.queueing.forecasting.basic import Basic

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from mead.queueing.arrays import FloatArray, IntArray
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Network
+from mead.arrays import FloatArray, IntArray
+from mead.queueing import MAP, Network
 
 Simulate = Callable[[Network, MAP, int, int], "Simulated"]
 

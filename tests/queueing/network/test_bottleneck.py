@@ -12,11 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.paths import vectors
 
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge, InvalidNetworkError, Network, Operator
-from mead.queueing.network.solve import solve_network
-from mead.queueing.ph import PH
-from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
+from mead.queueing import (
+    MAP,
+    PH,
+    Edge,
+    InvalidNetworkError,
+    Network,
+    Operator,
+    QueueSolution,
+    ResponseTime,
+    Unstable,
+    solve_network,
+)
 
 if TYPE_CHECKING:
     from tests.queueing.network.conftest import Simulate

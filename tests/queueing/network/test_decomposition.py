@@ -3,16 +3,25 @@ from __future__ import annotations
 import pytest
 from scipy.stats import gamma
 
-from mead.queueing.map import MAP
-from mead.queueing.network.decomposition import MODELS, Arrivals, departed, merged
-from mead.queueing.network.graph import Edge, InvalidNetworkError, Network, Operator
-from mead.queueing.network.solve import solve_network
-from mead.queueing.ph import PH
-from mead.queueing.queues.gigk import gigk
-from mead.queueing.queues.kingman import kingman
-from mead.queueing.queues.mg1 import m_ph_1
+from mead.queueing import (
+    MAP,
+    MODELS,
+    PH,
+    Arrivals,
+    Edge,
+    InvalidNetworkError,
+    Network,
+    Operator,
+    QueueSolution,
+    ResponseTime,
+    Unstable,
+    gigk,
+    kingman,
+    m_ph_1,
+    solve_network,
+)
+from mead.queueing.network.decomposition import departed, merged
 from mead.queueing.queues.mmk import mmk
-from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
 
 BURSTY = MAP.two_state(10.0, idc=50.0)
 ERLANG = PH.erlang(2, 0.07)

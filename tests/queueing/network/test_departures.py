@@ -3,12 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.queueing.map import MAP
+from mead.queueing import MAP, PH, Unstable, map_ph_1
 from mead.queueing.network.departures import Departures, departures, phase_groups
 from mead.queueing.network.levels import depths_of, levels_of
-from mead.queueing.ph import PH
-from mead.queueing.queues.map_ph_1 import map_ph_1
-from mead.queueing.queues.response import Unstable
 
 BURSTY = MAP.two_state(1.0, idc=100.0)
 SERVICES = [PH.exponential(0.8), PH.erlang(2, 0.8), PH.with_moments(0.8, 4.0)]

@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.paths import vectors
 
-from mead.queueing.network.expected_load import (
-    Link,
-    edge_ratios,
-    entry_shares,
-    expected_loads,
-    replicas_needed,
-    whole_replicas,
-)
+from mead.queueing import Link, edge_ratios, entry_shares, expected_loads, replicas_needed, whole_replicas
 
 VECTORS = vectors("pasps.json")
 CASES = {case["id"]: case for case in VECTORS["cases"]}

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mead.queueing.network.graph import CyclicNetworkError, Edge, InvalidNetworkError, Network, Operator
-from mead.queueing.ph import PH
+from mead.queueing import PH, Edge, InvalidNetworkError, Network, Operator
+from mead.queueing.network.graph import CyclicNetworkError
 
 SERVICE = PH.erlang(2, 0.001)
 

@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import gamma
 
-from mead.queueing.map import MAP
-from mead.queueing.network.sojourn import Part, Response, Sojourn
+from mead.queueing import MAP, PH, Part, Stream
+from mead.queueing.network.sojourn import Response, Sojourn
 from mead.queueing.network.stations import Source
-from mead.queueing.network.streams import Stream
-from mead.queueing.ph import PH
 
 PERCENTS = (0.001, 1.0, 50.0, 90.0, 95.0, 99.0, 99.99)
 FARTHEST = 99.9999999999

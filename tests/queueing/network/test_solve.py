@@ -10,13 +10,19 @@ from scipy.sparse import csc_array, diags_array, eye_array, kron
 from scipy.sparse.linalg import spsolve
 from tests.paths import vectors
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge, Network, Operator
-from mead.queueing.network.solve import solve_network
-from mead.queueing.ph import PH
-from mead.queueing.queues.map_ph_1 import map_ph_1
-from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
+from mead.arrays import FloatArray
+from mead.queueing import (
+    MAP,
+    PH,
+    Edge,
+    Network,
+    Operator,
+    QueueSolution,
+    ResponseTime,
+    Unstable,
+    map_ph_1,
+    solve_network,
+)
 
 VECTORS = vectors("mapph1.json")["cases"]
 

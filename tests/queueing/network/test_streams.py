@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.queueing.network.graph import Edge, Network, Operator
-from mead.queueing.network.streams import Stream, batch_service, diluted, merged, streams_of, time_in_batch
-from mead.queueing.ph import PH
+from mead.queueing import PH, Edge, Network, Operator, Stream, streams_of
+from mead.queueing.network.streams import batch_service, diluted, merged, time_in_batch
 
 
 @given(st.lists(st.floats(0.05, 20.0), max_size=6))

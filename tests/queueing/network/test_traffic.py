@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.paths import vectors
 
-from mead.queueing.network.traffic import UnstableLoop, arrival_rates, loop_gain
+from mead.queueing import UnstableLoop, arrival_rates, loop_gain
 
 TRAFFIC = vectors("drs.json")["traffic"]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mead.queueing.queues.batch_server import BatchServer
+from mead.queueing import BatchServer
 
 
 def test_a_smaller_share_stretches_the_tuples_but_not_the_overhead() -> None:

@@ -8,8 +8,8 @@ from scipy.integrate import simpson
 from scipy.linalg import expm
 from scipy.stats import poisson
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
+from mead.arrays import FloatArray
+from mead.queueing import MAP
 from mead.queueing.queues.counts import CountLaw, CountLaws, joined
 
 BURSTY = MAP(

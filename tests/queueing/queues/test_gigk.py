@@ -8,11 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.paths import vectors
 
-from mead.queueing.ph import PH
-from mead.queueing.queues.gigk import gigk, whitt_factor
+from mead.queueing import PH, QueueSolution, ResponseTime, ServiceTimes, Unstable, gigk, replay, whitt_factor
 from mead.queueing.queues.mmk import mmk
-from mead.queueing.queues.replay import ServiceTimes, replay
-from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable
 
 VECTORS = vectors("drs.json")
 ASSIGNED = [case for case in VECTORS["cases"] if "ET_i" in case.get("expected", {})]

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.queueing.queues.kingman import kingman
+from mead.queueing import Unstable, kingman
 from mead.queueing.queues.mg1 import mg1
-from mead.queueing.queues.response import Unstable
 
 utilizations = st.floats(0.01, 0.98)
 scvs = st.floats(0.0, 20.0)

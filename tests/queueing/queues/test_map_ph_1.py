@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.paths import vectors
 
-from mead.queueing.map import MAP
-from mead.queueing.ph import PH
-from mead.queueing.queues.map_ph_1 import MapPh1Response, map_ph_1, map_ph_1_at_utilizations, map_ph_1_many
-from mead.queueing.queues.response import Unstable
+from mead.queueing import MAP, PH, Unstable, map_ph_1, map_ph_1_at_utilizations
+from mead.queueing.queues.map_ph_1 import MapPh1Response, map_ph_1_many
 
 VECTORS = vectors("mapph1.json")["cases"]
 

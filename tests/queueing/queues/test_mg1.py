@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from mead.queueing.ph import PH
-from mead.queueing.queues.mg1 import m_ph_1, mg1
+from mead.queueing import PH, Unstable, m_ph_1
+from mead.queueing.queues.mg1 import mg1
 from mead.queueing.queues.mmk import mmk
-from mead.queueing.queues.response import Unstable
 
 
 @given(st.floats(0.01, 0.99), st.floats(0.02, 30.0), st.floats(1e-4, 1e4))

@@ -6,13 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.paths import vectors
 
-from mead.queueing.map import MAP
-from mead.queueing.ph import PH
-from mead.queueing.queues.batch_server import BatchServer
-from mead.queueing.queues.map_ph_1 import map_ph_1
-from mead.queueing.queues.microbatch import MicroBatchResponse, micro_batch, micro_batch_many
-from mead.queueing.queues.replay import ReplayResponse, replay_batches
-from mead.queueing.queues.response import Unstable
+from mead.queueing import (
+    MAP,
+    PH,
+    BatchServer,
+    ReplayResponse,
+    Unstable,
+    map_ph_1,
+    micro_batch,
+    micro_batch_many,
+    replay_batches,
+)
+from mead.queueing.queues.microbatch import MicroBatchResponse
 
 CASES = {case["id"]: case for case in vectors("mapph1.json")["cases"]}
 BELLCORE_8 = MAP(CASES[36]["D0"], CASES[36]["D1"]).with_rate(300.0)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.paths import vectors
 
+from mead.queueing import Unstable
 from mead.queueing.queues.mmk import erlang_b, erlang_c, mmk
-from mead.queueing.queues.response import Unstable
 from mead.queueing.queues.wait_and_service import WaitAndService
 
 NODES = vectors("drs.json")["nodes"]

@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.ph import PH
-from mead.queueing.queues.batch_server import BatchServer
-from mead.queueing.queues.replay import (
+from mead.arrays import FloatArray
+from mead.queueing import (
+    PH,
+    BatchServer,
+    QueueSolution,
     ReplayResponse,
     ServiceTimes,
+    Unstable,
     replay,
     replay_at_utilizations,
     replay_batches,
 )
-from mead.queueing.queues.response import QueueSolution, Unstable
 
 # Quarters of a second, so that the naive servers below and the compiled ones agree to the last bit.
 quarters = st.integers(0, 12).map(lambda n: n / 4)

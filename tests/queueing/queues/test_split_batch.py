@@ -9,14 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.queueing.map import MAP
-from mead.queueing.queues.batch_server import BatchServer
-from mead.queueing.queues.microbatch import micro_batch
-from mead.queueing.queues.response import Unstable
-from mead.queueing.queues.split_batch import batch_wait_s, gate_s
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.queueing import MAP, BatchServer, Unstable, batch_wait_s, gate_s, micro_batch
+from mead.simulator import Simulation
+from mead.values import Allocation, Batches, Operator, Pipeline, Resources
 from mead.workload.generators.poisson import Poisson
 
 SERVICES_S, OVERHEADS_S, TRIGGERS_S = st.floats(1e-4, 0.1), st.floats(0.0, 1.0), st.just(0.0) | st.floats(0.01, 2.0)

@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.statistics.hurst import hurst, levels_of
+from mead.arrays import FloatArray
+from mead.queueing import hurst
+from mead.queueing.statistics.hurst import levels_of
 
 
 def fractional_noise(parameter: float, size: int, rng: np.random.Generator) -> FloatArray:

@@ -6,9 +6,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.statistics.inter_arrivals import EDGE, STEPS_PER_SPAN, acf, idc, scv
+from mead.arrays import FloatArray
+from mead.queueing import MAP, acf, idc, scv
+from mead.queueing.statistics.inter_arrivals import EDGE, STEPS_PER_SPAN
 
 windows = st.integers(4, 200).flatmap(lambda n: arrays(np.float64, n, elements=st.floats(1e-6, 1e3)))
 

@@ -12,12 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.statistics.hurst import hurst
-from mead.queueing.statistics.inter_arrivals import acf, idc, scv
-from mead.queueing.statistics.partial import Characteristics, Frame, Partial
-from mead.queueing.statistics.scales import lags_of, spans_of
+from mead.arrays import FloatArray
+from mead.queueing import MAP, Characteristics, Frame, Partial, acf, hurst, idc, lags_of, scv, spans_of
 
 whole_microseconds = st.lists(st.integers(0, 3_000_000), min_size=1, max_size=400).map(lambda us: np.array(us) / 1e6)
 anything = st.lists(st.floats(0, 1e3, width=32), min_size=1, max_size=400).map(np.array)

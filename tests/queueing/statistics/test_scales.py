@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mead.queueing.statistics.scales import lags_of, round_numbers, spans_of
+from mead.queueing import lags_of, spans_of
+from mead.queueing.statistics.scales import round_numbers
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (2.0, 1.0), (3.0, 4.0)])

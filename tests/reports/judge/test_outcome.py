@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from mead.reports.judge.outcome import Outcome, broken_windows, statistic_s
-from mead.simulator.run import Run
-from mead.simulator.simulation import Responses, Simulation
-from mead.values.allocation import Resources
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
-from mead.values.round import Round
+from mead.simulator import Responses, Run, Simulation
+from mead.values import Operator, Pipeline, Requirement, Resources, Round
 from mead.workload.trace import Trace
 
 MEAN = Requirement("matcher", bound_s=1.0)

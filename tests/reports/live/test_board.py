@@ -7,11 +7,11 @@ from typing import cast
 import pytest
 from tests.web import runs
 
-from mead.history.file import History
+from mead.history import History
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Kind
 from mead.reports.live.history_board import PastBoard
-from mead.values.round import Round
+from mead.values import Round
 
 NOW_S = runs.STARTED_S + 100_000.0
 

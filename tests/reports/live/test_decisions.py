@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.web import runs
 
-from mead.history.file import History
+from mead.history import History
 from mead.reports.live.decisions import decided
 
 

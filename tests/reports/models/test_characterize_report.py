@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.statistics.partial import Characteristics, Frame, Partial
+from mead.arrays import FloatArray
+from mead.queueing import MAP, Characteristics, Frame, Partial
 from mead.reports.models.characterize_plot import drawn, plot_characteristics
 from mead.reports.models.characterize_report import CharacterizeReport
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
+from mead.arrays import FloatArray
+from mead.queueing import MAP
 from mead.reports.models.fit_plot import drawn, plot_fits
 from mead.reports.models.fit_report import WindowReport, report_fits
 from mead.workload.trace import Trace

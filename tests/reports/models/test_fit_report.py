@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.ph import PH
-from mead.queueing.queues.map_ph_1 import map_ph_1
-from mead.queueing.statistics.inter_arrivals import acf, scv
+from mead.arrays import FloatArray
+from mead.queueing import MAP, PH, acf, map_ph_1, scv
 from mead.reports.models.fit_report import UTILIZATIONS, Statistics, WindowReport, report_fits
 from mead.workload.trace import Trace
 

@@ -15,7 +15,7 @@ from tests.paths import ROOT
 
 from mead.config.solve_case import SolveCase
 from mead.keys import ConfigError, parsed
-from mead.queueing.queues.response import SATURATED
+from mead.queueing import SATURATED
 from mead.reports.models.solve import Answer, solve_case
 
 VECTORS = ROOT / "tests" / "vectors"

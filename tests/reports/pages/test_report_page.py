@@ -12,18 +12,15 @@ from typing import Any
 import pytest
 from tests.web import runs
 
-from mead.history.file import History
-from mead.queueing.network.graph import Edge
+from mead.history import History
+from mead.queueing import Edge
 from mead.reports.judge.figures import DRAINED
 from mead.reports.pages.compare_page import compare_page
 from mead.reports.pages.figures import RunFigures
 from mead.reports.pages.report_page import MOST_DECISIONS, report_page
 from mead.reports.runs.simulated_report import RunReport
 from mead.reports.tables import number
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.requirement import Requirement
-from mead.values.round import Round
+from mead.values import Operator, Pipeline, Plan, Requirement, Round
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 PARSER, MATCHER, REASON = "<b parser & co", "$x_{$", "queue > 5 & \"rate\" </script><script>alert('x')</script>"

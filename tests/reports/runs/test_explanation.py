@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from mead.history.records import Decision, PastRound, PastRun
-from mead.queueing.network.graph import Edge
+from mead.history import Decision, PastRound, PastRun
+from mead.queueing import Edge
 from mead.reports.runs.explanation import Explanation
-from mead.values.allocation import Allocation, Resources
-from mead.values.grounds import Candidate, Grounds
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Allocation, Candidate, Grounds, Operator, Pipeline, Requirement, Resources
 
 LEVELS = (0.25, 0.5, 1.0)
 PIPELINE = Pipeline(

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.reports.live_results import live_result, seen
 
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.reports.judge.figures import DRAINED
 from mead.reports.judge.outcome import broken_windows as simulated_windows
 from mead.reports.runs.live_report import UNDRAINED, LiveReport, LiveVerdict, broken_windows
-from mead.simulator.simulation import Responses
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.simulator import Responses
+from mead.values import Operator, Pipeline, Requirement
 
 PATH = "parser>matcher"
 MEAN, P90 = Requirement(PATH, 1.0), Requirement(PATH, 1.0, percent=90.0)

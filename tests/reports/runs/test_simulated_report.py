@@ -10,18 +10,13 @@ from rich.console import Console
 
 from mead.policies.options import ThresholdOptions
 from mead.policies.registry import policy
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
+from mead.queueing import MAP, Edge
 from mead.reports.runs.run_plot import by_arrival, drawn, plot_run
 from mead.reports.runs.simulated_report import RunReport
 from mead.reports.runs.simulated_tables import run_tables
-from mead.simulator.run import Run, run
-from mead.simulator.simulation import Responses
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
-from mead.values.requirement import Requirement
+from mead.simulator import Responses, Run
+from mead.simulator.run import run
+from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline(

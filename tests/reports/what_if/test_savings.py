@@ -10,8 +10,7 @@ from mead.policies.options import StaticOptions
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame
 from mead.reports.what_if.savings import Savings, advised, figures_of, in_charge, observed
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Operator, Pipeline, Requirement
 
 ONE = Pipeline("one", [Operator("a", 0.001, shares=(0.5, 1.0))], requirements=[Requirement("a", 0.5)])
 

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reports.live_results import at_share, live_result
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.graph import Edge
+from mead.arrays import FloatArray
+from mead.queueing import Edge
 from mead.reports.runs.live_report import LiveReport
 from mead.reports.what_if.full_share import FullShare
 from mead.reports.what_if.twin import as_learned, twin
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Batches, Operator, Pipeline, Requirement
 
 OVERHEAD_S, DEMAND_S = 0.1, 0.01
 PATH = "parser>matcher"

@@ -21,17 +21,13 @@ from mead.policies.options import (
 )
 from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.policies.registry import policy
-from mead.queueing.map import MAP
-from mead.queueing.network.graph import Edge
+from mead.queueing import MAP, Edge
 from mead.reports.what_if.frontier import FACTORS
 from mead.reports.what_if.what_if import MOST_TUPLES, WhatIf, tail, what_if
 from mead.reports.what_if.what_if_report import what_if_tables
+from mead.simulator import Simulation
 from mead.simulator.run import run
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Allocation, Batches, Knowledge, Operator, Pipeline, Requirement, Resources
 from mead.workload.trace import Trace
 
 PATH = "parser>matcher"

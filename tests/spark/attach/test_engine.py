@@ -15,7 +15,7 @@ from mead.spark.attach.engine import AttachedEngine
 from mead.spark.attach.query import cores_of
 from mead.spark.telemetry.probe import OBSERVATION, RANKS
 from mead.spark.telemetry.progress import Progress
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values import Batches, Operator, Pipeline
 
 SLOW = Pipeline("slow", [Operator("slow", 0.001, batches=Batches(0.1))])
 NO_STAMPS = {"stamped": 0, "mean_us": None, "at_ranks_us": None, "all_us": None}

@@ -12,20 +12,16 @@ import numpy as np
 import pytest
 
 from mead.clock import RunClock
-from mead.history.file import History
+from mead.history import History
 from mead.loop import ControlLoop, Mode
 from mead.policies.options import MG1Options, PolicyOptions, StaticOptions
 from mead.policies.registry import policy as policy_of
 from mead.reports.live.run_facts import RunFacts
 from mead.reports.pages.figures import RunFigures
 from mead.session.record import RunRecord
-from mead.simulator.simulation import Simulation
+from mead.simulator import Simulation
 from mead.spark.attach.attach import Attached, Seen
-from mead.values.allocation import Allocation
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Requirement
 from mead.workload.trace import Trace
 
 PIPELINE = Pipeline("mine", [Operator("mine", 0.002, shares=(0.5, 1.0))], [], [Requirement("mine", bound_s=0.5)])

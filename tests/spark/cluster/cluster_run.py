@@ -22,7 +22,7 @@ from mead.demo import counter, matcher, parser
 from mead.loop import ControlLoop
 from mead.policies.drs.policy import DRS
 from mead.policies.options import DRSOptions
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.session.negotiation import NegotiatedEngine
 from mead.session.record import RunRecord
 from mead.spark.cluster import executors as executors_module
@@ -37,10 +37,7 @@ from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.pipeline.wiring import RESULTS
 from mead.spark.runtime.spark_session import started
 from mead.spark.sources.inputs import TraceInput
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.round import Round
+from mead.values import Allocation, Batches, Knowledge, Operator, Pipeline, Resources, Round
 
 MASTER = "local-cluster[2,1,1024]"
 ROWS, ROWS_PER_S = 600, 100

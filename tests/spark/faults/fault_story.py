@@ -37,9 +37,7 @@ from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.inputs import TraceInput
 from mead.spark.sources.trace import TraceReader
 from mead.spark.telemetry.progress import Progress
-from mead.values.allocation import Allocation
-from mead.values.knowledge import Knowledge
-from mead.values.round import Round
+from mead.values import Allocation, Knowledge, Round
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

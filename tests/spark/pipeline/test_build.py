@@ -16,7 +16,7 @@ from mead.spark.sources.inputs import TraceInput
 from mead.spark.sources.rabbitmq.place import Place
 from mead.spark.sources.rabbitmq.stream import Retention
 from mead.spark.sources.trace import SPARE_S
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values import Batches, Operator, Pipeline
 
 DURATION_S = 20.0
 

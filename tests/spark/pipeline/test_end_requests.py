@@ -110,7 +110,8 @@ def test_a_run_whose_terminal_is_lost_ends_in_good_order(tmp_path: Path) -> None
 
 def test_a_terminal_that_is_still_there_is_written_to_after_the_signal() -> None:
     terminal, side = pty.openpty()
-    said = "from mead.spark.pipeline.end_requests import let_lost_terminals_go as let; let(); print('still here', flush=True)"
+    let = "from mead.spark.pipeline.end_requests import let_lost_terminals_go as let; let()"
+    said = f"{let}; print('still here', flush=True)"
     subprocess.run([sys.executable, "-c", said], stdout=side, check=True)
     assert b"still here" in os.read(terminal, 1000)
     os.close(terminal)

@@ -22,16 +22,14 @@ from mead.policies.base import Policy
 from mead.policies.baselines.static import Static
 from mead.policies.options import StaticOptions
 from mead.policies.registry import policy
+from mead.session.result import LiveResult
 from mead.spark.pipeline.checkpoint import last_done
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.folder_lock import held
 from mead.spark.pipeline.operators import OnBatches, OperatorError
-from mead.spark.pipeline.run import LiveResult, run_live
+from mead.spark.pipeline.run import run_live
 from mead.spark.runtime.workers import started_for
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import Batches, Knowledge, Observation, Operator, Pipeline, Requirement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,14 +14,13 @@ import pytest
 
 from mead.cpu.dry_run import DryRunShares
 from mead.cpu.shares import CpuUsage, ShareManager
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.spark.pipeline import engine as engine_module
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.wiring import Wiring
 from mead.spark.telemetry.probe import OBSERVATION, Stamps
 from mead.spark.telemetry.progress import Done, Progress
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values import Allocation, Batches, Operator, Pipeline, Resources
 
 NAMES = ("parser", "matcher")
 CHAIN = Pipeline("chain", [Operator(name, 0.001, max_replicas=4) for name in NAMES], [Edge(*NAMES)])

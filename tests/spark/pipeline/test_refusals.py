@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 from mead.cpu.dry_run import DryRunShares
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.spark.pipeline.operators import OnBatches, OnStream, OperatorError, Work
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.broker_inputs import ForeignInput
 from mead.spark.sources.inputs import Input, TraceInput
-from mead.values.pipeline import Operator, Pipeline
+from mead.values import Operator, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,9 +20,9 @@ from mead.cpu.detection import detect
 from mead.cpu.shares import ShareManager
 from mead.policies import registry
 from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions
-from mead.spark.pipeline.run import LiveResult, run_live
-from mead.values.knowledge import Knowledge
-from mead.values.pipeline import Batches, Pipeline
+from mead.session.result import LiveResult
+from mead.spark.pipeline.run import run_live
+from mead.values import Batches, Knowledge, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,14 +11,14 @@ from tests.spark import log_pipeline as logs
 
 from mead.cpu.dry_run import DryRunShares
 from mead.demo import matcher, parser
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.spark.pipeline.checkpoint import begun
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
 from mead.spark.pipeline.running import WARM_UP, RunningPipeline
 from mead.spark.sources.broker_inputs import ForeignInput
 from mead.spark.sources.inputs import Input
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values import Batches, Operator, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

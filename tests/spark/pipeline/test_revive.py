@@ -15,7 +15,7 @@ from mead.reports.live.run_facts import RunFacts
 from mead.spark.pipeline.query import Query
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.inputs import TraceInput
-from mead.values.pipeline import Operator, Pipeline
+from mead.values import Operator, Pipeline
 
 PIPELINE = Pipeline("one", [Operator("matcher", 0.001)])
 SPARK: Any = SimpleNamespace()

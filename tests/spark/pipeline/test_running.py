@@ -14,15 +14,14 @@ import numpy as np
 import pytest
 from tests.spark import log_pipeline as logs
 
+from mead.arrays import FloatArray, IntArray
 from mead.cpu.detection import detect
 from mead.cpu.shares import CpuUsage, ShareManager
-from mead.monitor.sketch import ResponseSketch
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.monitor import ResponseSketch
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.workers import started_for
-from mead.values.allocation import Allocation, Resources
-from mead.values.observation import Observation
+from mead.values import Allocation, Observation, Resources
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,9 +17,9 @@ from tests.spark import log_pipeline as logs
 from mead.cpu.detection import detect
 from mead.policies import registry
 from mead.policies.options import StaticOptions
-from mead.spark.pipeline.run import LiveResult, run_live
-from mead.values.knowledge import Knowledge
-from mead.values.pipeline import Batches, Pipeline
+from mead.session.result import LiveResult
+from mead.spark.pipeline.run import run_live
+from mead.values import Batches, Knowledge, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

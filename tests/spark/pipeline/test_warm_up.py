@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from mead.cpu.dry_run import DryRunShares
-from mead.queueing.network.graph import Edge
+from mead.queueing import Edge
 from mead.spark.pipeline import running as running_module
 from mead.spark.pipeline.query import Query
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.inputs import TraceInput
-from mead.values.pipeline import Operator, Pipeline
+from mead.values import Operator, Pipeline
 
 NAMES = ("parser", "matcher")
 CHAIN = Pipeline("chain", [Operator(name, 0.001) for name in NAMES], [Edge(*NAMES)])

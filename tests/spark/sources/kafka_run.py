@@ -19,7 +19,7 @@ from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.fast_profile import FastProfile
 from mead.spark.sources.broker_inputs import ForeignInput
 from mead.spark.sources.kafka import PACKAGE, as_tuples
-from mead.values.pipeline import Batches, Operator, Pipeline
+from mead.values import Batches, Operator, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.monitor.arrivals import STAMP_ERROR_US, Arrivals
+from mead.monitor import STAMP_ERROR_US, Arrivals
 from mead.spark.telemetry.batch_times import add_stamps, responses, stamp_fault
 from mead.spark.telemetry.probe import MOST_STAMPS, Stamps
 from mead.spark.telemetry.progress import Progress

@@ -65,7 +65,8 @@ def test_a_daemon_that_cannot_join_its_group_says_so(
 
 
 def test_a_daemon_loads_next_to_nothing_before_it_joins() -> None:
-    loaded = "import sys; before = set(sys.modules); import mead.spark.telemetry.complaints; print(set(sys.modules) - before)"
+    load = "import mead.spark.telemetry.complaints"
+    loaded = f"import sys; before = set(sys.modules); {load}; print(set(sys.modules) - before)"
     done = subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True)
     new = {name for name in eval(done.stdout) if not name.startswith(("mead", "__"))}  # noqa: S307 - of our own making
     assert new == set()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from mead.queueing.arrays import IntArray
+from mead.arrays import IntArray
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.in_place import InPlace, InPlaceReader
 from mead.spark.telemetry import probe

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.queueing.map import MAP
-from mead.queueing.statistics.inter_arrivals import acf, idc
+from mead.queueing import MAP, acf, idc
 from mead.workload.generators.bursts import Bursts
 from mead.workload.generators.kind import GeneratorError
 from mead.workload.generators.markovian import Markovian, largest_ratio

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.paths import DATA
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.statistics.inter_arrivals import acf
+from mead.arrays import FloatArray
+from mead.queueing import acf
 from mead.workload.files import read_trace
 from mead.workload.generators.live_maps import SLOW_BURSTS, LiveMapsStandIn
 from mead.workload.generators.synt import PHASES, Synt

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from mead.queueing.statistics.inter_arrivals import acf, idc
+from mead.queueing import acf, idc
 from mead.workload.generators.kind import GeneratorError
 from mead.workload.generators.poisson import Poisson
 

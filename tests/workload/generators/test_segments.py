@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 from mead.workload.generators.segments import Segment, joined, map_segments, poisson_segment
 
 HALF = Segment(np.array([0.0, 0.25]), 0.5)

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import zeta
 from scipy.stats import chisquare
 
-from mead.queueing.statistics.inter_arrivals import idc
+from mead.queueing import idc
 from mead.workload.generators.kind import GeneratorError
 from mead.workload.generators.self_similar import SelfSimilar
 

@@ -20,7 +20,7 @@ from mead.cli.inputs import (
 from mead.cli.terminal import AsJson, check_writable, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from mead.queueing.statistics.partial import Characteristics
+    from mead.queueing import Characteristics
 
 
 def characterize(

@@ -58,7 +58,7 @@ def fit(
     """
     from time import perf_counter
 
-    from mead.queueing.fitting.windows import DEFAULT_WINDOWS
+    from mead.queueing import DEFAULT_WINDOWS
     from mead.reports.models.fit_report import report_fits
 
     if plot is not None:

@@ -36,7 +36,6 @@ def demo(
     Three operators parse lines, count them, and search them for hundreds of patterns. The path to the matches must
     answer within 1 s in the mean. Watch how the share of each operator follows the load, and what is saved.
     """
-
     from mead.cli.runs.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import chosen_policy

@@ -34,8 +34,7 @@ def explain(
 
     Example: `mead explain change runs/demo-20260101-120000`
     """
-    from mead.history.file import History
-    from mead.history.schema import HistoryError
+    from mead.history import History, HistoryError
     from mead.reports.live.history_board import history_file
     from mead.reports.runs.explanation import Explanation, chosen_round
     from mead.reports.runs.explanation_tables import explanation_tables

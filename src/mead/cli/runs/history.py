@@ -13,10 +13,9 @@ import typer
 from mead.cli.terminal import AsJson, print_json
 
 if TYPE_CHECKING:
-    from mead.history.recorder import Recorder
+    from mead.history import Recorder
     from mead.reports.judge.figures import Figures
-    from mead.values.pipeline import Pipeline
-    from mead.values.round import Round
+    from mead.values import Pipeline, Round
 
 SHOWN_DECISIONS = 20
 LAST = -1
@@ -60,9 +59,7 @@ def history(
 
     Examples: `mead history mead-history.sqlite --run -1 --changes`, `mead history mead-history.sqlite --keep 10`
     """
-    from mead.history.file import History
-    from mead.history.records import errors_of
-    from mead.history.schema import HistoryError
+    from mead.history import History, HistoryError, errors_of
     from mead.reports.live.history_board import history_file
     from mead.reports.runs.history_report import decision_json, decision_tables, run_json, runs_table
     from mead.reports.runs.policy_errors import policy_errors
@@ -109,7 +106,7 @@ def history(
 
 def _forgotten(file: Path, keep: int) -> int:
     """Remove all but the last ``keep`` runs from the file; returns how many were removed."""
-    from mead.history.file import History
+    from mead.history import History
 
     with History.read(file):  # to keep what is not there would make an empty one
         pass
@@ -158,8 +155,7 @@ def recorded(
 
     ``interval_s`` is the time between two rounds.
     """
-    from mead.history.file import History
-    from mead.history.schema import HistoryError
+    from mead.history import History, HistoryError
     from mead.reports.live.run_facts import ROUND_INTERVAL
 
     if file is None:

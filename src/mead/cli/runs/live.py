@@ -22,21 +22,20 @@ from mead.cli.runs.serve import PageOptions, warn_if_open
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from mead.arrays import FloatArray
     from mead.config.pipeline_file import PipelineFile
     from mead.loop import Mode
     from mead.policies.options import PolicyOptions
-    from mead.queueing.arrays import FloatArray
     from mead.reports.judge.figures import Figures
     from mead.reports.live.board import Board
     from mead.reports.live.run_facts import RunFacts
     from mead.reports.pages.figures import RunFigures
     from mead.reports.runs.live_report import LiveReport
+    from mead.session.result import LiveResult
     from mead.spark.pipeline.end_requests import EndRequests
     from mead.spark.pipeline.engine import SparkEngine
-    from mead.spark.pipeline.run import LiveResult
     from mead.spark.runtime.fast_profile import FastProfile
-    from mead.values.pipeline import Pipeline
-    from mead.values.round import Round
+    from mead.values import Pipeline, Round
 
 LINE_EVERY_S = 10.0
 """How often a line reports progress where there is no terminal."""
@@ -93,7 +92,7 @@ def run_file(
     """
     from mead.cpu.closing_shares import lent
     from mead.cpu.preparation import prepared
-    from mead.history.file import IN_FOLDER
+    from mead.history import IN_FOLDER
     from mead.keys import ConfigError
     from mead.loop import Mode
     from mead.policies import registry
@@ -308,8 +307,7 @@ def _display(
 def write_report(folder: Path, notes: list[str]) -> RunFigures | None:
     """The page of the last run in a folder, as `mead report` writes it; and its figures. None without a history."""
     from mead.cli.runs.report import write_page
-    from mead.history.file import IN_FOLDER, History
-    from mead.history.schema import HistoryError
+    from mead.history import IN_FOLDER, History, HistoryError
     from mead.reports.pages.figures import RunFigures
     from mead.reports.pages.report_page import report_page
 
@@ -327,7 +325,7 @@ def print_report(report: LiveReport, folder: Path, notes: list[str]) -> None:
     """Print the report on standard output: figures, notes, and where to look further."""
     from rich.console import Console
 
-    from mead.history.file import IN_FOLDER
+    from mead.history import IN_FOLDER
     from mead.spark.pipeline.wiring import RESULTS
 
     console = Console()

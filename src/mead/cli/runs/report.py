@@ -53,8 +53,7 @@ def report(
 
     Example: `mead report runs/demo-20260101-120000`
     """
-    from mead.history.file import History
-    from mead.history.schema import HistoryError
+    from mead.history import History, HistoryError
     from mead.reports.live.history_board import history_file
     from mead.reports.pages.compare_page import compare_page
     from mead.reports.pages.figures import RunFigures

@@ -12,7 +12,7 @@ from mead.cli.inputs import read_trace_or_fail
 from mead.cli.runs.history import LAST
 
 if TYPE_CHECKING:
-    from mead.queueing.arrays import FloatArray
+    from mead.arrays import FloatArray
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
 FOLLOWED_S = 1.0
@@ -75,8 +75,7 @@ def serve(
     import time
     from threading import Event
 
-    from mead.history.file import History
-    from mead.history.schema import HistoryError
+    from mead.history import History, HistoryError
     from mead.reports.live.history_board import PastBoard, history_file
     from mead.web.server import ServeError, serving
 

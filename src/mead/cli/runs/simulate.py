@@ -51,8 +51,8 @@ def simulate(
     from mead.policies import registry
     from mead.policies.options import kept_iats_for
     from mead.reports.runs.simulated_report import RunReport
-    from mead.simulator.conditions import Conditions
-    from mead.simulator.run import recorded_every_for, run
+    from mead.simulator import Conditions, recorded_every_for
+    from mead.simulator.run import run
     from mead.workload.trace import TraceError
 
     if plot is not None:

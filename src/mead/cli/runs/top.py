@@ -106,7 +106,7 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
 
 def _newest(ctx: typer.Context) -> Path:
     """The run in ``runs/`` that was written to last."""
-    from mead.history.file import IN_FOLDER
+    from mead.history import IN_FOLDER
 
     written = {file.parent: _last_write_s(file) for file in RUNS.glob(f"*/{IN_FOLDER}")}
     if not written:

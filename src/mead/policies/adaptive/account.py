@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from mead.queueing.arrays import FloatArray
-from mead.values.observation import PathReading
-from mead.values.requirement import WINDOW_S, Requirement
+from mead.arrays import FloatArray
+from mead.values import WINDOW_S, PathReading, Requirement
 
 LONG_S = 1800.0
 """A requirement is accounted for over its window, and over this longer time as well."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mead.arrays import FloatArray, IntArray
 from mead.policies.adaptive.rates import CHANCES, RateModel
-from mead.queueing.arrays import FloatArray, IntArray
 
 BACKLOGS = 32
 """Points of the grid of backlogs, from 0 up, quadratically spaced: they are dense where decisions differ."""

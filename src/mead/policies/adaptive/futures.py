@@ -8,11 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.fitting.calibration import fit_calibrated
-from mead.queueing.fitting.result import WindowFit
-from mead.queueing.map import MAP
-from mead.values.observation import COUNT_BIN_S, Observation
+from mead.arrays import FloatArray
+from mead.queueing import MAP, WindowFit, fit_calibrated
+from mead.values import COUNT_BIN_S, Observation
 
 LEAST_TO_FIT = 1000
 """IATs that it takes to fit a MAP. From fewer it is a guess; until then only the past is used."""

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mead.arrays import FloatArray, IntArray
 from mead.policies.adaptive.kernel import Rule, costs_at
 from mead.policies.adaptive.policy import Adaptive
 from mead.policies.options import HybridOptions
-from mead.queueing.arrays import FloatArray, IntArray
-from mead.values.allocation import Resources
-from mead.values.pipeline import Operator
+from mead.values import Operator, Resources
 
 
 def hybrid(options: HybridOptions) -> Adaptive:

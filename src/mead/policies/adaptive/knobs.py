@@ -7,10 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
+from mead.arrays import FloatArray, IntArray
 from mead.policies.adaptive.kernel import Rule
-from mead.queueing.arrays import FloatArray, IntArray
-from mead.values.allocation import Resources
-from mead.values.pipeline import Operator
+from mead.values import Operator, Resources
 
 
 class Knobs(Protocol):

@@ -8,15 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from mead.arrays import FloatArray
 from mead.policies.adaptive.account import usage
 from mead.policies.adaptive.kernel import Rule, follow, stays_s
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.values.allocation import Allocation, Resources
-from mead.values.observation import COUNT_BIN_S
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Prediction
-from mead.values.requirement import Requirement
+from mead.queueing import PATH_SEPARATOR
+from mead.values import COUNT_BIN_S, Allocation, Operator, Pipeline, Prediction, Requirement, Resources
 
 SEGMENTS_S = (600.0, 300.0, 120.0)
 """The worst of these last stretches counts: what is long past may be over, what is new may not last."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
-from mead.values.allocation import Allocation, Resources
+from mead.values import Allocation, Resources
 
 
 class Delays(NamedTuple):

@@ -1,8 +1,8 @@
 """Our own policy, with two clocks.
 
 Every second, a rule sets each operator's level from its backlog and the present rate: the decision of a Markov
-decision process in which CPU, changes and backlog have a price (``mead.queueing.control``). Every 15 seconds the price of
-the backlog is chosen anew: the lowest at which the loop of rule and pipeline, closed over the recent arrivals, keeps
+decision process in which CPU, changes and backlog have a price (``decision``). Every 15 seconds the price of the
+backlog is chosen anew: the lowest at which the loop of rule and pipeline, closed over the recent arrivals, keeps
 what is left of the requirement. What was predicted is compared with what came, and the difference is allowed for.
 """
 
@@ -14,6 +14,7 @@ from math import ceil
 
 import numpy as np
 
+from mead.arrays import FloatArray
 from mead.policies.adaptive.account import Account
 from mead.policies.adaptive.futures import Futures
 from mead.policies.adaptive.kernel import Rule, costs_at, decide
@@ -26,16 +27,19 @@ from mead.policies.adaptive.rates import learn, smoothing
 from mead.policies.options import AdaptiveOptions, HybridOptions
 from mead.policies.predictive.candidates import Dearer, weighed_by_cost
 from mead.policies.steps import kept, moved, unusable
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.values.allocation import Allocation
-from mead.values.grounds import Grounds
-from mead.values.knowledge import Knowledge
-from mead.values.observation import COUNT_BIN_S, Observation
-from mead.values.pipeline import Pipeline
-from mead.values.plan import Plan, Prediction
-from mead.values.reason import Because
-from mead.values.requirement import Requirement
+from mead.queueing import PATH_SEPARATOR
+from mead.values import (
+    COUNT_BIN_S,
+    Allocation,
+    Because,
+    Grounds,
+    Knowledge,
+    Observation,
+    Pipeline,
+    Plan,
+    Prediction,
+    Requirement,
+)
 
 FIRST_S = 10.0
 """Arrivals must be seen for this long before any level is changed."""

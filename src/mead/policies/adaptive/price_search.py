@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from mead.arrays import FloatArray
 from mead.policies.adaptive.kernel import Rule
 from mead.policies.adaptive.lookahead import Outlook, State, look_ahead, only
 from mead.policies.adaptive.pricing import PRICES, Rulebook, Setting
 from mead.policies.adaptive.rates import RateModel
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.values.pipeline import Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import PATH_SEPARATOR
+from mead.values import Pipeline, Requirement
 
 SAVING = 0.02
 """Part that another number of spare replicas must save to be taken: other arrivals will come than those looked at."""

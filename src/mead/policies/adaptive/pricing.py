@@ -13,17 +13,14 @@ from math import inf
 
 import numpy as np
 
+from mead.arrays import FloatArray
 from mead.policies.adaptive.decision import BACKLOGS, Charges, Decisions, Server, backlogs
 from mead.policies.adaptive.kernel import Rule
 from mead.policies.adaptive.knobs import Knobs, OneKnob
 from mead.policies.adaptive.rates import RateModel
 from mead.policies.adaptive.standby import Surge, ready_replicas
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.queueing.queues.split_batch import gate_s
-from mead.values.allocation import Resources
-from mead.values.pipeline import Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import PATH_SEPARATOR, gate_s
+from mead.values import Batches, Operator, Pipeline, Requirement, Resources
 
 PRICES = 0.04 * 2 ** (np.arange(17) / 2)
 """As parts of the cores that the path needs. Below the first, a rule would not react to a burst such as was never seen;

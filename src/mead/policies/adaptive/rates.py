@@ -12,7 +12,7 @@ from math import exp
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, frozen
+from mead.arrays import FloatArray, frozen
 
 RATES = 10
 """States of the rate, from below the lowest to above the highest that was seen."""

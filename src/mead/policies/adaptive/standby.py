@@ -14,12 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mead.arrays import FloatArray
 from mead.policies.adaptive.account import margin, usage
 from mead.policies.adaptive.kernel import stays_s
-from mead.queueing.arrays import FloatArray
-from mead.values.observation import COUNT_BIN_S
-from mead.values.pipeline import Operator
-from mead.values.requirement import WINDOW_S, Requirement
+from mead.values import COUNT_BIN_S, WINDOW_S, Operator, Requirement
 
 FOLLOWED_S = 10.0
 """How long a jump is followed after all replicas have come."""

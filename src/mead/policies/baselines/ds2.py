@@ -9,11 +9,7 @@ import numpy as np
 from mead.policies.options import DS2Options
 from mead.policies.rules import ROUNDING
 from mead.policies.steps import Steps, kept, unusable
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
+from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources
 
 
 @dataclass(frozen=True)

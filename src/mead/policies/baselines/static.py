@@ -5,11 +5,7 @@ from __future__ import annotations
 from mead.policies.options import StaticOptions
 from mead.policies.rules import bounded
 from mead.policies.steps import kept, moved, unusable
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.plan import Plan
-from mead.values.reason import Because
+from mead.values import Allocation, Because, Knowledge, Observation, Plan, Resources
 
 
 class Static:

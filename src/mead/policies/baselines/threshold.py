@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from mead.policies.options import ThresholdOptions
 from mead.policies.rules import one_down, one_up
 from mead.policies.steps import Steps, kept, unusable
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator
-from mead.values.plan import Plan
+from mead.values import Allocation, Knowledge, Observation, Operator, Plan, Resources
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mead.queueing.queues.gigk import whitt_factor
-from mead.queueing.queues.split_batch import batch_wait_s
+from mead.queueing import batch_wait_s, whitt_factor
 
 STATION = np.dtype(
     [

@@ -18,11 +18,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mead.arrays import FloatArray
 from mead.policies.drs.smoothing import Smoothing
-from mead.queueing.arrays import FloatArray
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.samples import SampledTimes
+from mead.values import Observation, Operator, Pipeline, SampledTimes
 
 POISSON_SCV = 1.0
 """SCV of the IATs at an operator where none is measured."""

@@ -13,10 +13,8 @@ from enum import Enum
 from functools import cached_property
 from math import floor, inf, isfinite
 
-from mead.queueing.queues.gigk import gigk
-from mead.queueing.queues.response import SATURATED, Unstable, overloaded
-from mead.queueing.queues.split_batch import batch_wait_s, gate_s
-from mead.values.pipeline import Batches
+from mead.queueing import SATURATED, Unstable, batch_wait_s, gate_s, gigk, overloaded
+from mead.values import Batches
 
 
 class Model(Enum):

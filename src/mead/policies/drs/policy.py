@@ -13,13 +13,8 @@ from mead.policies.drs.search import Limits
 from mead.policies.drs.smoothing import AlphaWeighted, Window
 from mead.policies.options import DRSOptions
 from mead.policies.steps import kept, moved, unusable
-from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
-from mead.values.plan import Plan, Prediction
-from mead.values.reason import Because
+from mead.queueing import PATH_SEPARATOR
+from mead.values import Allocation, Because, Knowledge, Observation, Pipeline, Plan, Prediction, Resources
 
 OVER_PROVISION = 0.45
 """T_min over T_max where it is not given: 450 ms and 1000 ms in the paper's Fig. 9."""

@@ -92,7 +92,7 @@ def min_processors(
     Traceback (most recent call last):
         ...
     mead.policies.drs.search.TmaxUnreachable: without any waiting it takes 0.183333 s; a target of 0.18 s is out of reach
-    """
+    """  # noqa: E501
     if network.shortest_s > t_max_s or (network.shortest_s == t_max_s and network.queues):
         raise TmaxUnreachable(
             "lower_bound",

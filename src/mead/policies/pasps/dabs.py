@@ -6,10 +6,7 @@ from math import inf
 
 from mead.policies.options import DabsOptions
 from mead.policies.pasps.policy import Outlook, PaSps
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.plan import Plan
-from mead.values.reason import Because
+from mead.values import Because, Knowledge, Observation, Plan
 
 
 class Dabs(PaSps):

@@ -8,25 +8,22 @@ from math import inf
 
 import numpy as np
 
+from mead.arrays import FloatArray
 from mead.policies.options import DabsOptions, PaSpsOptions, PspsOptions
 from mead.policies.steps import Steps, kept, unusable
-from mead.queueing.arrays import FloatArray
-from mead.queueing.forecasting.registry import USUAL_QUANTILE, forecaster
-from mead.queueing.network.expected_load import (
+from mead.queueing import (
+    USUAL_QUANTILE,
     CycleError,
     Link,
     Load,
     edge_ratios,
     entry_shares,
     expected_loads,
+    forecaster,
     replicas_needed,
     whole_replicas,
 )
-from mead.values.allocation import Allocation, Resources
-from mead.values.knowledge import Knowledge
-from mead.values.observation import COUNT_BIN_S, Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Plan
+from mead.values import COUNT_BIN_S, Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources
 
 
 @dataclass(frozen=True)

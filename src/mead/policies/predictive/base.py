@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+from mead.arrays import FloatArray
 from mead.policies.options import PredictiveOptions
 from mead.policies.predictive.candidates import weighed
 from mead.policies.predictive.predictions import against, enough, mean_s, predictions, remembered, worst
@@ -14,15 +15,8 @@ from mead.policies.predictive.rate_margin import higher_rate
 from mead.policies.predictive.search import Predictor, closest, exact, heuristic, trimmed
 from mead.policies.predictive.trust import Trust, no_less
 from mead.policies.steps import Steps, kept, unusable
-from mead.queueing.arrays import FloatArray
-from mead.queueing.fitting.windows import distinct
-from mead.queueing.network.solve import NetworkSolution
-from mead.values.allocation import Allocation
-from mead.values.grounds import Grounds
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
-from mead.values.plan import Plan
+from mead.queueing import NetworkSolution, distinct
+from mead.values import Allocation, Grounds, Knowledge, Observation, Pipeline, Plan
 
 Model = TypeVar("Model")
 

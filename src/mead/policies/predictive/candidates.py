@@ -6,15 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
+from mead.arrays import FloatArray
 from mead.policies.predictive.predictions import Asked, response_s
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.queueing.network.solve import NetworkSolution
-from mead.queueing.queues.response import Unstable
-from mead.values.allocation import Allocation, Resources
-from mead.values.grounds import Candidate
-from mead.values.pipeline import Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import PATH_SEPARATOR, NetworkSolution, Unstable
+from mead.values import Allocation, Candidate, Pipeline, Requirement, Resources
 
 MOST_KEPT = 12
 """How many candidates are kept: those nearest in cost to the chosen one, because there the decision was close."""

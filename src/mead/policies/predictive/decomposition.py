@@ -6,11 +6,8 @@ from types import MappingProxyType
 
 from mead.policies.predictive.predictions import Asked
 from mead.policies.predictive.stations import stations
-from mead.queueing.network.decomposition import Arrivals, OperatorModel, decomposed, independent_path
-from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.queueing.network.solve import NetworkSolution
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Pipeline
+from mead.queueing import PATH_SEPARATOR, Arrivals, NetworkSolution, OperatorModel, decomposed, independent_path
+from mead.values import Allocation, Pipeline
 
 
 def decomposed_pipeline(

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mead.arrays import FloatArray
 from mead.policies.options import KingmanOptions
 from mead.policies.predictive.base import Predictive
 from mead.policies.predictive.decomposition import decomposed_pipeline
 from mead.policies.predictive.map_network import ArrivalModel, solved
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.network.decomposition import MODELS, Arrivals
-from mead.queueing.network.solve import NetworkSolution
-from mead.queueing.ph import PH
-from mead.queueing.statistics.inter_arrivals import scv
-from mead.values.allocation import Allocation
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
+from mead.queueing import MAP, MODELS, PH, Arrivals, NetworkSolution, scv
+from mead.values import Allocation, Observation, Pipeline
 
 LEAST_SCV = 0.01
 """More regular arrivals are taken as this regular: a renewal process of two moments has one phase per 1 / SCV."""

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mead.arrays import FloatArray
 from mead.policies.options import MapOptions
 from mead.policies.predictive.base import Predictive
 from mead.policies.predictive.map_network import ArrivalModel, solved
-from mead.queueing.arrays import FloatArray
-from mead.queueing.fitting.calibration import fit_calibrated
-from mead.queueing.fitting.result import WindowFit
-from mead.queueing.network.solve import NetworkSolution
-from mead.values.allocation import Allocation
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
+from mead.queueing import NetworkSolution, WindowFit, fit_calibrated
+from mead.values import Allocation, Observation, Pipeline
 
 SEED = 0
 """Seed of the service times that a fit replays. All rounds draw the same: only the arrivals make a difference."""

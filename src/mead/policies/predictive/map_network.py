@@ -8,17 +8,22 @@ from functools import cache
 
 from mead.policies.predictive.predictions import Asked, LongerService, sum_of
 from mead.policies.predictive.stations import stations
-from mead.queueing.map import MAP
-from mead.queueing.network.bottleneck import Chains
-from mead.queueing.network.graph import PATH_SEPARATOR, InvalidNetworkError, Network
-from mead.queueing.network.solve import NetworkSolution
-from mead.queueing.network.streams import Stream, streams_of
-from mead.queueing.queues.batch_server import BatchServer
-from mead.queueing.queues.map_ph_1 import map_ph_1
-from mead.queueing.queues.microbatch import MicroBatches
-from mead.queueing.queues.response import QueueSolution, Unstable
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Operator, Pipeline
+from mead.queueing import (
+    MAP,
+    PATH_SEPARATOR,
+    BatchServer,
+    Chains,
+    InvalidNetworkError,
+    MicroBatches,
+    Network,
+    NetworkSolution,
+    QueueSolution,
+    Stream,
+    Unstable,
+    map_ph_1,
+    streams_of,
+)
+from mead.values import Allocation, Operator, Pipeline
 
 
 @dataclass(eq=False)

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mead.arrays import FloatArray
 from mead.policies.options import MG1Options
 from mead.policies.predictive.base import Predictive
 from mead.policies.predictive.decomposition import decomposed_pipeline
 from mead.policies.predictive.map_network import ArrivalModel, solved
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.network.decomposition import Arrivals
-from mead.queueing.network.graph import Operator as Station
-from mead.queueing.network.solve import NetworkSolution
-from mead.queueing.queues.gigk import gigk
-from mead.queueing.queues.mg1 import m_ph_1
-from mead.queueing.queues.response import QueueSolution
-from mead.values.allocation import Allocation
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
+from mead.queueing import MAP, Arrivals, NetworkSolution, QueueSolution, gigk, m_ph_1
+from mead.queueing import Operator as Station
+from mead.values import Allocation, Observation, Pipeline
 
 
 class MG1(Predictive[float]):

@@ -7,13 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 
-from mead.queueing.network.sojourn import Part
-from mead.queueing.network.solve import NetworkSolution
-from mead.queueing.ph import PH
-from mead.queueing.queues.response import QueueSolution, ResponseTime, Unstable, check_percent, overloaded
-from mead.values.allocation import Allocation
-from mead.values.plan import Prediction
-from mead.values.requirement import Requirement
+from mead.queueing import PH, NetworkSolution, Part, QueueSolution, ResponseTime, Unstable, check_percent, overloaded
+from mead.values import Allocation, Prediction, Requirement
 
 
 class Asked(Mapping[str, QueueSolution]):

@@ -13,8 +13,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
-from mead.values.requirement import Requirement
+from mead.arrays import FloatArray
+from mead.values import Requirement
 
 BATCHES = 10
 """Parts of a window, long enough to be nearly independent and enough to show a variance: the usual number."""

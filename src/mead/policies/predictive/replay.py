@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mead.arrays import FloatArray
 from mead.policies.options import ReplayOptions
 from mead.policies.predictive.base import Predictive
 from mead.policies.predictive.replay_network import Draws, WindowReplay
-from mead.queueing.arrays import FloatArray
-from mead.queueing.network.solve import NetworkSolution
-from mead.values.allocation import Allocation
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
+from mead.queueing import NetworkSolution
+from mead.values import Allocation, Observation, Pipeline
 
 SEED = 0
 """Every round draws the same service times, so that only the arrivals make a difference."""

@@ -12,17 +12,26 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mead.arrays import FloatArray, IntArray
 from mead.policies.predictive.predictions import Asked
 from mead.policies.predictive.stations import stations
-from mead.queueing.arrays import FloatArray, IntArray
-from mead.queueing.network.graph import PATH_SEPARATOR, Edge, Network
-from mead.queueing.network.solve import NetworkSolution
-from mead.queueing.ph import PH
-from mead.queueing.queues.batch_server import BatchServer
-from mead.queueing.queues.replay import DEFAULT_SEQUENCES, ReplayResponse, ServiceTimes, replay, replay_batches
-from mead.queueing.queues.response import QueueSolution, Unstable, overloaded
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Operator, Pipeline
+from mead.queueing import (
+    DEFAULT_SEQUENCES,
+    PATH_SEPARATOR,
+    PH,
+    BatchServer,
+    Edge,
+    Network,
+    NetworkSolution,
+    QueueSolution,
+    ReplayResponse,
+    ServiceTimes,
+    Unstable,
+    overloaded,
+    replay,
+    replay_batches,
+)
+from mead.values import Allocation, Operator, Pipeline, Resources
 
 
 @dataclass

@@ -14,12 +14,8 @@ from typing import TypeAlias
 
 from mead.policies.predictive.predictions import enough, meets, response_s
 from mead.policies.rules import ROUNDING, one_up
-from mead.queueing.network.graph import PATH_SEPARATOR
-from mead.queueing.network.solve import NetworkSolution
-from mead.queueing.queues.response import Unstable, overloaded
-from mead.values.allocation import Allocation, Resources
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.queueing import PATH_SEPARATOR, NetworkSolution, Unstable, overloaded
+from mead.values import Allocation, Operator, Pipeline, Requirement, Resources
 
 Predictor: TypeAlias = Callable[[Allocation], NetworkSolution]
 

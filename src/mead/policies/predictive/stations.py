@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mead.queueing.network.graph import Edge, Network, Operator
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Pipeline
+from mead.queueing import Edge, Network, Operator
+from mead.values import Allocation, Pipeline
 
 
 def stations(pipeline: Pipeline, allocation: Allocation, *, joint: bool = False) -> Network:

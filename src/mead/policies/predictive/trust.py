@@ -12,10 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import exp, log
 
-from mead.values.allocation import Allocation, Resources
-from mead.values.observation import Observation
-from mead.values.pipeline import Pipeline
-from mead.values.surprise import times_predicted
+from mead.values import Allocation, Observation, Pipeline, Resources, times_predicted
 
 MOST = 4.0
 """Bounds are never taken more times tighter than this, however wrong a prediction was."""

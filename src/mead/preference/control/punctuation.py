@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from mead.arrays import IntArray
 from mead.preference.control.pid import PID, PIDState
-from mead.queueing.arrays import IntArray
 
 LEAST_GAP_US = 10_000
 """The least time between two punctuations, in time of arrival."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

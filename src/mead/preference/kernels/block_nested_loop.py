@@ -1,7 +1,7 @@
 """The block-nested-loop form of both queries: every tuple is compared with the whole result so far.
 
 This is what the paper's workers do with every tuple that arrives, and what makes a tuple of a large partition dear: the
-cost on which splitting panes rests. It is kept for experiments with that load; ``mead.preference.kernels.skyline`` gives the
+cost on which splitting panes rests. It is kept for experiments with that load; ``skyline`` gives the
 same answer many times faster. Comparing goes on after an answer is known, as in the released code.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 
 ALONE = -1
 """A tuple that comes from no earlier result."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, frozen
+from mead.arrays import FloatArray, frozen
 
 
 @lru_cache(maxsize=8)

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from mead.arrays import FloatArray, IntArray
 from mead.preference.kernels.dominance import best_first
-from mead.queueing.arrays import FloatArray, IntArray
 
 WORD = 64
 """How many bits a code has."""

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from mead.arrays import FloatArray, IntArray
 from mead.preference.kernels.dominance import PreferenceError, best_first
 from mead.preference.kernels.skyline import skyline
-from mead.queueing.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mead.arrays import FloatArray
 from mead.preference.kernels.expected_size import expected_sizes
-from mead.queueing.arrays import FloatArray
 
 SMALLEST = 1 << 16
 """Tables are made for this many tuples or a power of two times as many, so that few are made."""

@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 from numba import njit
 
-from mead.queueing.arrays import FloatArray, frozen
+from mead.arrays import FloatArray, frozen
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mead.arrays import FloatArray, IntArray
 from mead.preference.control.punctuation import KSlack
 from mead.preference.control.utilization import Load
 from mead.preference.simulator import kernel
@@ -16,7 +17,6 @@ from mead.preference.simulator.interference import Interference
 from mead.preference.windows.messages import UNKNOWN_COUNT, ClosedEmpty, Order, PaneResult, Punctuation, TurnOff
 from mead.preference.windows.pane_emitter import Closed, PaneEmitter
 from mead.preference.windows.panes import Windows
-from mead.queueing.arrays import FloatArray, IntArray
 from mead.workload.trace import Trace
 
 FIRST_ROOM = 1 << 16

@@ -8,6 +8,7 @@ from math import inf, nan
 
 import numpy as np
 
+from mead.arrays import FloatArray, frozen
 from mead.clock import Clock, VirtualClock
 from mead.preference.control.degrees import Controller, Degrees
 from mead.preference.control.fuzzy import CODE, Profile
@@ -21,7 +22,6 @@ from mead.preference.windows.owner_table import OwnerTable, Splitting
 from mead.preference.windows.pane_emitter import Closed, PaneEmitter
 from mead.preference.windows.panes import Windows
 from mead.preference.windows.window_directory import WindowDirectory
-from mead.queueing.arrays import FloatArray, frozen
 from mead.workload.trace import Trace
 
 PHANTOM_UTILIZATION, PHANTOM_SPLITTING = 0.9, 1.0

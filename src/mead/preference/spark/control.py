@@ -20,6 +20,7 @@ from math import nan
 
 import numpy as np
 
+from mead.arrays import FloatArray
 from mead.preference.control.degrees import Controller, Degrees
 from mead.preference.control.pid import PID
 from mead.preference.control.threshold import Threshold
@@ -27,7 +28,6 @@ from mead.preference.control.utilization import Load
 from mead.preference.simulator.system import PHANTOM_SPLITTING, Interval
 from mead.preference.spark.query_spec import Working
 from mead.preference.windows.owner_table import Splitting
-from mead.queueing.arrays import FloatArray
 
 KEPT_INTERVALS = 3_600
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from mead.arrays import IntArray
 from mead.preference.control.punctuation import KSlack
 from mead.preference.kernels.dominance import PreferenceError
 from mead.preference.windows.owner_table import NOBODY
 from mead.preference.windows.pane_emitter import Closed, PaneEmitter
 from mead.preference.windows.panes import Windows
-from mead.queueing.arrays import IntArray
 
 MOST_PANES = 2_000_000
 """How many panes an event time may be ahead of the one before. More means another unit, or a broken clock."""

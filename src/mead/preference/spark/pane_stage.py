@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from mead.arrays import IntArray
 from mead.preference.kernels.block_nested_loop import ALONE
 from mead.preference.spark.emission import Emission, Emitter, by_arrival
 from mead.preference.spark.query_spec import ARRIVAL, EVENT, NUMBER, Asked, Kernel
 from mead.preference.spark.reduction import reduced
 from mead.preference.spark.warm_up import warm_up
 from mead.preference.windows.pane_emitter import Closed
-from mead.queueing.arrays import IntArray
 from mead.spark.log.stream_log import Extent, StreamLog
 
 NOTHING = Extent("", 0, 0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from mead.arrays import FloatArray, IntArray
 from mead.preference.kernels.block_nested_loop import nested_loop_factors, nested_loop_skyline
 from mead.preference.kernels.dominance import Preferences, best_first
 from mead.preference.kernels.skyline import skyline
 from mead.preference.kernels.top_delta import Dominants, factors_among
 from mead.preference.spark.query_spec import NUMBER, Asked, Kernel
-from mead.queueing.arrays import FloatArray, IntArray
 
 
 def points_of(rows: pa.Table, preferences: Preferences) -> FloatArray:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from mead.queueing.arrays import IntArray
+from mead.arrays import IntArray
 
 NOBODY = -1
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mead.arrays import IntArray
 from mead.preference.control.threshold import Threshold
 from mead.preference.windows.messages import (
     ClosedEmpty,
@@ -16,7 +17,6 @@ from mead.preference.windows.messages import (
     UpdateCount,
 )
 from mead.preference.windows.owner_table import OwnerTable
-from mead.queueing.arrays import IntArray
 
 
 @dataclass(frozen=True)

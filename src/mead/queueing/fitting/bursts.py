@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.markov import stationary_rows
 
 FAST, SLOW, REGULARITY = slice(0, 3), slice(3, 6), 6

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.fitting.bursts import HIGHEST, LOWEST, BurstFamily
 from mead.queueing.fitting.least_squares import levenberg_marquardt
 from mead.queueing.fitting.renewal import is_regular, regular_model

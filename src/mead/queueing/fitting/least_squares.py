@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 Residuals: TypeAlias = Callable[[FloatArray], FloatArray]
 """From stacked points (k, p) to stacked residuals (k, r). It may return values that are not finite."""

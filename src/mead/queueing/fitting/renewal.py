@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.fitting.result import FittedMAP
 from mead.queueing.map import MAP
 from mead.queueing.ph import PH

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.ph import PH
 from mead.queueing.queues.replay import ReplayResponse, ServiceTimes, replay_at_utilizations
 from mead.queueing.statistics.inter_arrivals import idc

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.fitting.result import FittedMAP, WindowFit
 from mead.queueing.map import MAP
 

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.fitting.calibration import fit_calibrated
 from mead.queueing.fitting.kpc.fit import fit_kpc
 from mead.queueing.fitting.result import WindowFit

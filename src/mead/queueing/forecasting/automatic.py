@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.forecasting.forecaster import Forecaster, checked
 from mead.queueing.forecasting.outstanding import Outstanding
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.forecasting.forecaster import Windowed
 
 ORDER = 5

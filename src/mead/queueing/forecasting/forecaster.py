@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 
 class NothingObservedError(ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.forecasting.forecaster import Windowed
 
 REPO_SCALE = 1000.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.queueing.map import MAP
 from mead.queueing.network.levels import depths_of, kronecker, levels_of
 from mead.queueing.ph import PH

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.map import MAP
 from mead.queueing.markov import stationary
 from mead.queueing.ph import PH

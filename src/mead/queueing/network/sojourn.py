@@ -16,7 +16,7 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.linalg import expm
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.queueing.matrix_exponential import MatrixExponential
 from mead.queueing.ph import PH
 from mead.queueing.queues.response import check_percent

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mead.queueing.arrays import IntArray
+from mead.arrays import IntArray
 from mead.queueing.map import MAP
 from mead.queueing.network.departures import Departures, departures, phase_groups
 from mead.queueing.network.sojourn import Part, Queue, Sojourn

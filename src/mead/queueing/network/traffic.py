@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mead.queueing.arrays import FloatArray, frozen
+from mead.arrays import FloatArray, frozen
 
 ENDLESS_GAIN = 1 - 1e-6
 """A loop of this gain counts as one that returns everything: rounding can take that much off a gain of exactly 1."""

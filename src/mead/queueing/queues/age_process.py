@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.markov import stationary_rows
 from mead.queueing.matrix_exponential import MatrixExponential
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import expm
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.map import MAP
 from mead.queueing.markov import stationary
 from mead.queueing.matrix_exponential import MatrixExponential

@@ -26,7 +26,7 @@ from math import sqrt
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.map import MAP
 from mead.queueing.queues.batch_server import BatchServer
 from mead.queueing.queues.batch_states import BatchStates, Idling

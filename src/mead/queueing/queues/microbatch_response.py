@@ -7,7 +7,7 @@ from math import ceil, log2
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.queues.batch_server import BatchServer
 from mead.queueing.queues.batch_states import BatchStates, Idling
 from mead.queueing.queues.counts import CountLaw

@@ -15,7 +15,7 @@ from math import ceil
 import numpy as np
 from numba import njit
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.ph import PH
 from mead.queueing.queues.batch_server import BatchServer
 from mead.queueing.queues.response import QueueSolution, Unstable, check_percent, overloaded

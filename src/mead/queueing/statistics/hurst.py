@@ -17,7 +17,7 @@ from math import ceil, log, log2
 import numpy as np
 from scipy.special import chdtrc, digamma, zeta
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.statistics.inter_arrivals import interval_of, whole_intervals
 
 METHOD = "wavelet (Haar, Abry-Veitch) on counts"

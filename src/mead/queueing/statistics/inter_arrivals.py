@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import irfft, next_fast_len, rfft
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 
 STEPS_PER_SPAN = 8
 """Where counting intervals overlap, each starts an eighth of its length after the one before."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.queueing.statistics.inter_arrivals import interval_of
 
 

@@ -3,7 +3,7 @@
 A part is some arrivals that follow each other. Whoever looks at it has to know a few numbers about the whole trace (the
 ``Frame``) and the IATs just before the part, as many as the longest lag. What comes out (``Partial``) has the same size
 however long the part is. Partials of neighbouring parts go together in the order of time, and the last one says what
-`mead.queueing.statistics.inter_arrivals` and `mead.queueing.statistics.hurst` would have said about the whole trace in memory.
+`inter_arrivals` and `hurst` would have said about the whole trace in memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.queueing.statistics.hurst import Hurst, Level, SquaredCounts, hurst_of_counts, levels_of
 from mead.queueing.statistics.inter_arrivals import dispersion, steps_of, whole_intervals
 from mead.queueing.statistics.interval_counts import Counted, runs_by_length

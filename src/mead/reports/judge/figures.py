@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeAlias
 
-from mead.values.requirement import Requirement
+from mead.values import Requirement
 
 Figures: TypeAlias = dict[str, dict[str, float | None]]
 """Figures by path (empty for the whole run), and by name, such as ``p95_s``."""

@@ -8,11 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.reports.judge.windows import broken_part, window_starts_s
-from mead.simulator.run import Run
-from mead.simulator.simulation import Responses
-from mead.values.requirement import STEP_S, WINDOW_S, Requirement
+from mead.simulator import Responses, Run
+from mead.values import STEP_S, WINDOW_S, Requirement
 
 MINUTE_S = 60.0
 

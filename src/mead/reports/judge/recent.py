@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from mead.reports.live.frame import Frame
-from mead.values.requirement import WINDOW_S, Requirement
+from mead.values import WINDOW_S, Requirement
 
 JUDGED_S = WINDOW_S
 """A requirement has to hold in every window of this length, so the latest such window counts now."""

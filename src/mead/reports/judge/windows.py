@@ -11,8 +11,8 @@ from math import ceil
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
-from mead.values.requirement import STEP_S, WINDOW_S, Requirement
+from mead.arrays import FloatArray
+from mead.values import STEP_S, WINDOW_S, Requirement
 
 
 def window_starts_s(duration_s: float, length_s: float, step_s: float) -> FloatArray:

@@ -14,21 +14,13 @@ from itertools import islice, pairwise
 from threading import Lock
 from typing import TypeAlias
 
-from mead.monitor.demand import DemandEstimator
-from mead.monitor.overhead import OverheadEstimator
-from mead.monitor.responses import PathMonitor
-from mead.monitor.sketch import ResponseSketch
-from mead.queueing.arrays import FloatArray, frozen
+from mead.arrays import FloatArray, frozen
+from mead.monitor import DemandEstimator, OverheadEstimator, PathMonitor, ResponseSketch
 from mead.reports.live.frame import Frame, Kind
 from mead.reports.live.frames import of_round
 from mead.reports.live.run_facts import RunFacts
 from mead.session.record import KEPT_ROUNDS
-from mead.values.allocation import Allocation
-from mead.values.observation import OperatorReading
-from mead.values.pipeline import Pipeline
-from mead.values.reason import Because
-from mead.values.requirement import WINDOW_S
-from mead.values.round import Round
+from mead.values import WINDOW_S, Allocation, Because, OperatorReading, Pipeline, Round
 
 log = logging.getLogger(__name__)
 

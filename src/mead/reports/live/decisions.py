@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from mead.history.records import InForce
+from mead.history import InForce
 from mead.reports.live.frame import Frame
-from mead.values.surprise import surprising, times_predicted
+from mead.values import surprising, times_predicted
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from mead.history.rows import number
-from mead.values.allocation import Allocation
-from mead.values.observation import OperatorReading, PathReading
-from mead.values.plan import Prediction
-from mead.values.reason import Because
+from mead.history import number
+from mead.values import Allocation, Because, OperatorReading, PathReading, Prediction
 
 
 class Kind(Enum):

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mead.history.records import Decision, PastRound
-from mead.history.rows import number, rate_per_s
+from mead.history import Decision, PastRound, number, rate_per_s
 from mead.reports.live.frame import Frame, Kind, OperatorFrame, PathFrame
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Pipeline
-from mead.values.requirement import late_bound_s
-from mead.values.round import Round
+from mead.values import Allocation, Pipeline, Round, late_bound_s
 
 
 def late_bounds_s(pipeline: Pipeline) -> dict[str, float | None]:

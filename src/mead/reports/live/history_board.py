@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from mead.history.file import IN_FOLDER, History
-from mead.history.records import Decision, PastRound, PastRun
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
+from mead.history import IN_FOLDER, Decision, History, PastRound, PastRun
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame
 from mead.reports.live.frames import of_history
 from mead.reports.live.run_facts import RunFacts
-from mead.values.pipeline import Pipeline
+from mead.values import Pipeline
 
 BETWEEN = (10, 1000)
 """Rounds that a live run, and a simulator, writes in the blink of an eye."""

@@ -10,7 +10,7 @@ from mead.keys import printable
 from mead.reports.live.frame import Frame, OperatorFrame
 from mead.reports.live.snapshot import Look
 from mead.reports.tables import NOTHING, number, plain_table
-from mead.values.allocation import Resources
+from mead.values import Resources
 
 
 def live_table(look: Look) -> Group:

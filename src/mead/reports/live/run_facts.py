@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from mead.history.records import PastRun
-from mead.values.pipeline import Pipeline
+from mead.history import PastRun
+from mead.values import Pipeline
 
 ROUND_INTERVAL = "round_interval_s"
 """The key, among the options of a run in a history, of the time between two rounds. The options of the policy need not

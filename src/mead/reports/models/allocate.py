@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from rich.table import Table
 
+from mead.arrays import FloatArray, frozen
 from mead.config.allocate_case import AllocateCase
 from mead.keys import ConfigError
 from mead.policies.drs.model import Model, OpenNetwork, Station
@@ -19,8 +20,7 @@ from mead.policies.drs.search import (
     assign_processors,
     min_processors,
 )
-from mead.queueing.arrays import FloatArray, frozen
-from mead.queueing.network.traffic import UnstableLoop, arrival_rates
+from mead.queueing import UnstableLoop, arrival_rates
 from mead.reports.tables import TimeUnit, number, plain_table
 
 Refusal: TypeAlias = UnstableLoop | InsufficientProcessors | TmaxUnreachable

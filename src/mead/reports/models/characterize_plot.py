@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from mead.queueing.statistics.partial import Characteristics
+from mead.queueing import Characteristics
 from mead.reports.models.fit_plot import MG1, MODEL, PLAIN, STYLE, TRACE, widen
 
 

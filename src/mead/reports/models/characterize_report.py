@@ -10,8 +10,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from mead.queueing.statistics.hurst import METHOD
-from mead.queueing.statistics.partial import Characteristics
+from mead.queueing import METHOD, Characteristics
 from mead.reports.tables import NOTHING, number, plain_table
 
 

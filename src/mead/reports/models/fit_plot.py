@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.statistics.scales import lags_of, spans_of
+from mead.arrays import FloatArray
+from mead.queueing import lags_of, spans_of
 from mead.reports.models.fit_report import Statistics, WindowReport, responses_at
 
 UTILIZATIONS = tuple(np.linspace(0.1, 0.95, 18).round(2).tolist())

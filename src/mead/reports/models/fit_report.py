@@ -12,19 +12,30 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.fitting.result import FittedMAP, WindowFit
-from mead.queueing.fitting.targets import REFERENCE_SERVICE
-from mead.queueing.fitting.window import Window, prepare
-from mead.queueing.fitting.windows import Fitter, distinct, fit_windows
-from mead.queueing.map import MAP
-from mead.queueing.queues.kingman import kingman
-from mead.queueing.queues.map_ph_1 import map_ph_1_at_utilizations
-from mead.queueing.queues.mg1 import m_ph_1
-from mead.queueing.queues.replay import ServiceTimes, replay_at_utilizations
-from mead.queueing.queues.response import QueueSolution, ResponseTime
-from mead.queueing.statistics.inter_arrivals import acf, idc, scv
-from mead.queueing.statistics.scales import lags_of, spans_of
+from mead.arrays import FloatArray
+from mead.queueing import (
+    MAP,
+    REFERENCE_SERVICE,
+    FittedMAP,
+    Fitter,
+    QueueSolution,
+    ResponseTime,
+    ServiceTimes,
+    Window,
+    WindowFit,
+    acf,
+    distinct,
+    fit_windows,
+    idc,
+    kingman,
+    lags_of,
+    m_ph_1,
+    map_ph_1_at_utilizations,
+    prepare,
+    replay_at_utilizations,
+    scv,
+    spans_of,
+)
 from mead.workload.trace import Trace
 
 UTILIZATIONS = (0.3, 0.5, 0.7, 0.8, 0.9)

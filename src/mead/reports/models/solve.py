@@ -12,12 +12,23 @@ import numpy as np
 
 from mead.config.solve_case import ArrivalKeys, OperatorKeys, SolveCase
 from mead.keys import ConfigError
-from mead.queueing.map import MAP
-from mead.queueing.network.decomposition import MODELS, Arrivals, decomposed, independent_path
-from mead.queueing.network.graph import PATH_SEPARATOR, Edge, Network, Operator
-from mead.queueing.network.solve import MAP_MODEL, NetworkSolution, solve_network
-from mead.queueing.ph import PH
-from mead.queueing.queues.response import QueueSolution, Unstable
+from mead.queueing import (
+    MAP,
+    MAP_MODEL,
+    MODELS,
+    PATH_SEPARATOR,
+    PH,
+    Arrivals,
+    Edge,
+    Network,
+    NetworkSolution,
+    Operator,
+    QueueSolution,
+    Unstable,
+    decomposed,
+    independent_path,
+    solve_network,
+)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.reports.live.frame import Frame
 from mead.reports.pages.figures import RunFigures
 from mead.reports.pages.one_file import html_table, one_file

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from mead.history.file import History
-from mead.history.records import PastRun
+from mead.history import History, PastRun
 from mead.reports.judge.figures import DRAINED, ENGINE, PERCENTS, broken_windows
 from mead.reports.judge.recent import judged
 from mead.reports.judge.windows import window_starts_s
@@ -18,7 +17,7 @@ from mead.reports.live.frame import Frame, OperatorFrame
 from mead.reports.live.history_board import framed
 from mead.reports.runs.history_report import run_json
 from mead.reports.what_if.savings import Savings, advised, observed
-from mead.values.requirement import STEP_S, WINDOW_S, Requirement
+from mead.values import STEP_S, WINDOW_S, Requirement
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mead.values.allocation import Allocation
-from mead.values.plan import Prediction
+from mead.values import Allocation, Prediction
 
 
 def allocation_json(allocation: Allocation) -> dict[str, Any]:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mead.history.file import History
-from mead.history.records import Decision, PastRound, PastRun
-from mead.history.schema import HistoryError
+from mead.history import Decision, History, HistoryError, PastRound, PastRun
 from mead.reports.runs.decision_json import allocation_json
 from mead.reports.runs.history_report import decision_json, run_json
 from mead.reports.tables import number
-from mead.values.allocation import Allocation
-from mead.values.grounds import Candidate, Grounds
-from mead.values.requirement import Requirement
+from mead.values import Allocation, Candidate, Grounds, Requirement
 
 BETWEEN = 10
 """How many rounds may be recorded between two queries of a history."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from mead.history.records import Decision, Effect
+from mead.history import Decision, Effect
 from mead.reports.runs.explanation import Explanation
 from mead.reports.runs.history_report import described
 from mead.reports.tables import NOTHING, TimeUnit, number, plain_table, plain_text

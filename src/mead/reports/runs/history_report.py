@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from mead.history.records import Decision, Effect, PastRun
+from mead.history import Decision, Effect, PastRun
 from mead.policies.steps import moved
 from mead.reports.runs.decision_json import allocation_json, prediction_json
 from mead.reports.tables import NOTHING, TimeUnit, plain_table, plain_text

@@ -11,14 +11,14 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from mead.monitor.sketch import ResponseSketch
-from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.monitor import ResponseSketch
+from mead.queueing import PATH_SEPARATOR
 from mead.reports.judge.figures import DRAINED, ENGINE, PERCENTS, Figures, concluded
 from mead.reports.judge.windows import broken_part, window_parts
 from mead.reports.runs.decision_json import allocation_json, prediction_json
 from mead.reports.tables import NOTHING, number, plain_table, yes_or_no
-from mead.spark.pipeline.run import LiveResult
-from mead.values.requirement import STEP_S, Requirement
+from mead.session.result import LiveResult
+from mead.values import STEP_S, Requirement
 
 NOT_MEASURED = "not measured"
 UNDRAINED = "Not everything that had arrived went through before the end; what did not is in no response time."

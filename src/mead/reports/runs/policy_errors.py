@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mead.history.records import Checked, PastRun
+from mead.history import Checked, PastRun
 
 
 @dataclass(frozen=True)

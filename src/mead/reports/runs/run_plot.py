@@ -10,10 +10,9 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.reports.models.fit_plot import SECONDS, STYLE
-from mead.simulator.run import Run
-from mead.simulator.simulation import Responses
+from mead.simulator import Responses, Run
 
 MOST_POINTS = 1800
 """Bins of a second, or longer ones where there would be more than this."""

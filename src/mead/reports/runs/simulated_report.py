@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.reports.judge.figures import PERCENTS, Figures, concluded
 from mead.reports.judge.outcome import Outcome, Verdict
 from mead.reports.runs.decision_json import allocation_json, prediction_json
-from mead.simulator.run import Run
-from mead.values.allocation import Allocation
-from mead.values.plan import Plan
-from mead.values.round import Round
+from mead.simulator import Run
+from mead.values import Allocation, Plan, Round
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,7 @@ from math import prod
 
 from mead.policies.predictive.predictions import enough, predictions
 from mead.policies.predictive.search import Predictor, exact, heuristic
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Pipeline
-from mead.values.plan import Prediction
-from mead.values.requirement import Requirement
+from mead.values import Allocation, Pipeline, Prediction, Requirement
 
 FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
 """The bounds of the frontier, as multiples of those required."""

@@ -11,14 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mead.arrays import FloatArray
 from mead.policies import registry
 from mead.policies.options import PolicyOptions, kept_iats_for
-from mead.queueing.arrays import FloatArray
 from mead.reports.judge.figures import Figures
 from mead.reports.judge.outcome import statistic_s
 from mead.reports.live.frame import Frame, Kind
-from mead.simulator.run import recorded_every_for, run
-from mead.values.pipeline import Pipeline
+from mead.simulator import recorded_every_for
+from mead.simulator.run import run
+from mead.values import Pipeline
 from mead.workload.trace import Trace
 
 SEED = 0

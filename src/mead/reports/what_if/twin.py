@@ -11,11 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
-from mead.simulator.simulation import Simulation
-from mead.spark.pipeline.run import LiveResult
-from mead.values.allocation import Allocation
-from mead.values.pipeline import Pipeline
+from mead.arrays import FloatArray
+from mead.session.result import LiveResult
+from mead.simulator import Simulation
+from mead.values import Allocation, Pipeline
 from mead.workload.trace import Trace
 
 SEED = 0

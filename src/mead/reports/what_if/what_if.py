@@ -14,20 +14,12 @@ from mead.policies import registry
 from mead.policies.options import KEPT_IATS, PolicyOptions, RuleKeys, kept_iats_for
 from mead.policies.predictive.predictions import remembered
 from mead.policies.predictive.replay_network import Draws, WindowReplay
-from mead.queueing.network.graph import PATH_SEPARATOR, InvalidNetworkError
-from mead.queueing.queues.batch_server import BatchServer
-from mead.queueing.queues.response import overloaded
+from mead.queueing import PATH_SEPARATOR, BatchServer, InvalidNetworkError, overloaded
 from mead.reports.judge.outcome import statistic_s
 from mead.reports.what_if.frontier import FrontierPoint, frontier
-from mead.simulator.conditions import Conditions, Restart
+from mead.simulator import Conditions, Restart, Simulation
 from mead.simulator.run import run
-from mead.simulator.simulation import Simulation
-from mead.values.allocation import Allocation
-from mead.values.knowledge import Knowledge
-from mead.values.observation import Observation
-from mead.values.pipeline import Operator, Pipeline
-from mead.values.plan import Prediction
-from mead.values.requirement import Requirement
+from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Prediction, Requirement
 from mead.workload.trace import Trace
 
 TAIL_S, MOST_TUPLES = 600.0, 500_000

@@ -12,7 +12,7 @@ from mead.reports.runs.decision_json import allocation_json, prediction_json
 from mead.reports.tables import NOTHING, TimeUnit, number, plain_table, yes_or_no
 from mead.reports.what_if.frontier import FrontierPoint
 from mead.reports.what_if.what_if import Choice, WhatIf
-from mead.values.plan import Prediction
+from mead.values import Prediction
 
 COLUMNS = 80
 """The width of a terminal."""

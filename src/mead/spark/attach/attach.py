@@ -20,16 +20,15 @@ from threading import Thread
 from time import thread_time, time
 from typing import TYPE_CHECKING, Literal, Self
 
+from mead.arrays import FloatArray, frozen
 from mead.clock import RunClock
 from mead.config.policy_choice import chosen_policy
 from mead.cpu.preparation import prepared
 from mead.cpu.shares import ShareManager
-from mead.history.file import History
-from mead.history.recorder import Recorder
+from mead.history import History, Recorder
 from mead.loop import ControlLoop, Mode
 from mead.policies.options import AdaptiveOptions, PolicyOptions, kept_iats_for
 from mead.policies.registry import policy as policy_of
-from mead.queueing.arrays import FloatArray, frozen
 from mead.reports.judge.recent import model_error
 from mead.reports.live.board import Board
 from mead.reports.live.run_facts import RunFacts
@@ -40,8 +39,7 @@ from mead.spark.attach.engine import AttachedEngine, AttachError
 from mead.spark.attach.query import context_of, cores_of, pipeline_of
 from mead.spark.runtime.java_machine import java_pid
 from mead.spark.telemetry.probe import stamped
-from mead.values.requirement import Requirement
-from mead.values.round import Round
+from mead.values import Requirement, Round
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

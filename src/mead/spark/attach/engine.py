@@ -18,17 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from mead.cpu.adoption import Guests, held_elsewhere
 from mead.cpu.shares import CpuUsage, ShareManager
-from mead.monitor.arrivals import Arrivals
-from mead.monitor.responses import monitors
+from mead.monitor import Arrivals, monitors
 from mead.spark.attach.python_workers import PythonWorkers
 from mead.spark.runtime.java_machine import NO_ANSWER
 from mead.spark.sources.broker_inputs import offset_sum
 from mead.spark.telemetry.batch_times import add_stamps, responses, stamp_fault
 from mead.spark.telemetry.probe import OBSERVATION, Stamps
 from mead.spark.telemetry.progress import Progress, ProgressQueue
-from mead.values.allocation import Allocation
-from mead.values.observation import Observation, OperatorReading
-from mead.values.pipeline import Pipeline
+from mead.values import Allocation, Observation, OperatorReading, Pipeline
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from mead.spark.attach.engine import AttachError
 from mead.spark.runtime.java_machine import NO_ANSWER
-from mead.values.pipeline import DEFAULT_SHARES, Batches, Operator, Pipeline
-from mead.values.requirement import Requirement
+from mead.values import DEFAULT_SHARES, Batches, Operator, Pipeline, Requirement
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

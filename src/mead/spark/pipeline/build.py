@@ -22,7 +22,7 @@ from mead.spark.sources.inputs import Input, TraceInput
 from mead.spark.sources.rabbitmq.blocks import RabbitStreams
 from mead.spark.sources.rabbitmq.stream import Retention
 from mead.spark.sources.trace import SPARE_S
-from mead.values.pipeline import Batches, Pipeline
+from mead.values import Batches, Pipeline
 from mead.workload.files import read_trace
 from mead.workload.generators.kind import GeneratorError
 from mead.workload.generators.registry import KINDS

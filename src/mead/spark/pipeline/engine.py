@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 from time import process_time, time_ns
 
 from mead.cpu.shares import CpuUsage
-from mead.monitor.arrivals import Arrivals
-from mead.monitor.responses import monitors
-from mead.queueing.network.graph import PATH_SEPARATOR
+from mead.monitor import Arrivals, monitors
+from mead.queueing import PATH_SEPARATOR
+from mead.session.result import EngineCpu
 from mead.spark.cluster.executors import Executors
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.java_machine import java_cpu_s, java_pid
 from mead.spark.telemetry.batch_times import add_stamps, responses, stamp_fault
 from mead.spark.telemetry.probe import Stamps
 from mead.spark.telemetry.progress import Done, Progress, ProgressQueue
-from mead.values.allocation import Allocation
-from mead.values.observation import Observation, OperatorReading
+from mead.values import Allocation, Observation, OperatorReading
 
 SILENT_S = 30.0
 """How long an operator with tuples waiting may complete none before we say so, beyond its trigger and the duration of
@@ -60,16 +59,6 @@ class Counters:
     usage: CpuUsage | None
     outside: bool
     """Whether none of its workers is in its control group, as when their daemon could not join it."""
-
-
-@dataclass(frozen=True)
-class EngineCpu:
-    """CPU seconds since the start, outside the operators' workers."""
-
-    java_s: float | None
-    """Spark itself: planning, tasks, sources and sinks. None where the system does not tell."""
-    driver_s: float
-    """The Python process of the driver: controller and monitor, and whatever else runs there."""
 
 
 class SparkEngine:

@@ -22,7 +22,7 @@ from mead.spark.sources.inputs import Input, check_one_source, check_stamped
 from mead.spark.sources.log_inputs import LogInput
 from mead.spark.telemetry.complaints import COMPLAINTS
 from mead.spark.telemetry.probe import probed
-from mead.values.pipeline import Pipeline
+from mead.values import Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -33,7 +33,7 @@ from mead.spark.sources.rabbitmq.connection import RabbitError
 from mead.spark.telemetry.complaints import COMPLAINTS, Complaints
 from mead.spark.telemetry.probe import Stamps
 from mead.spark.telemetry.progress import Progress
-from mead.values.pipeline import Pipeline
+from mead.values import Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from mead.spark.pipeline.operators import OperatorError, Work, columns_of
 from mead.spark.sources.inputs import Input, check_stamped
 from mead.spark.sources.log_inputs import JoinedInput, LogInput
 from mead.spark.sources.rabbitmq.blocks import RabbitStore, RabbitStreams
-from mead.values.pipeline import Pipeline
+from mead.values import Pipeline
 
 RESULTS = "results"
 """The reader of what leaves the pipeline, as rows name it."""

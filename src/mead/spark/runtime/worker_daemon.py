@@ -5,8 +5,8 @@ Stock workers run a full garbage collection after every task. Once numpy, pandas
 through a few hundred thousand objects that never become garbage, for tens of milliseconds. Here they are loaded
 before the fork and frozen, so that a collection sees only what the task itself left behind.
 
-Of this package it loads nothing but `mead.cpu.join` and `mead.spark.telemetry.complaints`, which need next to nothing: it
-joins before anything else is loaded.
+Of this package it loads nothing but `mead.cpu.join` and `mead.spark.telemetry.complaints`, which need next to
+nothing: it joins before anything else is loaded.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from mead.queueing.arrays import IntArray
+from mead.arrays import IntArray
 from mead.spark.log.number_file import number_in
 from mead.spark.runtime.tasks import spans
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mead.monitor.arrivals import STAMP_ERROR_US, Arrivals
-from mead.monitor.responses import BatchResponses
+from mead.monitor import STAMP_ERROR_US, Arrivals, BatchResponses
 from mead.spark.telemetry.probe import Stamps
 from mead.spark.telemetry.progress import Progress
 

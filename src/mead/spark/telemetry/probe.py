@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.workload.trace import TICKS_PER_S, TraceError, Unit
 
 TIMESTAMP_NAMES = ("timestamp_us", "timestamp_s", "timestamp")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.workload.formats.columns import CHUNK_ROWS, Choice, Column, Columns, Pieces, check_rows
 from mead.workload.trace import Trace, TraceError, Unit
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.workload.formats.columns import CHUNK_ROWS, Choice, Column, Columns, Pieces, check_rows, unit_in_name
 from mead.workload.trace import BadRowError, Trace, TraceError, Unit
 

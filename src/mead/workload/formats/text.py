@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.workload.formats.columns import MOST_ROWS, Choice, Column, Columns, Pieces, unit_in_name
 from mead.workload.trace import BadRowError, Trace, TraceError
 

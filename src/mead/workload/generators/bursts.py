@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from math import sqrt
 
 import numpy as np
 
-from mead.queueing.map import MAP, InvalidMAPError
+from mead.queueing import MAP, InvalidMAPError
 from mead.workload.generators.kind import Endless, GeneratorError, check_positive, option
 from mead.workload.generators.segments import Segment, map_segments
 

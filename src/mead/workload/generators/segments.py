@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
-from mead.queueing.map import MAP
-from mead.queueing.sampling import BLOCK, alias_table, walk
+from mead.arrays import FloatArray
+from mead.queueing import BLOCK, MAP, alias_table, walk
 
 SMALLEST_BLOCK = 1 << 10
 

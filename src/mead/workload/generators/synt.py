@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mead.queueing.map import MAP
+from mead.queueing import MAP
 from mead.workload.generators.bursts import Bursts
 from mead.workload.generators.kind import check_expected, check_positive, option, trace_of
 from mead.workload.generators.segments import joined, map_segments

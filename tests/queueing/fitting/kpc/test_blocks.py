@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from mead.queueing import MAP
 from mead.queueing.fitting.kpc.blocks import (
     InfeasibleBlockError,
     block,
@@ -13,7 +14,6 @@ from mead.queueing.fitting.kpc.blocks import (
     largest_decay,
     regular_products,
 )
-from mead.queueing.map import MAP
 
 shares = st.floats(0.0, 1.0)
 decays = st.floats(0.0, 0.99999)

@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 import pytest
 
+from mead.queueing import MAP
 from mead.queueing.fitting.kpc.blocks import composed_kpc, largest_decay, regular_products
 from mead.queueing.fitting.kpc.correlation import _Objective, fit_correlation
 from mead.queueing.fitting.kpc.targets import Targets, measured
-from mead.queueing.map import MAP
 
 
 def bursty_targets(size: int, seed: int) -> Targets:

@@ -6,12 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.paths import DATA
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
+from mead.queueing import Window, WindowFit, acf, fit_kpc, prepare, scv
 from mead.queueing.fitting.kpc.blocks import composed_kpc
-from mead.queueing.fitting.kpc.fit import fit_kpc
-from mead.queueing.fitting.result import WindowFit
-from mead.queueing.fitting.window import Window, prepare
-from mead.queueing.statistics.inter_arrivals import acf, scv
 
 BELLCORE = DATA / "bc-paug89.parquet"
 

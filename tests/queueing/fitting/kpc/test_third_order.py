@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
+from mead.queueing import MAP
 from mead.queueing.fitting.kpc.blocks import composed_kpc, regular_products
 from mead.queueing.fitting.kpc.correlation import CorrelationFits
 from mead.queueing.fitting.kpc.targets import Targets, measured
 from mead.queueing.fitting.kpc.third_order import INSIDE_WEIGHT, _Objective, fit_third_order
-from mead.queueing.map import MAP
 
 
 def joint_moments(process: MAP, targets: Targets) -> FloatArray:

@@ -28,7 +28,7 @@ from mead.spark.sources.rabbitmq.blocks import RabbitStreams
 from mead.spark.sources.rabbitmq.broker import LOOPBACK, PrivateBroker, free_ports
 from mead.spark.sources.rabbitmq.place import KEPT, Place
 from mead.spark.sources.rabbitmq.stream import Retention
-from mead.values.observation import Observation
+from mead.values import Observation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

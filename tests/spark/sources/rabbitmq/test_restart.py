@@ -24,16 +24,16 @@ from mead.cpu.dry_run import DryRunShares
 from mead.demo.log_lines import log_lines
 from mead.demo.parser import parsed
 from mead.policies.registry import policy
+from mead.session.result import LiveResult
 from mead.spark.log.number_file import put_number
 from mead.spark.pipeline.build import live_pipeline, source_of, work_of
 from mead.spark.pipeline.engine import SparkEngine
-from mead.spark.pipeline.run import LiveResult, run_live
+from mead.spark.pipeline.run import run_live
 from mead.spark.pipeline.running import WARM_UP
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
 from mead.spark.sources.rabbitmq.place import KEPT, Place
 from mead.spark.sources.rabbitmq.publish import Outgoing, publish
-from mead.values.knowledge import Knowledge
-from mead.values.round import Round
+from mead.values import Knowledge, Round
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

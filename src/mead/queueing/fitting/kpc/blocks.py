@@ -23,7 +23,7 @@ from math import sqrt
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.map import MAP
 
 EXPONENTIAL = 1e-6

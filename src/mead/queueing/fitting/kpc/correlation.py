@@ -14,7 +14,7 @@ from math import log
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.queueing.fitting.kpc.blocks import EXPONENTIAL, LEAST_EXCESS, largest_decay
 from mead.queueing.fitting.kpc.descent import descend
 from mead.queueing.fitting.kpc.targets import Targets

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 
 Objective: TypeAlias = Callable[[FloatArray, IntArray], tuple[FloatArray, FloatArray, FloatArray]]
 """From points (k, p) and the numbers of their starts (k) to values (k), gradients (k, p) and curvatures (k, p, p)."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 from mead.queueing.fitting.kpc.blocks import LEAST_EXCESS, block, composed_kpc
 from mead.queueing.fitting.kpc.correlation import fit_correlation
 from mead.queueing.fitting.kpc.order import WELL_EXPLAINED, choose_order

@@ -14,7 +14,7 @@ from math import log
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray
+from mead.arrays import FloatArray
 
 DECAYED = 1e-6
 """An autocorrelation below this has decayed; what follows is noise."""

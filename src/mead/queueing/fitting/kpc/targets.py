@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.queueing.fitting.kpc.order import DECAYED
 from mead.queueing.statistics.inter_arrivals import acf, scv
 

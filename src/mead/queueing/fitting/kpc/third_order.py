@@ -17,7 +17,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from mead.queueing.arrays import FloatArray, IntArray
+from mead.arrays import FloatArray, IntArray
 from mead.queueing.fitting.kpc.blocks import regular_products
 from mead.queueing.fitting.kpc.correlation import CorrelationFits
 from mead.queueing.fitting.kpc.descent import descend
