@@ -1,4 +1,7 @@
-"""Pure maths: arrival processes, service times, queues and networks of them. No files, no clock, no Spark."""
+"""Arrival processes, service times, queues and networks: pure maths.
+
+The room reads no files and no clock, and knows nothing of Spark.
+"""
 
 from __future__ import annotations
 

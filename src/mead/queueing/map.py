@@ -95,7 +95,7 @@ class MAP:
 
     @property
     def states(self) -> int:
-        """How many phases the modulating chain has."""
+        """Number of phases of the modulating chain."""
         return int(self.D0.shape[0])
 
     @cached_property
@@ -160,7 +160,10 @@ class MAP:
 
     @cached_property
     def idc_limit(self) -> float:
-        """Index of dispersion for counts as t grows: ``lim Var N(t) / E N(t)``; equals ``scv (1 + 2 sum rho_k)``."""
+        """Index of dispersion for counts as t grows: ``lim Var N(t) / E N(t)``.
+
+        It equals ``scv (1 + 2 sum rho_k)``.
+        """
         pi = self.time_stationary
         fundamental = np.outer(np.ones(self.states), pi) - (self.D0 + self.D1)
         bias = np.linalg.solve(fundamental, self.D1.sum(axis=1) - self.rate_per_s)

@@ -22,7 +22,9 @@ NEWTON_STEPS = 5
 
 @dataclass(frozen=True, eq=False)
 class MatrixExponential:
-    """Stacked distributions: ``b`` and ``e`` have shape (stack, phases), ``K`` has shape (stack, phases, phases).
+    """Stacked distributions of the form ``b exp(Kt) e``.
+
+    ``b`` and ``e`` have shape (stack, phases), ``K`` has shape (stack, phases, phases).
 
     >>> exponential = MatrixExponential(np.ones((1, 1)), np.full((1, 1, 1), -2.0), np.ones((1, 1)))
     >>> exponential.means().tolist(), exponential.quantiles(np.array([np.exp(-4.0)])).round(12).tolist()
@@ -83,7 +85,10 @@ class MatrixExponential:
 
 
 def _taylor_exponential(step: FloatArray) -> FloatArray:
-    """``exp(step)`` by the Taylor polynomial of order 12, in the five products of Paterson and Stockmeyer (1973)."""
+    """``exp(step)`` by the Taylor polynomial of order 12.
+
+    Five matrix products suffice (Paterson and Stockmeyer 1973).
+    """
     identity = np.eye(step.shape[1])
     second = step @ step
     third, fourth = second @ step, second @ second

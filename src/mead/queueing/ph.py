@@ -62,7 +62,9 @@ class PH:
 
     @classmethod
     def with_moments(cls, mean_s: float, scv: float) -> PH:
-        """The customary two-moment fit: a mixture of two Erlangs below SCV 1, two balanced exponentials above.
+        """The usual two-moment fit of a mean and an SCV.
+
+        It is a mixture of two Erlangs below SCV 1 and two balanced exponentials above.
 
         Tijms, "Stochastic Models" (1994), appendix B. Below ``1/MAX_ERLANG_PHASES`` the SCV is raised to that.
 
@@ -88,7 +90,7 @@ class PH:
 
     @property
     def phases(self) -> int:
-        """How many phases the chain has."""
+        """Number of phases of the chain."""
         return int(self.alpha.size)
 
     @cached_property

@@ -46,7 +46,10 @@ def sample_map(
     count: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """``count`` inter-arrival times of a MAP whose phase just after an arrival is distributed as ``start``."""
+    """Draw ``count`` inter-arrival times of a MAP.
+
+    ``start`` is the distribution of the phase just after an arrival.
+    """
     states = D0.shape[0]
     hidden = D0 - np.diag(np.diag(D0))
     keep, other = alias_table(np.hstack([hidden, D1]))

@@ -37,7 +37,10 @@ REGULARITY_SHARE = 0.98
 
 @dataclass(frozen=True)
 class Modulators:
-    """Stacked binary modulators: relaxation rates, probabilities of the high state, and the two multipliers."""
+    """Stacked binary modulators of a rate.
+
+    Each has a relaxation rate, a probability of the high state and two multipliers.
+    """
 
     relaxation: FloatArray
     probability: FloatArray

@@ -38,7 +38,7 @@ ITERATIONS, WARM_ITERATIONS = 40, 3
 
 @dataclass(frozen=True)
 class Weights:
-    """How much each kind of residual counts; all residuals are differences of logarithms."""
+    """Weight of each kind of residual; residuals are differences of logarithms."""
 
     response: float
     idc: float
@@ -53,7 +53,9 @@ QUEUE = Weights(response=1.0, idc=0.1, moments=0.1, stay=0.03)
 
 
 def fit_calibrated(iats: FloatArray, *, best: int = 5, seed: int = 0, previous: WindowFit | None = None) -> WindowFit:
-    """The best models of a window of IATs in seconds, best first; the score is the rms of the log residuals.
+    """Fit MAPs to a window of IATs in seconds, best first.
+
+    The score is the root mean square of the log residuals.
 
     ``previous``, the fit of a window shortly before, saves the search for the right time scales. The seed draws the
     service times of the replay; nothing else is random.
@@ -96,7 +98,10 @@ def _families(size: int, best: int) -> tuple[BurstFamily, ...]:
 def _search(
     family: BurstFamily, targets: QueueTargets, weights: Weights, start: FloatArray, anchor: FloatArray, steps: int
 ) -> tuple[FloatArray, float]:
-    """The parameters with the least residuals near ``start``, held back towards ``anchor``, and their score."""
+    """Search the least residuals near ``start``; returns parameters and score.
+
+    ``anchor`` holds the search back.
+    """
     responses = 2 * targets.utilizations.size if weights.response else 0
 
     def residuals(points: FloatArray) -> FloatArray:
@@ -118,7 +123,10 @@ def _search(
 
 
 def _response_residuals(D0: FloatArray, D1: FloatArray, targets: QueueTargets) -> FloatArray:
-    """Log of predicted over replayed mean and p95, for stacked MAPs of rate 1, at every reference utilization."""
+    """Log of predicted over replayed mean and p95 at each reference utilization.
+
+    The MAPs are stacked and have rate 1.
+    """
     stacked, states, _ = D0.shape
     utilizations = targets.utilizations
     queues = stacked * utilizations.size

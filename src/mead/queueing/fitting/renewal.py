@@ -28,7 +28,9 @@ def regular_model(unit: FloatArray) -> FittedMAP:
 
 
 def index_of_dispersion_for_intervals(unit: FloatArray, count: int) -> float:
-    """``n Var(X_1 + .. + X_n) / E[X_1 + .. + X_n]^2``: the SCV of n IATs together, times n; 1 for Poisson arrivals.
+    """SCV of n successive IATs together, times n; 1 for Poisson arrivals.
+
+    ``n Var(X_1 + .. + X_n) / E[X_1 + .. + X_n]^2``
 
     >>> import numpy as np
     >>> index_of_dispersion_for_intervals(np.tile([0.5, 1.5], 100), 2)

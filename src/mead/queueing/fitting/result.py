@@ -1,4 +1,4 @@
-"""What a fit of one window gives back: several models, best first, or the reason why there are none."""
+"""The result of a fit: several models, best first, or why there are none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from mead.queueing.map import MAP
 
 @dataclass(frozen=True)
 class FittedMAP:
-    """One candidate model of a window. A lower score is a better fit; scores compare within one fitter only."""
+    """One candidate model of a window.
+
+    A lower score is a better fit. Scores of different fitters cannot be compared.
+    """
 
     map: MAP
     score: float

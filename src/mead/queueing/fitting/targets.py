@@ -1,4 +1,4 @@
-"""What the default fitter aims at: the response times that the window itself would have met."""
+"""Targets of the default fitter: response times of the replayed window."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ class QueueTargets:
 
 
 def reference_utilizations(responses: FloatArray) -> tuple[float, ...]:
-    """Some of the candidates, evenly spread over utilization and over the rise of log mean and log p95 together.
+    """Choose the utilizations at which MAPs are compared with the window.
+
+    They spread evenly over utilization and over the rise of log mean and log p95 together.
 
     A window with one strong burst has a cliff: beyond some utilization the burst no longer fits, and the response
     jumps. Evenly spaced references would step over it. ``responses`` holds mean and p95 at all candidates.

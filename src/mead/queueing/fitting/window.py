@@ -1,4 +1,4 @@
-"""What part of a window can be fitted at all: the checks and cuts that come before any fitter."""
+"""Checks and cuts that prepare a window for any fitter."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def prepare(iats: FloatArray) -> Window | WindowFit:
 
 
 def _after_last_silence(iats: FloatArray) -> tuple[FloatArray, list[str]]:
-    """What follows the last long silence, or what precedes it where too little follows."""
+    """The IATs after the last long silence, or before it if too few follow."""
     share = iats / iats.max()
     silences = np.flatnonzero(share > LONG_SILENCE * share.sum())
     if silences.size == 0:
@@ -104,7 +104,7 @@ def _after_last_silence(iats: FloatArray) -> tuple[FloatArray, list[str]]:
 
 
 def _after_level_shift(iats: FloatArray) -> tuple[FloatArray, list[str]]:
-    """What follows the largest jump of the rate, if it is large enough to be one."""
+    """The IATs after the largest jump of the rate, if it is large enough."""
     elapsed = np.cumsum(iats / iats.max())
     after = np.arange(int(LEVEL_MARGIN * iats.size), int((1 - LEVEL_MARGIN) * iats.size))
     before_s, after_s = elapsed[after - 1], elapsed[-1] - elapsed[after - 1]

@@ -1,4 +1,7 @@
-"""Several windows of one buffer: long ones see slow bursts, short ones forget sooner what no longer holds."""
+"""Fits of several windows of one buffer.
+
+Long windows see slow bursts; short ones forget old behaviour sooner.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ def fit_windows(
     best: int = 5,
     seed: int = 0,
 ) -> tuple[WindowFit, ...]:
-    """The best models of the last ``size`` IATs of a buffer in seconds, for each size, in the order given.
+    """Fit the last ``size`` IATs of a buffer in seconds, for each size.
+
+    Results come in the order of ``sizes``.
 
     A buffer with fewer IATs than that is used whole, once, and the note says so. Every window starts from the same
     seed: its models do not depend on which other windows are asked for.

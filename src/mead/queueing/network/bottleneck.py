@@ -1,4 +1,6 @@
-"""The response time of a path under bursts: first the bottleneck, as if it stood alone, then what the others add.
+"""Response time of a path under bursts, from its bottleneck outwards.
+
+The bottleneck is solved as if it stood alone; then the other operators are added.
 
 A burst passes a chain of operators at the pace of the slowest, and while it lasts the backlog of the whole chain is
 that of the slowest operator fed by the source itself, wherever it stands. Exponential servers in series can even be
@@ -177,7 +179,7 @@ class Chains:
         return self._paced[pacer]
 
     def _order_shift_s(self, name: str, pacer: str) -> float:
-        """How much longer the mean of a chain is because ``name`` in truth stands before the bottleneck ``pacer``.
+        """Extra mean time of a chain if ``name`` stands before its bottleneck ``pacer``.
 
         If both are loaded alike, either may be called the bottleneck, and both ways must give one answer: that of the
         true order, in which the second one sees real departures. There the difference is known. It is due to the

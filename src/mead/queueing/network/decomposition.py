@@ -1,4 +1,6 @@
-"""Every operator on its own: the baselines, which know rate and variability of the arrivals but no bursts.
+"""Baselines that solve every operator on its own.
+
+They know the rate and variability of the arrivals, and no bursts.
 
 Streams are passed on by two moments (QNA; Whitt, "The queueing network analyzer", 1983), and the operators of a path
 are taken as independent.
@@ -40,7 +42,10 @@ class Arrivals:
     scv: float
 
     def through(self, selectivity: float) -> Arrivals:
-        """What goes on along an edge: a filter keeps tuples at random (eq. 36), a flat map sends them in batches."""
+        """The stream after an edge.
+
+        A filter keeps tuples at random (eq. 36); a flat map sends them in batches.
+        """
         rate = self.rate_per_s * selectivity
         if selectivity <= 1:
             return Arrivals(rate, selectivity * self.scv + 1 - selectivity)
@@ -95,7 +100,9 @@ def decomposed(network: Network, arrivals: Arrivals, model: OperatorModel) -> di
 
 
 def departed(arrivals: Arrivals, operator: Operator) -> Arrivals:
-    """The departures of an operator (Whitt 1983, eq. 39); one that cannot keep up sends one service after the other.
+    """The departures of an operator (Whitt 1983, eq. 39).
+
+    An overloaded operator sends one service after the other.
 
     >>> from mead.queueing.ph import PH
     >>> departed(Arrivals(0.5, 1.0), Operator("parser", PH.exponential(1.0)))
@@ -110,7 +117,10 @@ def departed(arrivals: Arrivals, operator: Operator) -> Arrivals:
 
 
 def merged(streams: list[Arrivals], operator: Operator) -> Arrivals:
-    """Several streams at one operator: between their mean SCV and that of a Poisson process (Whitt 1983, eq. 33)."""
+    """Several streams joined at one operator (Whitt 1983, eq. 33).
+
+    The SCV lies between their mean SCV and that of a Poisson process.
+    """
     rate = sum(stream.rate_per_s for stream in streams)
     shares = [stream.rate_per_s / rate for stream in streams]
     mean_scv = sum(share * stream.scv for share, stream in zip(shares, streams, strict=True))

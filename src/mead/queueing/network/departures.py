@@ -56,7 +56,9 @@ class Departures:
 
 
 def phase_groups(arrivals: MAP) -> IntArray:
-    """0 or 1 for every phase: the split into few and many arrivals ahead that explains most of their variance.
+    """Split the phases into few and many arrivals ahead.
+
+    Returns 0 or 1 for each phase: the split that explains most of the variance.
 
     It depends on the arrivals alone. So a change of service moves no phase from one group to the other, and response
     times stay continuous in the service times.
@@ -131,7 +133,10 @@ def departures(arrivals: MAP, service: PH, groups: IntArray) -> Departures:
 
 
 def _moved(masses: FloatArray, rates: FloatArray, member: FloatArray) -> FloatArray:
-    """Flows by transitions of the arrival phase, which leave the service phase as it is; one matrix per depth."""
+    """Flows by transitions of the arrival phase, one matrix per depth.
+
+    The service phase stays as it is.
+    """
     depths, _, m = masses.shape
     count = member.shape[1]
     flows = np.einsum("ik,dij,il->dkjl", member, masses, rates)

@@ -1,4 +1,6 @@
-"""Equations 2 to 7 of PA-SPS (Wladdimiro et al., JPDC 2024): what every operator will have to do, and with how many.
+"""Expected load and replicas of every operator.
+
+Equations 2 to 7 of PA-SPS (Wladdimiro et al., JPDC 2024).
 
 In the corrected form. The paper prints equation 7 with the share of the source stream where the ratio of the edge is
 needed; as printed, all of a queue goes down every branch, a flat map gains nothing and a filter lets everything pass.
@@ -24,7 +26,9 @@ class CycleError(ValueError):
 def edge_ratios(
     sent: Mapping[Link, float], processed: Mapping[str, float], last: Mapping[Link, float]
 ) -> dict[Link, float]:
-    """Equation 6: what an operator sends along each edge for one tuple that it processes. Any number from 0 up.
+    """Equation 6: tuples sent along each edge for one tuple processed.
+
+    A ratio is any number from 0 up.
 
     An operator that processed nothing keeps its last ratios, and has 1 if there were none.
 
@@ -38,7 +42,7 @@ def edge_ratios(
 
 
 def entry_shares(entered: Mapping[str, float], source: float, last: Mapping[str, float]) -> dict[str, float]:
-    """What every operator at the entry gets for one tuple of the source.
+    """Share of the source that each entry operator gets.
 
     A single one gets all. Where nothing came, the last shares hold, and an equal split if there were none.
 
@@ -54,7 +58,7 @@ def entry_shares(entered: Mapping[str, float], source: float, last: Mapping[str,
 
 @dataclass(frozen=True)
 class Load:
-    """What one operator has to expect in the next interval, in tuples."""
+    """Expected tuples of one operator in the next interval."""
 
     share: float
     """Equation 5: tuples here for one at the source."""

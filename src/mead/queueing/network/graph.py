@@ -1,4 +1,4 @@
-"""The pipeline as queueing theory sees it: operators with service times, joined by edges with selectivities."""
+"""The pipeline as a queueing network: operators joined by edges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ MOST_PATHS = 1000
 
 
 class InvalidNetworkError(ValueError):
-    """The operators and edges are not a network that can be solved. The message names the rule that is broken."""
+    """The operators and edges are not a solvable network.
+
+    The message names the rule that is broken.
+    """
 
 
 class CyclicNetworkError(InvalidNetworkError):
@@ -69,7 +72,9 @@ class Edge:
 
 @dataclass(frozen=True)
 class Network:
-    """A directed graph without cycles. The arrivals go to every operator without a predecessor, a copy to each.
+    """A directed graph without cycles.
+
+    Every operator without a predecessor receives a copy of the arrivals.
 
     >>> parser, counter, matcher = (Operator(name, PH.erlang(2, 0.001)) for name in ("parser", "counter", "matcher"))
     >>> fork = Network([parser, counter, matcher], [Edge("parser", "counter"), Edge("parser", "matcher", 0.5)])

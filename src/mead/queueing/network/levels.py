@@ -1,4 +1,6 @@
-"""Queue lengths of MAP/PH/1 and how deep they go: the part of a queue's state that its departures remember.
+"""Queue lengths of MAP/PH/1, grouped by depth.
+
+Departures remember this part of the state of a queue.
 
 The queue length with the phases of arrivals and service is a quasi-birth-death process (Neuts 1981, chapter 3). Its
 levels are grouped into a few depths. A queue belongs to the depth whose gate it passed last: it enters a deeper one on
@@ -31,7 +33,9 @@ SETTLED = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Stationary queue lengths: ``empty`` over the arrival phases, then ``first @ rise^k`` over both phases.
+    """Stationary queue lengths of a MAP/PH/1 queue.
+
+    ``empty`` runs over the arrival phases, ``first @ rise^k`` over both phases.
 
     ``rise`` is the rate matrix of Neuts; ``fall`` is the same towards shorter queues.
     """
@@ -44,7 +48,10 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class Depth:
-    """One depth: stationary mass per pair of phases, and the part of it one step from the next gate up or down."""
+    """Stationary mass at one depth, per pair of phases.
+
+    It also holds the parts that are one step from the next gate up or down.
+    """
 
     mass: FloatArray
     rising: FloatArray
@@ -105,7 +112,9 @@ def _passages(up: FloatArray, local: FloatArray, down: FloatArray) -> tuple[Floa
 
 
 def depths_of(levels: Levels) -> list[Depth]:
-    """The depths that the queue reaches, from the shallowest: every level from 1 belongs to one or shares two.
+    """The depths that the queue reaches, from the shallowest.
+
+    Every level from 1 belongs to one depth or shares two.
 
     Between ``fall_to`` and ``rise_to`` a queue may have come from either side. The part that came from below solves
     the balance equations with all of the mass at ``fall_to`` and none at ``rise_to``: a combination of powers of

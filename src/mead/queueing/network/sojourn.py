@@ -32,7 +32,9 @@ DEEPEST = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Queue:
-    """A solved MAP/PH/1 queue in seconds: ``P(R > t) = b exp(Kt) e``, with ``e`` the rates at which services end.
+    """A solved MAP/PH/1 queue in seconds: ``P(R > t) = b exp(Kt) e``.
+
+    ``e`` holds the rates at which services end.
 
     The age process of the queue keeps the arrival phase that a tuple came with. ``depth`` says for each of its phases
     how deep the queue before this one was left then.
@@ -46,7 +48,9 @@ class Queue:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A time in seconds with ``P(X > t, depth = k) = b exp(Kt) e[:, k]``; what is missing to ``weights[k]`` is X = 0.
+    """A time in seconds with ``P(X > t, depth = k) = b exp(Kt) e[:, k]``.
+
+    The rest of ``weights[k]`` is the probability that X = 0.
 
     >>> service = Part.of_service(PH.erlang(2, 3.0))
     >>> round(service.mean_s, 9), round(service.scaled(2.0).mean_s, 9)
@@ -200,7 +204,10 @@ class Response:
 
 
 def _convolved(terms: Sequence[FloatArray]) -> FloatArray:
-    """The convolution of lattices row by row, as far as they reach; one row stands for as many as there are."""
+    """Convolve lattices row by row, as far as they reach.
+
+    A single row counts for as many as there are.
+    """
     if len(terms) == 1:
         return terms[0]
     size = next_fast_len(len(terms) * LATTICE_POINTS, real=True)

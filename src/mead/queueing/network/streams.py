@@ -1,4 +1,4 @@
-"""How many tuples of the source reach an operator, and in which company.
+"""Streams between operators: tuples per tuple of the source, and batches.
 
 Everything in the network comes from one source, so its bursts reach all operators together. A stream is therefore
 described by what became of each source tuple: with probability ``keep`` it has descendants here, ``batch`` of them in
@@ -17,7 +17,7 @@ from mead.queueing.ph import PH
 
 @dataclass(frozen=True)
 class Stream:
-    """What arrives at an operator, per tuple of the source.
+    """The tuples that reach an operator, per tuple of the source.
 
     >>> Stream().through(0.5), Stream().through(0.5).through(4.0)
     (Stream(keep=0.5, batch=1.0), Stream(keep=0.5, batch=4.0))
@@ -32,7 +32,10 @@ class Stream:
         return self.keep * self.batch
 
     def through(self, selectivity: float) -> Stream:
-        """What goes on along an edge. A filter makes batches smaller, and removes them only where they are single."""
+        """The stream after an edge.
+
+        A filter makes batches smaller, and removes them only where they are single.
+        """
         batch = self.batch * selectivity
         return Stream(self.keep, batch) if batch >= 1 else Stream(self.keep * batch, 1.0)
 
@@ -76,7 +79,9 @@ def _served(network: Network, name: str, stream: Stream, rate_per_s: float) -> S
 
 
 def batch_service(service: PH, batch: float, most_phases: int) -> PH:
-    """The time to serve a whole batch: exactly for a single tuple, else by two moments and ``most_phases`` at most.
+    """Time to serve a whole batch.
+
+    It is exact for a single tuple, otherwise fitted by two moments with ``most_phases`` at most.
 
     The number of tuples is the whole number below or above ``batch``, so its variance is ``f (1 - f)`` with the
     fraction f; the rest is the variance of a random sum.
@@ -109,7 +114,9 @@ def time_in_batch(service: PH, batch: float) -> PH:
 
 
 def diluted(service: PH, share: float) -> PH:
-    """The service at a server that only a ``share`` of the tuples need: zero for the others, fitted by two moments.
+    """Service at a server that only a ``share`` of the tuples need.
+
+    The others take zero time; the mixture is fitted by two moments.
 
     >>> thin = diluted(PH.exponential(1.0), 0.5)
     >>> round(thin.mean_s, 9), round(thin.scv, 9)

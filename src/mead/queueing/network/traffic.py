@@ -26,7 +26,7 @@ class UnstableLoop(ValueError):  # noqa: N818 - the name stands in the JSON of `
 
 
 def loop_gain(gains: ArrayLike) -> float:
-    """The spectral radius: by what factor a tuple multiplies with every edge that it goes along, in the long run.
+    """Spectral radius: the factor by which a tuple multiplies per edge, in the long run.
 
     >>> round(loop_gain([[0.0, 4.0], [0.2, 0.0]]), 12)  # four out, a fifth of each back
     0.894427191

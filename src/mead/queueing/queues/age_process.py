@@ -25,7 +25,10 @@ QUADRATIC = 1e-6
 
 
 def age_process(D0: FloatArray, D1: FloatArray, alpha: FloatArray, S: FloatArray) -> MatrixExponential:
-    """The response times of stacked stable queues with MAPs ``(D0, D1)`` and services ``(alpha, S)`` of mean 1."""
+    """Response times of stacked stable MAP/PH/1 queues.
+
+    The MAPs are ``(D0, D1)``, the services ``(alpha, S)`` of mean 1.
+    """
     queues, states, _ = D0.shape
     # The age process only knows the phases just after an arrival. A Coxian stage or an off state never is one, and
     # leaving it out makes the largest matrices up to half as wide.

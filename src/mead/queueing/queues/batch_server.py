@@ -51,7 +51,7 @@ class BatchServer:
         return self.demand_s / self.share
 
     def duration_s(self, tuples: float) -> float:
-        """How long a batch of ``tuples`` runs."""
+        """Duration of a batch of ``tuples``."""
         return self.overhead_s + tuples * self.per_tuple_s
 
     def utilization(self, rate_per_s: float) -> float:
@@ -65,7 +65,7 @@ class BatchServer:
         return rate_per_s * float(self.cycle_s(np.array(self.max_batch))) / self.max_batch
 
     def batch(self, waiting: FloatArray) -> FloatArray:
-        """How many of the waiting tuples the next batch takes."""
+        """Number of waiting tuples that the next batch takes."""
         return waiting if self.max_batch is None else np.minimum(waiting, self.max_batch)
 
     def cycle_s(self, waiting: FloatArray) -> FloatArray:

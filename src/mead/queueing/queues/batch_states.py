@@ -1,4 +1,4 @@
-"""The states in which a micro-batch server is looked at: a few cycle lengths, and what an empty server does.
+"""States of a micro-batch server: a few cycle lengths, and an idle server.
 
 A cycle runs from the start of a batch to the earliest start of the next. Its state is ``clear_s``, the time to clear
 what waits at its start: the length of the cycle, and in proportion more if not all of it fits into one batch.
@@ -52,7 +52,9 @@ class BatchStates:
 
     @classmethod
     def spanning(cls, arrivals: MAP, server: BatchServer, shelf: dict[float, CountLaws]) -> BatchStates:
-        """States from the shortest cycle to those that a queue of this load and burstiness comes to now and then.
+        """States from the shortest cycle to the longest that occurs now and then.
+
+        The load and the burstiness of the queue decide how long that is.
 
         ``shelf`` keeps laws by anchor. Servers of different speed can share them if their overhead is the anchor.
         """

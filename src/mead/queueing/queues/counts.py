@@ -1,4 +1,4 @@
-"""How many tuples a MAP sends in a given time, and in which phase that leaves it.
+"""Number of arrivals of a MAP in a given time, and the phase afterwards.
 
 ``P(n, t)`` is a matrix: entry (i, j) is the probability of n arrivals in t seconds and phase j at the end, from phase
 i. For tiny t it comes from uniformization (Neuts 1979). Two spans of time, one after the other, convolve, so every
@@ -35,7 +35,10 @@ UNIFORMIZATION_TERMS = 16
 
 @dataclass(frozen=True, eq=False)
 class ArrivalPart:
-    """Arrivals in one part of the span, from fraction ``begin`` to ``end`` of it, by the count of the whole span."""
+    """Arrivals in one part of a span, by the count of the whole span.
+
+    The part reaches from fraction ``begin`` to ``end``.
+    """
 
     begin: float
     end: float
@@ -109,7 +112,10 @@ class CountLaws:
         self._known = {1: _short(arrivals, span_s / self.unit, fastest)}
 
     def law(self, multiple: float) -> CountLaw:
-        """The law of ``multiple`` times the span, which must be a whole number of the pieces ``span_s / unit``."""
+        """The law of ``multiple`` times the span.
+
+        The result must be a whole number of the pieces ``span_s / unit``.
+        """
         return self._pieces(round(multiple * self.unit))
 
     def nearest(self, multiple: float, relative: float) -> float:

@@ -50,7 +50,9 @@ def gigk(
 
 
 def whitt_factor(utilization: float, arrival_scv: float, service_scv: float, servers: int) -> float:
-    """What Whitt (1993, section 2) multiplies the wait of eq. 5 with; 1 for M/M/k. Not both SCVs may be 0.
+    """Whitt's correction of the wait of eq. 5 (1993, section 2); 1 for M/M/k.
+
+    Not both SCVs may be 0.
 
     >>> whitt_factor(0.8, arrival_scv=1.0, service_scv=1.0, servers=4)
     1.0

@@ -1,4 +1,4 @@
-"""Kingman's GI/G/1: what is left of burstiness when only rate and variability of the arrivals are known.
+"""Kingman's GI/G/1: rate and variability of the arrivals, no correlation.
 
 One of MEAD's baselines. It knows nothing of correlation between inter-arrival times, which is why it falls short
 under bursty arrivals by an order of magnitude and more.

@@ -39,7 +39,9 @@ def map_ph_1_at_utilizations(
 
 
 def map_ph_1_many(queues: Sequence[tuple[MAP, PH]], *, percents: Sequence[float] = ()) -> list[QueueSolution]:
-    """Many queues in one call. Their MAPs must have one number of states, their services one number of phases.
+    """Solve many queues in one call.
+
+    Their MAPs must have the same number of states, their services the same number of phases.
 
     Percentiles that are named here are computed for all queues together; others are when they are asked for.
     """

@@ -47,7 +47,10 @@ def mg1(rate_per_s: float, mean_service_s: float, service_scv: float) -> QueueSo
 
 @dataclass(frozen=True, eq=False)
 class MG1Response:
-    """A stable M/G/1 queue: the mean of any service with these moments, the percentiles of one such service."""
+    """A stable M/G/1 queue.
+
+    The mean holds for any service with these moments, the percentiles for one such service.
+    """
 
     utilization: float
     mean_s: float

@@ -1,4 +1,4 @@
-"""The micro-batch server under bursty arrivals: what a Spark query does to the response time of a tuple.
+"""The micro-batch server under bursty arrivals: a model of a Spark query.
 
 The server is gated (see BatchServer): the tuples that arrive during one cycle, from the start of a batch to the
 start of the next, make up the next batch. So the tuples that wait at a start and the phase of the arrivals form a
@@ -54,13 +54,19 @@ def micro_batch(arrivals: MAP, server: BatchServer) -> MicroBatchResponse | Unst
 
 
 def micro_batch_many(arrivals: MAP, servers: Sequence[BatchServer]) -> list[MicroBatchResponse | Unstable]:
-    """The same arrivals at several servers. Those that differ in share alone have most of the work in common."""
+    """Solve the same arrivals at several servers.
+
+    Servers that differ in share alone have most of the work in common.
+    """
     alike = MicroBatches(arrivals)
     return [alike.at(server) for server in servers]
 
 
 class MicroBatches:
-    """One arrival process, at servers that are not all known beforehand; what they have in common is found once."""
+    """One arrival process at servers that become known one by one.
+
+    Work that the servers have in common is done once.
+    """
 
     def __init__(self, arrivals: MAP) -> None:
         self.arrivals = arrivals
@@ -216,7 +222,10 @@ class BatchChain:
 
     @cached_property
     def starts(self) -> tuple[FloatArray, FloatArray]:
-        """The law of a batch start on a fine scale, one step of the chain on: tuples waiting, and (point, phase)."""
+        """The law of a batch start on a fine scale, one step of the chain on.
+
+        Returns tuples waiting, and (point, phase).
+        """
         waiting, mass = [self.idling.waiting], [np.einsum("i,cij->cj", self.empty, self.idling.mass)]
         for x, left, law in zip(self.weight, self.states.left, self.states.laws, strict=True):
             waiting.append(left + law.tuples)
@@ -232,6 +241,9 @@ def _moved(interpolation: FloatArray, mass: FloatArray) -> FloatArray:
 
 
 def _time_in_batch(server: BatchServer, waiting: FloatArray) -> FloatArray:
-    """What the tuples waiting at a start spend with the server in that cycle, in sum: served, or left waiting."""
+    """Total time in one cycle of the tuples waiting at its start.
+
+    Tuples that are left waiting count too.
+    """
     batch = server.batch(waiting)
     return batch * (server.overhead_s + batch * server.per_tuple_s) + (waiting - batch) * server.cycle_s(waiting)

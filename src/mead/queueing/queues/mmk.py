@@ -23,7 +23,9 @@ def erlang_b(load: float, servers: int) -> float:
 
 
 def erlang_c(load: float, servers: int) -> float:
-    """The fraction of arrivals that have to wait, ``B / (1 - rho (1 - B))``; the load must be below ``servers``.
+    """Probability that an arrival waits: ``B / (1 - rho (1 - B))``.
+
+    The load must be below ``servers``.
 
     >>> round(erlang_c(load=1.0, servers=2), 12)
     0.333333333333

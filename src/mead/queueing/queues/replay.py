@@ -26,7 +26,9 @@ DEFAULT_SEQUENCES = 8
 
 @dataclass(frozen=True, eq=False)
 class ServiceTimes:
-    """Several sequences of service times, drawn once and then used for every candidate (common random numbers).
+    """Sequences of service times shared by all candidates.
+
+    They are drawn once (common random numbers).
 
     ``unit`` holds one sequence per row, in units of the mean ``mean_s``. A smaller CPU share only changes the mean.
     """
@@ -152,7 +154,9 @@ def _rate_per_s(iats_s: FloatArray) -> float:
 
 
 def _one_server(iats_s: FloatArray, services: ServiceTimes) -> FloatArray:
-    """Lindley's recursion in closed form: ``R_i = S_i + C_i - min_{j <= i} C_j`` with ``C_i = sum (S_{k-1} - X_k)``.
+    """Lindley's recursion in closed form.
+
+    ``R_i = S_i + C_i - min_{j <= i} C_j`` with ``C_i = sum (S_{k-1} - X_k)``.
 
     A compiled loop is three times as fast, but loading it costs a short command more than all its replays together.
     """
@@ -194,7 +198,10 @@ def _first_come_first_served(  # type: ignore[no-untyped-def]  # pragma: no cove
 def _gated_batches(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     arrival_s, overhead_s, per_tuple_s, trigger_s, max_batch, response_s
 ):
-    """Write every tuple's response time and return the number of batches. ``trigger_s`` 0 means no trigger."""
+    """Write the response time of each tuple; returns the number of batches.
+
+    ``trigger_s`` 0 means no trigger.
+    """
     first, batches = 0, 0
     start, end = -1.0, 0.0
     while first < arrival_s.size:

@@ -1,4 +1,4 @@
-"""What a queueing model answers: a response time, or the fact that there is none.
+"""The answer of a queueing model: a response time, or ``Unstable``.
 
 Every model of this package returns ``ResponseTime | Unstable``. An overloaded queue has no response time, and a
 number in its place (infinity, NaN, a negative mean) would travel on into a plan. So it is a value of its own

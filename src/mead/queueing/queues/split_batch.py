@@ -17,7 +17,9 @@ from math import inf
 
 
 def batch_wait_s(load: float, service_s: float, overhead_s: float, trigger_s: float, tasks: int) -> float:
-    """How much longer a tuple takes with so many tasks than with any number of them; infinite if they are too few.
+    """Extra time of a tuple with ``tasks`` instead of any number of tasks.
+
+    It is infinite if the tasks are too few.
 
     ``load`` is the rate times ``service_s``, the time of a tuple at one task. A ``trigger_s`` of 0 is none.
 
@@ -35,7 +37,9 @@ def batch_wait_s(load: float, service_s: float, overhead_s: float, trigger_s: fl
 
 
 def gate_s(rate_per_s: float, service_s: float, overhead_s: float, trigger_s: float) -> float:
-    """What a tuple takes beside its service if there are ever so many tasks: half a cycle, and the overhead.
+    """Time of a tuple beside its service with unlimited tasks.
+
+    It is half a cycle and the overhead.
 
     Without a trigger a tuple that finds nobody at work is served at once. So half a cycle counts as often as somebody
     is at work, which at low rates is in proportion to the rate. At an infinite rate somebody always is.

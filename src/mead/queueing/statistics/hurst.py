@@ -34,7 +34,10 @@ FITS = 0.05
 
 @dataclass(frozen=True)
 class Level:
-    """Intervals of one length, counted back from the last arrival. The next level has intervals twice as long."""
+    """Intervals of one length, counted back from the last arrival.
+
+    The next level has intervals twice as long.
+    """
 
     length_s: float
     intervals: int
@@ -42,13 +45,13 @@ class Level:
 
     @property
     def in_pairs(self) -> int:
-        """How many of them have a neighbour to be compared with."""
+        """Number of intervals that have a neighbour to compare with."""
         return self.intervals - self.intervals % 2
 
 
 @dataclass(frozen=True)
 class SquaredCounts:
-    """What has to be known of a level: the sum of the squared counts of its intervals, and of those in pairs."""
+    """Sums of squared counts of one level: of its intervals and of pairs."""
 
     all: int
     in_pairs: int
@@ -69,7 +72,9 @@ class Hurst:
 
 
 def levels_of(iats: int, end_s: float) -> list[Level]:
-    """From intervals of about one arrival, a power of two of a second, to those that still make enough pairs.
+    """Levels from about one arrival per interval to the longest with enough pairs.
+
+    Lengths are powers of two of a second.
 
     >>> [(level.length_s, level.intervals) for level in levels_of(100, 50.0)]
     [(0.5, 100), (1.0, 50), (2.0, 25), (4.0, 12)]

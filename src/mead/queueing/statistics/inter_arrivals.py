@@ -1,4 +1,4 @@
-"""What a window of inter-arrival times looks like: rate, variability, correlation, dispersion.
+"""Statistics of inter-arrival times: rate, variability, correlation, dispersion.
 
 The same four words describe a trace and the MAP fitted to it, so the two can be laid side by side.
 """
@@ -54,7 +54,7 @@ def acf(iats: FloatArray, lags: Iterable[int]) -> FloatArray:
 
 
 def idc(iats: FloatArray, t_s: npt.ArrayLike) -> FloatArray:
-    """Index of dispersion ``Var N(t) / E N(t)`` of the counts in intervals of length t; 1 for Poisson arrivals.
+    """Index of dispersion ``Var N(t) / E N(t)`` of counts; 1 for Poisson arrivals.
 
     An interval longer than half the window has too few counts to have a variance: that is an error here.
 
@@ -78,17 +78,20 @@ def idc(iats: FloatArray, t_s: npt.ArrayLike) -> FloatArray:
 
 
 def steps_of(span: float, end: float) -> int:
-    """How many steps an interval is long if one begins at every step; 1 if intervals lie side by side until ``end``."""
+    """Length of an interval in steps if one begins at every step.
+
+    It is 1 if intervals lie side by side until ``end``.
+    """
     return STEPS_PER_SPAN if end / span < PLENTY else 1
 
 
 def whole_intervals(end: float, length: float) -> int:
-    """How many intervals of this length go into the time until ``end``."""
+    """Number of whole intervals of this length until ``end``."""
     return int(end * (1 + EDGE) / length)
 
 
 def interval_of(ages: FloatArray, length: float, end: float) -> IntArray:
-    """In which interval of this length each arrival lies, counted back from ``end``, where its age would be 0.
+    """Number of the interval of each arrival, counted back from ``end``.
 
     >>> interval_of(np.array([0.0, 0.3, 0.1 * 3, 0.35]), 0.1, end=10.0).tolist()
     [0, 3, 3, 3]
@@ -97,7 +100,10 @@ def interval_of(ages: FloatArray, length: float, end: float) -> IntArray:
 
 
 def dispersion(bins: IntArray, steps: int) -> float:
-    """Variance over mean of the counts in intervals of so many neighbouring bins, one beginning at every bin."""
+    """Variance over mean of counts in intervals of neighbouring bins.
+
+    One interval begins at every bin.
+    """
     running = np.concatenate([[0], np.cumsum(bins)])
     counts = running[steps:] - running[:-steps]
     return float(counts.var() / counts.mean())

@@ -1,4 +1,4 @@
-"""Arrivals counted in intervals of many lengths at once, in parts of a trace that go together afterwards.
+"""Arrivals counted in intervals of many lengths at once, part by part.
 
 Intervals are numbered back from the last arrival of the trace. So their numbers fall in the order of time, and arrivals
 of one interval follow each other: a run. Intervals without arrivals need no room, however long a silence is.
@@ -17,7 +17,10 @@ from mead.queueing.statistics.inter_arrivals import interval_of
 
 @dataclass(frozen=True)
 class Counted:
-    """Squared counts in a stretch of time: the intervals at its two ends may go on in the stretch beside it."""
+    """Squared counts in a stretch of time.
+
+    The intervals at its two ends may go on in the neighbouring stretch.
+    """
 
     ends: tuple[tuple[int, int], ...] = ()
     """Number and count of the first interval and of the last; one if they are the same, none without arrivals."""
@@ -48,7 +51,10 @@ class Counted:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Intervals with arrivals in the order of time, which is from high numbers to low, and how many each has."""
+    """Intervals with arrivals in the order of time, and the count of each.
+
+    Time runs from high numbers to low.
+    """
 
     intervals: IntArray
     counts: IntArray
@@ -72,7 +78,7 @@ class Runs:
         return Runs(self.intervals[start:], self.counts[start:])
 
     def counted(self) -> Counted:
-        """What has to be known to add up squared counts."""
+        """The sums that add up to squared counts."""
         if self.counts.size == 0:
             return Counted()
         between = self.counts[1:-1]
@@ -92,7 +98,9 @@ class Runs:
 
 
 def runs_by_length(ages: FloatArray, lengths: Iterable[float], end: float) -> dict[float, Runs]:
-    """Runs for every length of an interval. A multiple of a shorter length is counted from its runs, which are fewer.
+    """Runs for every interval length.
+
+    A multiple of a shorter length is counted from its runs, which are fewer.
 
     >>> runs = runs_by_length(np.array([2.5, 1.5, 1.2, 0.0]), [1.0, 2.0], end=3.0)
     >>> runs[1.0].counts.tolist(), runs[2.0].counts.tolist()

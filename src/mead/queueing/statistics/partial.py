@@ -1,4 +1,4 @@
-"""Statistics of a trace that is too long for one memory: sums over its parts, and how they go together.
+"""Statistics of a trace too long for memory, from sums over its parts.
 
 A part is some arrivals that follow each other. Whoever looks at it has to know a few numbers about the whole trace (the
 ``Frame``) and the IATs just before the part, as many as the longest lag. What comes out (``Partial``) has the same size
@@ -25,7 +25,7 @@ from mead.queueing.statistics.scales import lags_of, spans_of
 
 @dataclass(frozen=True)
 class Frame:
-    """What has to be known of the whole trace before any part of it is looked at."""
+    """Facts of the whole trace that each part needs."""
 
     iats: int
     end_s: float
@@ -43,7 +43,7 @@ class Frame:
 
     @property
     def longest_lag(self) -> int:
-        """How many IATs before a part have to be known."""
+        """Number of IATs that must be known before a part."""
         return max(self.lags, default=0)
 
     @cached_property
@@ -80,7 +80,9 @@ class Partial:
 
     @classmethod
     def of(cls, frame: Frame, iats_s: FloatArray, ages_s: FloatArray, before_s: FloatArray) -> Partial:
-        """One part: its IATs, how long before the end of the trace each of them ended, and the IATs before it.
+        """Summarize one part.
+
+        It needs its IATs, their ages before the end of the trace, and the IATs before the part.
 
         Those before are as many as the longest lag, or fewer where the trace begins.
         """
@@ -147,7 +149,7 @@ class Partial:
 
     @classmethod
     def from_json(cls, sent: Mapping[str, Any]) -> Partial:
-        """What was sent."""
+        """Read a partial from its JSON form."""
         return cls(
             iats=sent["iats"],
             shortest_s=sent["shortest_s"],
@@ -161,7 +163,10 @@ class Partial:
 
 @dataclass(frozen=True)
 class Characteristics:
-    """A trace in a few numbers. None where it has no such value; ``reasons`` says why, by the name of the value."""
+    """A trace in a few numbers.
+
+    A value is None where the trace has none; ``reasons`` says why, by name.
+    """
 
     events: int
     duration_s: float

@@ -1,4 +1,4 @@
-"""At which lags and over which spans a stream is described: round numbers, from the shortest that says something."""
+"""Lags and spans at which a stream is described: round numbers."""
 
 from __future__ import annotations
 

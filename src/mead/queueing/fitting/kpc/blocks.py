@@ -110,7 +110,9 @@ def composed_kpc(excess: FloatArray, decay: FloatArray, phase_product: FloatArra
 
 
 def _bursty_block(excess: float, decay: float, phase_product: float) -> MAP:
-    """SCV above 1: a hyperexponential IAT whose phase is drawn anew with probability ``1 - decay`` at each arrival.
+    """The block with SCV above 1: a hyperexponential IAT.
+
+    Each arrival draws the phase anew with probability ``1 - decay``.
 
     The phase means solve ``t^2 - (1 + excess + phase_product) t + phase_product = 0``, and lie on both sides of 1.
     """
@@ -138,7 +140,9 @@ def _bursty_block(excess: float, decay: float, phase_product: float) -> MAP:
 
 
 def _regular_block(excess: float, decay: float, phase_product: float) -> MAP:
-    """SCV below 1: the acyclic canonical form of a MAP(2) with positive decay (Bodrog et al. 2008, form 1).
+    """The block with SCV below 1, in canonical form.
+
+    It is acyclic with positive decay (Bodrog et al. 2008, form 1).
 
     Phase 1 passes to phase 2 with probability A and else sends; phase 2 returns to phase 1 with probability B when
     it sends, so ``decay = (1-A)(1-B)``. With phase means ``1-u`` and ``1-w`` a mean of 1 asks ``u/A + w/B = 1`` and

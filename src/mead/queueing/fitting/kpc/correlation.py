@@ -1,4 +1,6 @@
-"""First stage of KPC: SCV and decay of every block, so that their product has the window's autocorrelation and SCV.
+"""First stage of KPC: the SCV and decay of every block.
+
+The product of the blocks has the autocorrelation and SCV of the window.
 
 Casale, Zhang and Smirni (2010). The objective is the published one,
 ``||rho - rho_model||_1 / ||rho||_2 + (SCV - SCV_model)^2 / SCV^2``, from the published random starts. What differs is
@@ -82,10 +84,13 @@ def _misfit(targets: Targets, scv: FloatArray, rho: FloatArray) -> FloatArray:
 
 
 class _Family:
-    """The blocks that unconstrained parameters stand for, and what the product of these blocks looks like."""
+    """The blocks that unconstrained parameters stand for, and their product."""
 
     def __init__(self, point: FloatArray) -> None:
-        """``point`` holds, per row, a logarithm per block for the excess and then a logit per block for the decay."""
+        """Read the parameters of the blocks from ``point``.
+
+        A row holds one logarithm per block for the excess, then one logit per block for the decay.
+        """
         blocks = point.shape[1] // 2
         self.growth = np.exp(point[:, :blocks])
         self.excess = self.growth.copy()

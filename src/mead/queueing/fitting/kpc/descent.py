@@ -1,4 +1,6 @@
-"""Minimising from many starting points at once: damped Gauss-Newton steps on stacks of small problems.
+"""Minimization from many starting points at once.
+
+Damped Gauss-Newton steps work on stacks of small problems.
 
 Every start has its own damping and stops on its own, but all that still run share one call of the objective and one
 of the linear solver, so a multi-start of fifty costs little more than a single one.
@@ -30,7 +32,9 @@ def descend(
     iterations: int = 200,
     tolerance: float = 1e-4,
 ) -> FloatArray:
-    """Points no worse than ``start`` (k, p), each near a local minimum within the bounds, which have its shape.
+    """Descend from each row of ``start`` (k, p) to a nearby local minimum.
+
+    The results lie within the bounds and are never worse than ``start``.
 
     The damping follows Levenberg and Marquardt. A step is taken only if it lowers the value, so an objective that is
     not a number somewhere is no danger.

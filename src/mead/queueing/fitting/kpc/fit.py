@@ -1,4 +1,4 @@
-"""KPC fitting: a MAP as the Kronecker product of two-state blocks, matched to moments and correlations of a window.
+"""KPC fitting: blocks matched to moments and correlations of a window.
 
 Casale, Zhang and Smirni, "KPC-Toolbox: Best recipes for automatic trace fitting using Markovian Arrival Processes"
 (Performance Evaluation 67, 2010), the fitter that MEAD was published with. Three steps: the number of blocks from the

@@ -1,4 +1,4 @@
-"""How many blocks KPC needs: the order of the recursion that the autocorrelation obeys.
+"""The number of KPC blocks, from the recursion of the autocorrelation.
 
 The autocorrelation of a MAP with n states is a sum of n - 1 geometric terms, so it obeys a linear recursion over
 n - 1 lags. The size whose regression has the least Schwarz criterion is taken (Casale, Zhang and Smirni 2010).
@@ -35,7 +35,7 @@ WELL_EXPLAINED = 0.05
 
 @dataclass(frozen=True)
 class Order:
-    """The number of two-state blocks, and the share of the squared autocorrelation its recursion leaves over."""
+    """Number of two-state blocks, and the squared autocorrelation left over."""
 
     blocks: int
     unexplained: float

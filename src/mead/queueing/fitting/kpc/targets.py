@@ -1,4 +1,4 @@
-"""What KPC reads off a window: the statistics that the fitted MAP is to reproduce."""
+"""Statistics of a window that a KPC fit reproduces."""
 
 from __future__ import annotations
 

@@ -79,7 +79,10 @@ def _products_allowed(targets: Targets, excess: FloatArray, decay: FloatArray) -
 
 
 class _Objective:
-    """Squared misfit of joint moments and third moment, over logarithms of phase products; see ``descend``."""
+    """Squared misfit of joint moments and third moment; see ``descend``.
+
+    Its variables are logarithms of phase products.
+    """
 
     def __init__(self, targets: Targets, excess: FloatArray, decay: FloatArray) -> None:
         log_decay = np.log(decay)[:, :, None]
