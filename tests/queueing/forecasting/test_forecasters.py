@@ -10,16 +10,10 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 
 from mead.arrays import FloatArray
-from mead.queueing.forecasting.automatic import Automatic
-from mead.queueing.forecasting.autoregressive import Autoregressive
-from mead.queueing.forecasting.basic import Basic
-from mead.queueing.forecasting.conformal import Conformal
-from mead.queueing.forecasting.ewma import Ewma
+from mead.queueing.forecasting.extrapolation import Autoregressive, Basic, Ewma, Fourier, Linear
 from mead.queueing.forecasting.forecaster import Forecaster
-from mead.queueing.forecasting.forest import Forest
-from mead.queueing.forecasting.fourier import Fourier
-from mead.queueing.forecasting.linear import Linear
-from mead.queueing.forecasting.perceptron import Perceptron
+from mead.queueing.forecasting.learning import Forest, Perceptron
+from mead.queueing.forecasting.selection import Automatic, Conformal
 
 WINDOW, STEPS = 40, 6
 SERIES = np.random.default_rng(5).gamma(4.0, 50.0, 60)

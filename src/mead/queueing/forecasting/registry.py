@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-from mead.queueing.forecasting.automatic import Automatic
-from mead.queueing.forecasting.autoregressive import Autoregressive
-from mead.queueing.forecasting.basic import Basic
-from mead.queueing.forecasting.conformal import Conformal
-from mead.queueing.forecasting.ewma import Ewma
+from mead.queueing.forecasting.extrapolation import Autoregressive, Basic, Ewma, Fourier, Linear
 from mead.queueing.forecasting.forecaster import Forecaster
-from mead.queueing.forecasting.forest import Forest
-from mead.queueing.forecasting.fourier import Fourier
-from mead.queueing.forecasting.linear import Linear
-from mead.queueing.forecasting.perceptron import Perceptron
+from mead.queueing.forecasting.learning import Forest, Perceptron
+from mead.queueing.forecasting.selection import Automatic, Conformal
 
 Predictor: TypeAlias = Literal["basic", "lr", "fft", "ann", "ann-repo", "rf", "ewma", "ar", "conformal", "auto"]
 PREDICTORS: tuple[Predictor, ...] = get_args(Predictor)
