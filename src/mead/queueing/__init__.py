@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from mead.queueing.fitting.calibration import fit_calibrated
 from mead.queueing.fitting.kpc.fit import fit_kpc
-from mead.queueing.fitting.result import FittedMAP, WindowFit
 from mead.queueing.fitting.targets import REFERENCE_SERVICE
-from mead.queueing.fitting.window import Window, prepare
+from mead.queueing.fitting.window import FittedMAP, Window, WindowFit, prepare
 from mead.queueing.fitting.windows import DEFAULT_WINDOWS, Fitter, distinct, fit_windows
 from mead.queueing.forecasting.registry import PREDICTORS, USUAL_QUANTILE, Predictor, forecaster
 from mead.queueing.map import MAP, InvalidMAPError

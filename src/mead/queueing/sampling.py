@@ -34,8 +34,8 @@ def alias_table(weights: FloatArray) -> tuple[FloatArray, IntArray]:
             scaled[rich] -= 1 - scaled[poor]
             if scaled[rich] < 1:
                 small.append(large.pop())
-        # What is left over is 1 up to rounding and kept as it is. A weight of zero is never left over: to be without
-        # anyone to take its place, the others would have to fall short by a whole column.
+        # The remaining weights are 1 up to rounding and stay as they are. A weight of zero never remains: the others
+        # would have to fall short by a whole column.
     return keep, other
 
 

@@ -21,7 +21,9 @@ FIRST_BLOCK, LAST_BLOCK = 256, 16_384
 
 
 class Buffers:
-    """What has been drawn and not yet used: one row per operator or edge, refilled at its own pace.
+    """Random numbers that have been drawn and not yet used.
+
+    There is one row per operator or edge, refilled at its own pace.
 
     ``records`` count per row what was ``drawn`` of the ``draws`` in it. A row of fewer than ``least`` gets a new block.
     """
@@ -42,7 +44,9 @@ class Buffers:
 
 
 def demand_blocks(operator: Operator, seed: int, factor: float = 1.0) -> Iterator[FloatArray]:
-    """CPU seconds of an operator's tuples, in the order in which they arrive there; ``factor`` times those declared.
+    """CPU seconds of the tuples of an operator, in order of arrival.
+
+    They are ``factor`` times the declared ones.
 
     Distributed as ``PH.with_moments(demand_s, scv)``. Only an SCV of exactly 0 is taken at its word, as a constant.
     """
@@ -55,7 +59,10 @@ def demand_blocks(operator: Operator, seed: int, factor: float = 1.0) -> Iterato
 
 
 def coin_blocks(source: str, target: str, seed: int) -> Iterator[FloatArray]:
-    """Uniform numbers that decide, in the order in which tuples leave ``source``, how many go on to ``target``."""
+    """Uniform numbers that decide how many tuples go on to ``target``.
+
+    They come in the order in which tuples leave ``source``.
+    """
     return _blocks(seed, f"{source}{PATH_SEPARATOR}{target}", lambda rng, count: rng.random(count))
 
 
@@ -85,7 +92,10 @@ def _blocks(seed: int, name: str, sample: Callable[[np.random.Generator, int], F
 
 
 def _erlang_mixture(service: PH, count: int, rng: np.random.Generator) -> FloatArray:
-    """All phases in a row at one rate, and for some tuples all but the first: a gamma variable of whole shape."""
+    """Samples of a mixture of two Erlangs at one rate.
+
+    Each is a gamma variable of whole shape; some tuples skip the first phase.
+    """
     shorter = service.alpha[1] if service.phases > 1 else 0.0
     shape = service.phases - (rng.random(count) < shorter) if shorter > 0 else float(service.phases)
     return np.asarray(rng.standard_gamma(shape, count) / -service.T[0, 0])

@@ -1,4 +1,4 @@
-"""Who of an operator's replicas gets a tuple, where each has a queue of its own."""
+"""Grouping: the replica that gets a tuple if each has its own queue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUMBERS: dict[GroupingKind, int] = {
 
 @dataclass(frozen=True)
 class Grouping:
-    """How an operator hands out its tuples, to replicas that may differ in speed.
+    """Rule by which an operator hands tuples to replicas of unequal speed.
 
     - ``shuffle``: any active replica, all equally likely.
     - ``least_utilised``: Algorithm 1 of PA-SPS. The replica of least load gets the tuple, and its load rises by what a

@@ -94,7 +94,10 @@ def run(  # noqa: C901, PLR0912 # pragma: no cover - compiled; its inner loop as
 
 @inner
 def next_event(operators):  # pragma: no cover - compiled
-    """The operator, or the source, at which something happens next; a batch starts after all else of its time."""
+    """The operator, or the source, with the next event.
+
+    A batch starts after all other events of its time.
+    """
     chosen = operators.size - 1
     for place in range(operators.size - 1):
         ahead_s = operators[place].next_s - operators[chosen].next_s
@@ -112,7 +115,7 @@ def leave_source(source, arrivals_s):  # pragma: no cover - compiled
 
 @inner
 def copies_of(clock, edge, coins):  # pragma: no cover - compiled
-    """How many tuples a tuple that was served sends along an edge."""
+    """Number of tuples that a served tuple sends along an edge."""
     copies = edge.whole
     if edge.chance > 0:
         if coins[edge.drawn] < edge.chance:
@@ -149,7 +152,7 @@ def demand_of(clock, operator, demands, fanout):  # pragma: no cover - compiled
 
 @inner
 def replica_for(clock, group, place, operators, services, dice, fanout):  # pragma: no cover - compiled
-    """The record of the replica that the next tuple of an operator goes to; see ``Grouping`` for the kinds."""
+    """The record of the replica that gets the next tuple; see ``Grouping``."""
     operator = operators[place]
     count_arrival(clock, operator)
     first, end = group.first, group.first + operator.servers
@@ -182,7 +185,9 @@ def weight_of(replica):  # pragma: no cover - compiled
 
 @inner
 def least_utilised(group, operators, first, end):  # pragma: no cover - compiled
-    """Algorithm 1 of PA-SPS: who has least to do gets the tuple, and in turn if all are full.
+    """Algorithm 1 of PA-SPS: the least loaded replica gets the tuple.
+
+    If all are full, replicas take turns.
 
     There are at most a few dozen replicas in a row of memory: to look at each is faster than to keep a heap.
     """
@@ -200,7 +205,10 @@ def least_utilised(group, operators, first, end):  # pragma: no cover - compiled
 
 @inner
 def look_at(clock, group, operators, services):  # pragma: no cover - compiled
-    """Measure all replicas anew once an interval is over: equation 1, with the execution times of each replica."""
+    """Measure all replicas again once an interval is over.
+
+    Equation 1 of PA-SPS, with the execution times of each replica.
+    """
     elapsed_s = clock.now_s - group.looked_s
     if elapsed_s < group.interval_s:
         return
@@ -301,7 +309,10 @@ def leave_queue(clock, operator, pool):  # pragma: no cover - compiled
 
 @inner
 def leave_server(clock, operator, services, pool):  # pragma: no cover - compiled
-    """The service that ends first is done; its server goes on with the next tuple, unless it is to be removed."""
+    """End the service that finishes first.
+
+    Its server takes the next tuple, unless it is to be removed.
+    """
     operator.in_service -= 1
     operator.completed += 1
     worked_s = clock.now_s - services[operator.in_service].since_s
@@ -343,7 +354,10 @@ def plan_batch(clock, operator):  # pragma: no cover - compiled
 
 @inner
 def start_batch(clock, operator, services, pool):  # pragma: no cover - compiled
-    """Take what waits, task j of k the tuples j, j + k, j + 2k ...; the batch lasts as long as its longest task."""
+    """Start a micro-batch of the waiting tuples.
+
+    Task j of k takes the tuples j, j + k, j + 2k ...; the batch lasts as long as its longest task.
+    """
     size = operator.waiting if operator.waiting < operator.max_tuples else operator.max_tuples
     tasks = size if size < operator.servers else operator.servers
     for place in range(tasks):

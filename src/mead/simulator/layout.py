@@ -1,4 +1,4 @@
-"""How the records of a simulation are laid out, with replicas that have queues of their own."""
+"""Layout of the records of a simulation whose replicas have queues."""
 
 from __future__ import annotations
 

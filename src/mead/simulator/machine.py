@@ -1,4 +1,4 @@
-"""The memory of a simulation and the few things that can be done to it: run on, change speed, change servers."""
+"""The memory of a simulation: run on, change speed, change servers."""
 
 from __future__ import annotations
 
@@ -120,7 +120,9 @@ class Machine:
                 self.log = grown(self.log)
 
     def set_speed(self, place: int, now_s: float, share: float, speed: float) -> None:
-        """From now on the operator works at that speed; what is left of its running services takes so much longer.
+        """Let the operator work at this speed from now on.
+
+        The rest of its running services takes longer or shorter accordingly.
 
         The overhead of a batch is spent by the engine and not by the operator's workers: its length stays.
         """
@@ -137,7 +139,9 @@ class Machine:
                 operator["next_s"] = running["end_s"][-1]
 
     def set_servers(self, place: int, now_s: float, servers: int) -> None:
-        """Servers that are added take waiting tuples, with the next ``run``; removed ones finish what they serve.
+        """Change the number of servers.
+
+        Added servers take waiting tuples with the next ``run``; removed ones finish their service.
 
         A micro-batch that runs keeps its tasks. A replica with a queue of its own gets no more tuples and serves those
         that it has.
@@ -207,7 +211,10 @@ class Machine:
 
 
 def _uncharged_s(running: Records, now_s: float) -> float:
-    """Working time that has passed and is not in the operator's CPU seconds yet; a batch may not have begun to work."""
+    """Work that is not in the CPU seconds of the operator yet.
+
+    A batch may not have begun to work.
+    """
     return float(np.maximum(now_s - running["since_s"], 0.0).sum())
 
 
@@ -218,6 +225,9 @@ def _rescaled(running: Records, now_s: float, slower: float) -> FloatArray:
 
 
 def _expected_departures(pipeline: Pipeline, routes: Routes, arrivals: int) -> int:
-    """Room for a few more than the mean, so that the log is seldom copied; memory counts only once it is written."""
+    """Room in the log for a few more departures than the mean.
+
+    So the log is seldom copied; memory is used only once it is written.
+    """
     per_arrival = sum(visits for visits, sink in zip(pipeline.visits.values(), routes.sinks, strict=False) if sink)
     return int(1.02 * arrivals * per_arrival) + FIRST_ROOM

@@ -15,7 +15,7 @@ from mead.values import NOTHING_SAMPLED, Allocation, Observation, OperatorReadin
 
 @dataclass(frozen=True)
 class FaultyMetrics:
-    """What happens to readings between a pipeline and the loop that controls it. By default nothing does.
+    """Faults between the readings of a pipeline and the loop; none by default.
 
     >>> FaultyMetrics(late_s=5.0, missing=((600.0, 630.0),)).lost_at(615.0)
     True

@@ -29,7 +29,7 @@ SAMPLED_FIELDS = (("iats", "iat_sum_s", "iat_squares_s2"), ("services", "service
 
 
 class Monitor:
-    """Remembers what it has reported, and reports what is new."""
+    """Reports the readings since its last report."""
 
     def __init__(self, pipeline: Pipeline, trace: Trace, kept_iats: int) -> None:
         self.pipeline, self.trace, self.kept_iats = pipeline, trace, kept_iats
@@ -91,7 +91,10 @@ class Monitor:
         return {b: int(((new["path"] == place) & (new["response_s"] > b)).sum()) for b in bounds_s}
 
     def _counts(self, now_s: float) -> FloatArray:
-        """Arrivals in whole bins, on a grid that starts with the first arrival; a bin that is not over is left out."""
+        """Arrivals in whole bins, on a grid that starts with the first arrival.
+
+        A bin that is not over is left out.
+        """
         end = int(now_s / COUNT_BIN_S + 1e-6)  # 0.3 / 0.1 rounds down
         first = max(self.counted_bins, end - COUNTED_BINS)
         stamps_us = self.trace.timestamps_us

@@ -86,7 +86,7 @@ SERVICE = np.dtype(
 """A tuple in service, or a batch. Those of an operator stand in a row, the one that ends first last."""
 
 WAITING = np.dtype([("demand_s", np.float64), ("arrival_s", np.float64), ("trail", np.int64), ("behind", np.int64)])
-"""A waiting tuple: its demand here, its arrival at the source, the way it has come, and who waits behind it."""
+"""A waiting tuple: its demand here, its arrival at the source, the way it has come, and the tuple behind it."""
 
 EDGE = np.dtype(
     [

@@ -24,7 +24,10 @@ SOURCE = ""
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """The graph of a pipeline in arrays, operators and trails by number. Behind the last operator comes the source."""
+    """The graph of a pipeline in arrays, operators and trails by number.
+
+    The source comes behind the last operator.
+    """
 
     edges: tuple[tuple[str, str], ...]
     """All edges, those out of one operator side by side."""

@@ -1,4 +1,4 @@
-"""A pipeline in virtual time, moved on step by step by whoever controls it."""
+"""A pipeline in virtual time, advanced step by step."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from mead.values import Allocation, Observation, Pipeline, Resources
 from mead.workload.trace import Trace
 
 STANDSTILL = 2.0**-40
-"""The speed of what is down, over that of its share. A minute of it does less than a nanosecond of work, and what is
-left of a service can be told from it exactly, as it could not from a speed of zero."""
+"""Speed of an operator that is down, relative to its share. A minute does less than a nanosecond of work, and the rest of a
+service can be computed exactly, which a speed of zero would not allow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class Simulation:
             self._change()
 
     def observe(self, time_s: float | None = None) -> Observation:
-        """What has happened since the last observation, at ``time_s`` or now."""
+        """The readings since the last observation, at ``time_s`` or now."""
         if time_s is not None:
             self.advance(time_s)
         return self._monitor.observe(self._machine, self.now_s, self.in_force)
@@ -156,7 +156,9 @@ class Simulation:
         return Responses(frozen(left["arrival_s"]), frozen(left["response_s"]))
 
     def completions(self) -> Responses:
-        """Every input, from its arrival until all that came of it was done; after ``drain``, with ``every_end`` only.
+        """Every input, from its arrival until all its derived tuples are done.
+
+        Available after ``drain``, with ``every_end`` only.
 
         It is what a stream processor with acknowledgements measures: the longest way through forks, flat maps and
         loops counts. Inputs of the same moment count as one.
@@ -176,7 +178,10 @@ class Simulation:
 
     @property
     def sent(self) -> dict[str, int]:
-        """How many tuples have gone along every edge, such as ``parser>matcher``; from the source, ``>parser``."""
+        """Number of tuples sent along every edge, such as ``parser>matcher``.
+
+        Edges from the source are named ``>parser``.
+        """
         routes = self._machine.routes
         counts = routes.edge_records["sent"].tolist()
         return {PATH_SEPARATOR.join(edge): n for edge, n in zip(routes.edges, counts, strict=True)}
@@ -242,7 +247,7 @@ class Simulation:
 
 @dataclass(frozen=True, order=True)
 class _Change:
-    """A change of one operator: of its share, its replicas, or the factor that another load puts on its speed.
+    """A change of the share, the replicas or the speed factor of an operator.
 
     Without an operator, everything stops (``restart``) or goes on.
     """

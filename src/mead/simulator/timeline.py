@@ -1,4 +1,4 @@
-"""What was in force when, and what it cost."""
+"""Allocations over time, and their cost."""
 
 from __future__ import annotations
 

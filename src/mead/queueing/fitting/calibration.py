@@ -16,9 +16,8 @@ from mead.arrays import FloatArray
 from mead.queueing.fitting.bursts import HIGHEST, LOWEST, BurstFamily
 from mead.queueing.fitting.least_squares import levenberg_marquardt
 from mead.queueing.fitting.renewal import is_regular, regular_model
-from mead.queueing.fitting.result import FittedMAP, WindowFit
 from mead.queueing.fitting.targets import REFERENCE_SERVICE, QueueTargets
-from mead.queueing.fitting.window import prepare
+from mead.queueing.fitting.window import FittedMAP, WindowFit, prepare
 from mead.queueing.map import MAP
 from mead.queueing.markov import stationary_rows
 from mead.queueing.queues.age_process import age_process

@@ -19,7 +19,7 @@ TRIES = 8
 SMALL_GAIN = 1e-2
 """A step that lowers the sum of squares by less than this part of it is the last."""
 SECANT_STEPS = 2
-"""So many steps are taken on one Jacobian, the later ones on its update, before a new one is computed."""
+"""Steps on one Jacobian, the later ones on its update, before a new one is computed."""
 
 
 def levenberg_marquardt(

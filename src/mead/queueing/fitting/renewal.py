@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mead.arrays import FloatArray
-from mead.queueing.fitting.result import FittedMAP
+from mead.queueing.fitting.window import FittedMAP
 from mead.queueing.map import MAP
 from mead.queueing.ph import PH
 from mead.queueing.statistics.inter_arrivals import scv

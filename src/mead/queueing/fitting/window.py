@@ -1,4 +1,4 @@
-"""Checks and cuts that prepare a window for any fitter."""
+"""Windows of IATs prepared for a fitter, and the fits that come back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,38 @@ from itertools import pairwise
 import numpy as np
 
 from mead.arrays import FloatArray
-from mead.queueing.fitting.result import FittedMAP, WindowFit
 from mead.queueing.map import MAP
+
+
+@dataclass(frozen=True)
+class FittedMAP:
+    """One candidate model of a window.
+
+    A lower score is a better fit. Scores of different fitters cannot be compared.
+    """
+
+    map: MAP
+    score: float
+    family: str
+    """The form of the model, for readers of the result."""
+    parameters: tuple[float, ...] = ()
+    """Where the search ended, so that the next window's can begin there; empty for fitters that start afresh."""
+
+
+@dataclass(frozen=True)
+class WindowFit:
+    """The best models of one window of IATs, best first.
+
+    ``used`` can be smaller than ``size``: IATs before a long silence or a jump of the rate say nothing about the present
+    and are left out. ``note`` says so, and says when there is too little data for more than a Poisson model.
+    ``models`` is empty only if there is nothing to fit; then ``note`` says why.
+    """
+
+    size: int
+    used: int
+    models: tuple[FittedMAP, ...]
+    note: str = ""
+
 
 ENOUGH = 200
 """With fewer IATs any sign of burstiness is noise."""

@@ -14,7 +14,7 @@ import numpy as np
 from mead.arrays import FloatArray
 from mead.queueing.fitting.calibration import fit_calibrated
 from mead.queueing.fitting.kpc.fit import fit_kpc
-from mead.queueing.fitting.result import WindowFit
+from mead.queueing.fitting.window import WindowFit
 
 DEFAULT_WINDOWS = (50_000, 25_000)
 

@@ -38,7 +38,9 @@ class Linear(Windowed):
 
 
 class Ewma:
-    """An exponentially weighted moving average: the weight of a sample halves every third of the span, roughly.
+    """An exponentially weighted moving average of the samples.
+
+    The weight of a sample halves about every third of the span.
 
     The level is all that there is to predict of self-similar arrivals, and smoothing finds it best. Updated sample by
     sample; the first few count as if there had been no others.
@@ -76,7 +78,9 @@ KEPT_FREQUENCIES = 10
 
 
 class Fourier(Windowed):
-    """The FFT model of the darts library as PA-SPS uses it: ``trend="poly"``, ten frequencies, the window as period.
+    """The FFT model of the darts library as PA-SPS uses it.
+
+    Its settings: ``trend="poly"``, ten frequencies, the window as period.
 
     A cubic runs away beyond its window: on arrivals without a trend this is the worst of all.
 
@@ -102,7 +106,9 @@ sound even in the 12 samples of PA-SPS, which leave seven equations for five coe
 
 
 class Autoregressive(Windowed):
-    """Ridge regression on the last samples, carried on step by step. It returns to the mean of the window.
+    """Ridge regression on the last samples, continued step by step.
+
+    Far ahead, the forecast returns to the mean of the window.
 
     Of fewer than ten samples, no more than half are lags.
 

@@ -1,4 +1,4 @@
-"""What every forecaster is: told the samples as they come, asked for the next ones."""
+"""The interface of forecasters: observe samples, forecast the next ones."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class NothingObservedError(ValueError):
 class Forecaster(Protocol):
     """Looks at equally spaced samples, such as arrivals per 5 s, and says what the next ones will be.
 
-    The PA-SPS policy uses the mean of a forecast alone (eq. 4). A trend may lead below zero; whoever knows that
-    samples are counts cuts the mean off there.
+    The PA-SPS policy uses the mean of a forecast alone (eq. 4). A trend may lead below zero; the policy,
+    which knows that samples are counts, cuts the mean off there.
     """
 
     def observe(self, samples: FloatArray) -> None:
         """The samples that have come since the last call, oldest first."""
 
     def forecast(self, steps: int) -> FloatArray:
-        """The next so many samples."""
+        """The next ``steps`` samples."""
 
 
 class Windowed(ABC):
@@ -46,7 +46,7 @@ class Windowed(ABC):
         self._window.extend(checked(samples).tolist())
 
     def forecast(self, steps: int) -> FloatArray:
-        """The next so many samples."""
+        """The next ``steps`` samples."""
         if steps < 1:
             raise ValueError(f"a forecast is of at least 1 step; got {steps}")
         if not self._window:
@@ -55,11 +55,11 @@ class Windowed(ABC):
 
     @abstractmethod
     def _beyond(self, window: FloatArray, steps: int) -> FloatArray:
-        """What follows the window."""
+        """The samples after the window."""
 
 
 def checked(samples: FloatArray) -> FloatArray:
-    """Samples that are numbers: a regression would carry anything else on without a word."""
+    """The samples as an array; raises ValueError unless all are finite numbers."""
     samples = np.asarray(samples, dtype=np.float64)
     if samples.ndim != 1 or not np.isfinite(samples).all():
         raise ValueError(f"samples are one row of finite numbers; got {samples}")

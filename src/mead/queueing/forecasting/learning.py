@@ -11,7 +11,9 @@ from mead.queueing.forecasting.forecaster import Windowed
 
 
 class Forest(Windowed):
-    """scikit-learn's RandomForestRegressor as PA-SPS uses it: 100 trees. Seeded here, so that a run can be repeated.
+    """scikit-learn's RandomForestRegressor as PA-SPS uses it, with 100 trees.
+
+    It is seeded, so that a run can be repeated.
 
     Trees cannot go beyond what they have seen: the forecast is nearly a constant near the last samples.
 
@@ -64,7 +66,10 @@ class Perceptron(Windowed):
 
 
 def _trained(index: FloatArray, target: FloatArray, ahead: FloatArray) -> FloatArray:
-    """Train on the window, and go on behind it. scikit-learn takes a second to load, hence not before it is used."""
+    """Train on the window and predict ``ahead``.
+
+    scikit-learn takes a second to load, so it is imported here.
+    """
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - see above
     from sklearn.neural_network import MLPRegressor  # noqa: PLC0415 - see above
 

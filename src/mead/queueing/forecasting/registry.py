@@ -21,7 +21,9 @@ USUAL_QUANTILE = 0.9
 
 
 def forecaster(name: Predictor, *, window: int, steps: int, quantile: float = USUAL_QUANTILE) -> Forecaster:
-    """A forecaster of ``steps`` samples from the last ``window`` ones; the smoothed ones average over ``steps``.
+    """Make a forecaster of ``steps`` samples from the last ``window`` ones.
+
+    The smoothing ones average over ``steps``.
 
     >>> type(forecaster("lr", window=12, steps=6)).__name__
     'Linear'

@@ -22,7 +22,9 @@ class Settled:
 
 
 class Outstanding:
-    """Keeps forecasts of the mean of the next ``steps`` samples, and hands each back with what came of it.
+    """Forecasts of the mean of the next ``steps`` samples, kept until they are over.
+
+    Each is handed back with the mean that was observed.
 
     >>> import numpy as np
     >>> outstanding = Outstanding(steps=2)
@@ -43,7 +45,7 @@ class Outstanding:
         self._open.append((self._count + self.steps, self._sum, forecast))
 
     def settle(self, samples: FloatArray) -> list[Settled]:
-        """The forecasts whose last sample is among these, each with what came."""
+        """The forecasts that end with these samples, each with the observed mean."""
         settled = []
         for sample in samples.tolist():
             self._count += 1
@@ -61,7 +63,7 @@ REMEMBERED = 10
 
 
 class Automatic:
-    """Asks all candidates, and returns the forecast of the one whose mean relative error was smallest of late.
+    """Returns the forecast of the candidate with the smallest recent error.
 
     No forecaster is best everywhere: on smooth ramps those that follow a trend win, on self-similar arrivals they are
     the worst. The error is that of the mean of ``steps`` samples, in forecasts that were asked for. Before the first
@@ -97,7 +99,7 @@ class Automatic:
 
     @property
     def errors(self) -> dict[str, float]:
-        """Mean relative error of late, by candidate; 0 for one that has not been put to the test."""
+        """Recent mean relative error by candidate; 0 before its first comparison."""
         return {name: float(np.mean(errors)) if errors else 0.0 for name, errors in self._errors.items()}
 
     @property
@@ -120,7 +122,7 @@ KEPT = 300
 
 
 class Conformal:
-    """Raises forecasts so that the mean of ``steps`` samples stays below them in ``quantile`` of all cases.
+    """Raises forecasts to an upper quantile of the mean of ``steps`` samples.
 
     Split conformal prediction on the last residuals (Vovk et al., "Algorithmic Learning in a Random World", 2005): the
     ``ceil((n + 1) quantile)``-th smallest of n residuals is added. It makes the safety margin explicit that an
@@ -151,7 +153,7 @@ class Conformal:
 
     @property
     def margin(self) -> float:
-        """What is added to a forecast; 0 before the first one is over."""
+        """The margin added to a forecast; 0 before the first one is over."""
         if not self._residuals:
             return 0.0
         rank = min(ceil((len(self._residuals) + 1) * self._quantile), len(self._residuals))

@@ -80,7 +80,7 @@ class Chains:
         ways = self._ways[name]
         return sum(self._at_end_of(way).mean_s * tuples for way, tuples in ways.items()) / sum(ways.values())
 
-    # -- who is where -------------------------------------------------------------------------------------------
+    # -- operators of a path -------------------------------------------------------------------------------------------
 
     @cached_property
     def _source(self) -> Source:

@@ -11,7 +11,7 @@ from mead.queueing.queues.wait_and_service import WaitAndService
 
 
 def erlang_b(load: float, servers: int) -> float:
-    """The fraction of arrivals lost if nobody could wait: ``B(0) = 1, B(j) = A B(j-1) / (j + A B(j-1))``.
+    """The fraction of arrivals lost without a waiting room: ``B(0) = 1, B(j) = A B(j-1) / (j + A B(j-1))``.
 
     >>> erlang_b(load=1.0, servers=2)
     0.2

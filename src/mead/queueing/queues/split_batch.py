@@ -7,7 +7,7 @@ the mean these equations have one solution,
 
     S(k) = max(overhead + service, overhead + u trigger, overhead / (1 - u)),    u = rate service / k
 
-of which each branch falls with k and is convex. What is left with ever so many tasks is the *gate*: half a cycle, the
+of which each branch falls with k and is convex. The time left with unlimited tasks is the *gate*: half a cycle, the
 overhead, and the service of a tuple. That numbers of tuples vary about their mean is left to the queue behind the gate.
 """
 
@@ -41,8 +41,8 @@ def gate_s(rate_per_s: float, service_s: float, overhead_s: float, trigger_s: fl
 
     It is half a cycle and the overhead.
 
-    Without a trigger a tuple that finds nobody at work is served at once. So half a cycle counts as often as somebody
-    is at work, which at low rates is in proportion to the rate. At an infinite rate somebody always is.
+    Without a trigger, a tuple that finds the server idle is served at once. So half a cycle counts with the probability
+    that the server is busy, which is proportional to the rate at low rates and 1 at an infinite rate.
 
     >>> gate_s(1000.0, 0.001, 0.05, 0.2)
     0.15000000000000002

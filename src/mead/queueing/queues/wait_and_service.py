@@ -17,7 +17,7 @@ from mead.queueing.ph import PH
 from mead.queueing.queues.response import check_percent
 
 NEGLIGIBLE_WAIT = 1e-9
-"""Mean wait of those who wait, in service times, that no percentile shows; its phase would only spoil the numbers."""
+"""Mean wait of waiting tuples, in service times, below which no percentile shows it and its phase only adds error."""
 
 
 @dataclass(frozen=True, eq=False)

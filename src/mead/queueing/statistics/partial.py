@@ -1,8 +1,8 @@
 """Statistics of a trace too long for memory, from sums over its parts.
 
-A part is some arrivals that follow each other. Whoever looks at it has to know a few numbers about the whole trace (the
-``Frame``) and the IATs just before the part, as many as the longest lag. What comes out (``Partial``) has the same size
-however long the part is. Partials of neighbouring parts go together in the order of time, and the last one says what
+A part is a run of successive arrivals. To summarize it, one needs a few numbers about the whole trace (the ``Frame``)
+and the IATs just before the part, as many as the longest lag. The summary (``Partial``) has the same size however long
+the part is. Partials of neighbouring parts go together in the order of time, and the last one says what
 `inter_arrivals` and `hurst` would have said about the whole trace in memory.
 """
 
@@ -71,7 +71,7 @@ class Partial:
     sums: FloatArray = field(default_factory=lambda: np.zeros(0))
     """Sums of the IATs less their mean, of their squares, and of their products with the one a lag before."""
     lost: FloatArray = field(default_factory=lambda: np.zeros(0))
-    """What was rounded off the sums as they were added up."""
+    """The rounding errors of the sums."""
     spans: tuple[Counted | IntArray, ...] = ()
     """Where intervals lie side by side, what there is to add up. Where they overlap, the arrivals in every step of
     the whole trace: these are few, however long it is."""

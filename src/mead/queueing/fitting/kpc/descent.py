@@ -21,7 +21,7 @@ Objective: TypeAlias = Callable[[FloatArray, IntArray], tuple[FloatArray, FloatA
 LONGEST_STEP = 1.5
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-8, 1e7
 CALM_STEPS = 3
-"""A start stops after so many steps that gained less than the tolerance."""
+"""A start stops after this many steps that gained less than the tolerance."""
 
 
 def descend(

@@ -25,8 +25,7 @@ from mead.queueing.fitting.kpc.correlation import fit_correlation
 from mead.queueing.fitting.kpc.order import WELL_EXPLAINED, choose_order
 from mead.queueing.fitting.kpc.targets import LEAST_SCV, measured
 from mead.queueing.fitting.kpc.third_order import fit_third_order
-from mead.queueing.fitting.result import FittedMAP, WindowFit
-from mead.queueing.fitting.window import prepare
+from mead.queueing.fitting.window import FittedMAP, WindowFit, prepare
 
 CORRELATION_STARTS = 50
 THIRD_ORDER_STARTS = 30
