@@ -20,8 +20,8 @@ from mead.values import Allocation, Observation, Pipeline, Resources
 from mead.workload.trace import Trace
 
 STANDSTILL = 2.0**-40
-"""Speed of an operator that is down, relative to its share. A minute does less than a nanosecond of work, and the rest of a
-service can be computed exactly, which a speed of zero would not allow."""
+"""Speed of an operator that is down, relative to its share. A minute does less than a nanosecond of work, and the
+rest of a service can be computed exactly, which a speed of zero would not allow."""
 
 
 @dataclass(frozen=True, eq=False)

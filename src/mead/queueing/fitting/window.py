@@ -30,8 +30,8 @@ class FittedMAP:
 class WindowFit:
     """The best models of one window of IATs, best first.
 
-    ``used`` can be smaller than ``size``: IATs before a long silence or a jump of the rate say nothing about the present
-    and are left out. ``note`` says so, and says when there is too little data for more than a Poisson model.
+    ``used`` can be smaller than ``size``: IATs before a long silence or a jump of the rate say nothing about the
+    present and are left out. ``note`` says so, and says when there is too little data for more than a Poisson model.
     ``models`` is empty only if there is nothing to fit; then ``note`` says why.
     """
 

@@ -41,8 +41,8 @@ class Unstable:
 QueueSolution: TypeAlias = ResponseTime | Unstable
 
 SATURATED = 1 - 1e-5
-"""From this utilization on a queue counts as overloaded. Closer to 1 the answer is rounding times a huge number, and
-nobody could keep a server that busy and no busier."""
+"""From this utilization on a queue counts as overloaded. Closer to 1 the answer is mostly rounding error, and no real
+server stays that busy and no busier."""
 
 
 def overloaded(utilization: float) -> bool:
