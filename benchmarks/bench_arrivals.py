@@ -17,9 +17,7 @@ import numpy as np
 from rich.console import Console
 
 from mead.queueing import MAP, PH
-from mead.workload.files import read_trace, write_trace
-from mead.workload.generators.registry import KINDS
-from mead.workload.trace import Trace
+from mead.workload import KINDS, Trace, read_trace, write_trace
 
 if TYPE_CHECKING:
     from benchmarks.common import best_s, fresh_process_table, table

@@ -32,7 +32,7 @@ from rich.console import Console
 from mead.queueing import Characteristics, acf, hurst, idc, lags_of, scv, spans_of
 from mead.spark.characterize import characterize
 from mead.spark.runtime.fast_profile import FastProfile
-from mead.workload.files import read_trace
+from mead.workload import read_trace
 
 if TYPE_CHECKING:
     from benchmarks.common import quiet_spark, table

@@ -27,7 +27,7 @@ from mead.policies.drs.model import Model, OpenNetwork, Station
 from mead.policies.drs.search import assign_processors, min_processors
 from mead.simulator import Simulation
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources
-from mead.workload.generators.poisson import Poisson
+from mead.workload import Poisson
 
 if TYPE_CHECKING:
     from benchmarks.common import best_s, fresh_process_table, table

@@ -44,8 +44,7 @@ from mead.queueing import (
     replay_at_utilizations,
     scv,
 )
-from mead.workload.files import read_trace
-from mead.workload.generators.registry import KINDS
+from mead.workload import KINDS, read_trace
 
 if TYPE_CHECKING:
     from benchmarks.common import fresh_process_table

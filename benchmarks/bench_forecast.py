@@ -65,7 +65,7 @@ def series() -> Iterator[Series]:
     """What is there."""
     bellcore, logs = DATA / "bc-paug89.parquet", DATA / "pasps-log-rates.csv"
     if bellcore.exists():
-        from mead.workload.files import read_trace
+        from mead.workload import read_trace
 
         stamps_us = read_trace(bellcore).timestamps_us
         stamps_us = stamps_us - stamps_us[0]

@@ -10,7 +10,7 @@ from rich.console import Console
 from mead.config.replica_keys import GroupingKind
 from mead.simulator import Conditions, Grouping, Simulation
 from mead.values import Operator, Pipeline
-from mead.workload.generators.poisson import Poisson
+from mead.workload import Poisson
 
 if TYPE_CHECKING:
     from benchmarks.common import table

@@ -54,8 +54,7 @@ from mead.spark.runtime.spark_session import started
 from mead.spark.sources.inputs import TraceInput
 from mead.spark.telemetry.probe import STAMP
 from mead.values import Knowledge, Pipeline, Requirement
-from mead.workload.files import read_trace
-from mead.workload.generators.poisson import Poisson
+from mead.workload import Poisson, read_trace
 
 if TYPE_CHECKING:
     from benchmarks.common import best_s, table

@@ -24,7 +24,7 @@ from mead.queueing import MAP, Edge
 from mead.simulator import Simulation
 from mead.simulator import run as experiment
 from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Round
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 if TYPE_CHECKING:
     from benchmarks.common import best_s, table

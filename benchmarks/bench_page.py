@@ -29,7 +29,7 @@ from mead.simulator.run import run
 from mead.web import answers
 from mead.web.exposition import exposition
 from mead.web.question import Question
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 if TYPE_CHECKING:
     from benchmarks.common import best_s, table

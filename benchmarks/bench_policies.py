@@ -32,7 +32,7 @@ from rich.console import Console
 
 from mead.simulator import Conditions, FaultyMetrics
 from mead.values import Batches
-from mead.workload.files import read_trace
+from mead.workload import read_trace
 
 if TYPE_CHECKING:
     from benchmarks.common import table

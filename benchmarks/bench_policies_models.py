@@ -22,7 +22,7 @@ from mead.policies.predictive.map_network import ArrivalModel, solved
 from mead.queueing import MAP, Edge, Unstable
 from mead.simulator import Simulation
 from mead.values import Batches, Operator, Pipeline
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 if TYPE_CHECKING:
     from benchmarks.common import table

@@ -21,7 +21,7 @@ from rich.table import Table
 from mead.queueing import MAP, Edge
 from mead.simulator import Simulation, demands_s
 from mead.values import Batches, Operator, Pipeline, Requirement, Resources
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 if TYPE_CHECKING:
     from benchmarks.common import best_s, fresh_process_table
@@ -38,7 +38,7 @@ import time
 started = time.process_time()
 from mead.values.pipeline import Operator, Pipeline
 from mead.simulator.simulation import Simulation
-from mead.workload.trace import Trace
+from mead.workload import Trace
 imported = time.process_time()
 Simulation(Pipeline("one", [Operator("a", 1.0)]), Trace.from_iats_s([1.0, 1.0]), seed=1).advance(1.0)
 print(imported - started, time.process_time() - imported)

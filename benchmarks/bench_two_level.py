@@ -26,7 +26,7 @@ from mead.queueing import Edge
 from mead.reports.judge.outcome import Outcome
 from mead.simulator.run import run
 from mead.values import Batches, Operator, Pipeline, Requirement
-from mead.workload.generators.markovian import Markovian
+from mead.workload import Markovian
 
 if TYPE_CHECKING:
     from benchmarks.common import table

@@ -27,7 +27,7 @@ from mead.queueing import (
     fit_calibrated,
     map_ph_1,
 )
-from mead.workload.files import read_trace
+from mead.workload import read_trace
 
 VECTORS = Path(__file__).parents[1] / "tests" / "vectors" / "mapph1.json"
 BELLCORE = Path(__file__).parents[2] / "shared" / "data" / "bc-paug89.parquet"

@@ -33,7 +33,7 @@ from mead.queueing import PATH_SEPARATOR
 from mead.reports.judge.outcome import statistic_s
 from mead.simulator import Run, Simulation, demands_s
 from mead.values import Operator, Pipeline, Requirement, Resources
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 AT_ONCE = 1e12
 """A share so large that a tuple leaves an operator when it arrives there."""

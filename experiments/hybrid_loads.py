@@ -14,8 +14,7 @@ from experiments.comparison import PolicyContender
 from experiments.workloads import Workload
 from mead.reports.tables import plain_table
 from mead.values import Requirement
-from mead.workload.generators.markovian import Markovian
-from mead.workload.generators.steps import Steps
+from mead.workload import Markovian, Steps
 
 RATE_PER_S, SWING_S, STEP_S = 330.0, 120.0, 5.0
 HEAVY_CORES, LIGHT_CORES = 1.6, 0.35

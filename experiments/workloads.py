@@ -15,14 +15,7 @@ import numpy as np
 
 from mead.queueing import Edge
 from mead.values import Batches, Operator, Pipeline, Requirement
-from mead.workload.generators.kind import Generator
-from mead.workload.generators.live_maps import LiveMapsStandIn
-from mead.workload.generators.markovian import Markovian
-from mead.workload.generators.poisson import Poisson
-from mead.workload.generators.random_walk import RandomWalk
-from mead.workload.generators.steps import Steps
-from mead.workload.generators.synt import Synt
-from mead.workload.trace import Trace
+from mead.workload import Generator, LiveMapsStandIn, Markovian, Poisson, RandomWalk, Steps, Synt, Trace
 
 PATH = "parser>matcher"
 DURATION_S = 1800.0

@@ -27,8 +27,7 @@ from mead.reports.models.fit_plot import KINGMAN, MODEL, PLAIN, SECONDS, STYLE, 
 from mead.reports.models.fit_plot import MG1 as MG1_COLOUR
 from mead.simulator import Simulation
 from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Resources
-from mead.workload.generators.registry import KINDS
-from mead.workload.trace import Trace
+from mead.workload import KINDS, Trace
 
 RATE_PER_S, IDC, SERVICE_S = 330.0, 200.0, 0.0015
 PATH, BOUND_S = "parser>matcher", 0.3

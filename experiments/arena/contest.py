@@ -33,9 +33,7 @@ from mead.reports.judge.outcome import Outcome
 from mead.simulator import Conditions, Restart, Run, recorded_every_for
 from mead.simulator.run import run
 from mead.values import Pipeline, Requirement
-from mead.workload.generators.self_similar import SelfSimilar
-from mead.workload.generators.steps import Steps
-from mead.workload.trace import Trace
+from mead.workload import SelfSimilar, Steps, Trace
 
 OURS = "hybrid"
 """Our policy: it is meant to be first, and the report says where it is not."""

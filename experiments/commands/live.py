@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from experiments.comparison import PolicyContender
     from experiments.workloads import Workload
     from mead.values import Requirement
-    from mead.workload.trace import Trace
+    from mead.workload import Trace
 
 LIVE_POLICIES = ("static", *(f"{name}@interval_s=15" for name in ("threshold", "mg1", "map", "replay")), "adaptive")
 """A run of minutes is too short for decisions every minute."""
@@ -193,8 +193,7 @@ def _workload(
     from experiments.live.replicas import ReplicatedWorkload, flash_crowd
     from experiments.workloads import Workload
     from mead.spark.sources.trace import SPARE_S
-    from mead.workload.generators.kind import Generator
-    from mead.workload.trace import TraceError
+    from mead.workload import Generator, TraceError
 
     length_s = duration_s + SPARE_S
     arrivals: Generator | Trace

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from experiments.mead_paper.fig3 import Curve
     from experiments.mead_paper.tables import PaperTable
     from experiments.workloads import Workload
-    from mead.workload.trace import Trace
+    from mead.workload import Trace
 
 TABLES = (
     (

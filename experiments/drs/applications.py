@@ -23,9 +23,7 @@ from mead.queueing import Edge
 from mead.simulator import Responses, Run, Simulation
 from mead.simulator.run import run
 from mead.values import Allocation, Observation, Operator, Pipeline, Resources
-from mead.workload.generators.poisson import Poisson
-from mead.workload.generators.steps import Steps
-from mead.workload.trace import Trace
+from mead.workload import Poisson, Steps, Trace
 
 K_MAX = 22
 """Executors of the paper's cluster that are left for operators."""

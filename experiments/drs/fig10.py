@@ -21,7 +21,7 @@ from mead.policies.drs.model import Model
 from mead.policies.drs.search import assign_processors
 from mead.reports.tables import number, plain_table
 from mead.values import Pipeline
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 K_MAX = 7
 PAPER_MMK, PAPER_GIGK = (3, 3, 1), (2, 4, 1)

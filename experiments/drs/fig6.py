@@ -25,7 +25,7 @@ from experiments.drs.applications import (
 from mead.policies.drs.search import assign_processors
 from mead.reports.tables import number, plain_table
 from mead.values import Pipeline
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 DURATION_S = 600.0
 """Ten minutes, as in the paper."""

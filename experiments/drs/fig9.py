@@ -18,7 +18,7 @@ from experiments.drs.applications import VIDEO, Event, by_minute, controlled, ev
 from mead.arrays import FloatArray
 from mead.policies.options import DRSOptions
 from mead.reports.tables import number, plain_table
-from mead.workload.generators.steps import Steps
+from mead.workload import Steps
 
 T_MAX_S, T_MIN_S = 1.0, 0.3
 START = (3, 5, 1)

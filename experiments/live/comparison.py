@@ -37,8 +37,7 @@ from mead.spark.pipeline.run import run_live
 from mead.spark.pipeline.running import WARM_UP
 from mead.spark.sources.inputs import TraceInput
 from mead.values import Batches, Knowledge, Pipeline, Requirement
-from mead.workload.generators.markovian import Markovian
-from mead.workload.trace import Trace
+from mead.workload import Markovian, Trace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

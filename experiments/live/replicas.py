@@ -14,7 +14,7 @@ from experiments.live.comparison import BATCHES
 from experiments.workloads import DEMAND_S, Workload
 from mead.policies.options import DRSOptions, ForecastKeys, StaticOptions
 from mead.values import Pipeline, Requirement
-from mead.workload.generators.steps import Steps
+from mead.workload import Steps
 
 SHARES = (0.2, 0.3, 0.4)
 """Shares of a task of the matcher, for policies that also choose shares; the others use the highest."""

@@ -20,7 +20,7 @@ from mead.reports.models.fit_report import MeanAndP95
 from mead.reports.tables import NOTHING, number, plain_table
 from mead.simulator import Simulation
 from mead.values import Operator, Pipeline
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 UTILIZATIONS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 

@@ -19,8 +19,7 @@ import numpy as np
 from mead.arrays import FloatArray
 from mead.queueing import Edge
 from mead.values import Operator, Pipeline
-from mead.workload.generators.steps import Steps
-from mead.workload.trace import Trace
+from mead.workload import Steps, Trace
 
 DURATION_S = 1320
 """22 minutes, as in the authors' program."""

@@ -26,7 +26,7 @@ from mead.preference.simulator.cost import FORMULA_COMPARISON_S, SKYLINE, TOP_DE
 from mead.preference.simulator.system import simulate
 from mead.preference.windows.owner_table import Splitting
 from mead.reports.tables import number, plain_table
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 LOGGED_RATE_PER_S = 10.0 * PANE_TUPLES
 """The rate of the stream behind the logs, nominally 80,000."""

@@ -17,7 +17,7 @@ from mead.preference.control.fuzzy import CODE, Profile
 from mead.preference.simulator.system import simulate
 from mead.preference.windows.owner_table import Splitting
 from mead.reports.tables import number, number_or_nothing, plain_table
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 RATE_PER_S = 80e3
 STREAMS: dict[str, tuple[str, Callable[[float, int], Trace]]] = {

@@ -24,7 +24,6 @@ from mead.preference.kernels.skyline import skyline
 from mead.preference.simulator.system import simulate
 from mead.preference.windows.owner_table import Splitting
 from mead.reports.tables import number, number_or_nothing, plain_table
-from mead.workload.attributes import uniform_attributes
 
 PANE_TUPLES = 7868
 """The mean of the authors' runs."""
@@ -75,7 +74,7 @@ class Point:
 def points(seed: int, duration_s: float, workers: Sequence[int]) -> Iterator[Point]:
     """Static runs, evenly split and by the PID."""
     trace = markovian(80e3, 1e3, duration_s, seed)
-    panes = [uniform_attributes(PANE_TUPLES, 8, np.random.default_rng([seed, 3, place])) for place in range(REAL_PANES)]
+    panes = [1000.0 * np.random.default_rng([seed, 3, place]).random((PANE_TUPLES, 8)) for place in range(REAL_PANES)]
     for count in workers:
         static = replace(PANES_ONLY, elastic=False, start=Degrees(count, 1))
         even = simulate(trace, replace(static, splitting=Splitting.EVEN))

@@ -16,7 +16,7 @@ from mead.preference.control.fuzzy import CODE, Profile
 from mead.preference.simulator.system import Setting, simulate
 from mead.preference.windows.panes import Windows
 from mead.reports.tables import number, plain_table
-from mead.workload.generators.steps import Steps
+from mead.workload import Steps
 
 PANES_ONLY = Setting(windows=Windows(1000, 100), set_point=0.9, panes_only=True, most=61)
 """The set-up of Figs. 9 to 11: the pane stage alone, with a phantom worker in the window stage."""

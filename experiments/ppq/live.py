@@ -29,8 +29,7 @@ from mead.preference.spark.query_spec import WINDOW
 from mead.preference.windows.panes import Windows
 from mead.reports.tables import number, plain_table
 from mead.spark.log.stream_log import StreamLog
-from mead.workload.disorder import delayed
-from mead.workload.generators.markovian import Markovian
+from mead.workload import Markovian
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,7 +111,7 @@ def bursty_points(rate_per_s: float, idc: float, duration_s: float, seed: int) -
     arrivals = Markovian(rate_per_s=rate_per_s, idc=idc, ratio=RATIO, duration_s=duration_s).generate(
         np.random.default_rng([seed, 1])
     )
-    return GeneratedPoints(delayed(arrivals, MEAN_DELAY_S, np.random.default_rng([seed, 2])), seed=seed)
+    return GeneratedPoints(arrivals.with_random_delays(MEAN_DELAY_S, np.random.default_rng([seed, 2])), seed=seed)
 
 
 def runs(spark: SparkSession, points: GeneratedPoints, controls: Sequence[Control], folder: Path) -> Iterator[LiveRun]:

@@ -13,7 +13,7 @@ from functools import cache
 from experiments.ppq.measures import windows_per_s
 from mead.preference.control.degrees import Degrees
 from mead.preference.simulator.system import Outcome, Setting, simulate
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 START = 8
 """Pane workers, first."""

@@ -14,13 +14,7 @@ import numpy as np
 
 from mead.preference.simulator.cost import CostModel
 from mead.preference.simulator.system import Setting
-from mead.workload.disorder import delayed
-from mead.workload.generators.kind import Generator
-from mead.workload.generators.markovian import Markovian
-from mead.workload.generators.random_walk import RandomWalk
-from mead.workload.generators.self_similar import SelfSimilar
-from mead.workload.generators.steps import Steps
-from mead.workload.trace import Trace
+from mead.workload import Generator, Markovian, RandomWalk, SelfSimilar, Steps, Trace
 
 MEAN_DELAY_S = 0.2
 
@@ -68,7 +62,9 @@ class Stream:
 
 def disordered(generator: Generator, seed: int) -> Trace:
     """Every tuple late by up to 0.4 s."""
-    return delayed(generator.generate(np.random.default_rng([seed, 1])), MEAN_DELAY_S, np.random.default_rng([seed, 2]))
+    return generator.generate(np.random.default_rng([seed, 1])).with_random_delays(
+        MEAN_DELAY_S, np.random.default_rng([seed, 2])
+    )
 
 
 def markovian(rate_per_s: float, idc: float, duration_s: float, seed: int) -> Trace:
@@ -106,7 +102,7 @@ def as_published(source: Generator, rate_per_s: float, peak: float, seed: int) -
         if off < TOLERANCE:
             break
     *_, nearest = min(tried)
-    return delayed(nearest, MEAN_DELAY_S, np.random.default_rng([seed, 2]))
+    return nearest.with_random_delays(MEAN_DELAY_S, np.random.default_rng([seed, 2]))
 
 
 def game(duration_s: float, seed: int) -> Trace:

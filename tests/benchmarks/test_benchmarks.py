@@ -18,7 +18,7 @@ from tests.paths import ROOT
 from mead.cpu.detection import detect
 from mead.queueing import MAP
 from mead.spark.log.stream_log import StreamLog
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 FOLDER = ROOT / "benchmarks"
 SCRIPTS = sorted(FOLDER.glob("bench_*.py"))

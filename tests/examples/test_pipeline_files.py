@@ -10,8 +10,7 @@ from tests.cli import program
 from tests.paths import EXAMPLES
 
 from mead.config.pipeline_file import read_pipeline
-from mead.workload.files import write_trace
-from mead.workload.generators.poisson import Poisson
+from mead.workload import Poisson, write_trace
 
 
 @pytest.mark.parametrize(

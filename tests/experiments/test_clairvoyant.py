@@ -12,8 +12,7 @@ from mead.queueing import Edge
 from mead.reports.judge.outcome import statistic_s
 from mead.simulator import Simulation
 from mead.values import Batches, Operator, Pipeline, Requirement, Resources
-from mead.workload.generators.bursts import Bursts
-from mead.workload.trace import Trace
+from mead.workload import Bursts, Trace
 
 SHARES = (0.4, 0.7, 1.0)
 BURSTY = Bursts(calm_per_s=20.0, burst_per_s=60.0, mean_calm_s=3.0, mean_burst_s=2.0).map

@@ -19,8 +19,7 @@ from rich.console import Console
 from mead.keys import ConfigError
 from mead.policies.registry import POLICIES, policy
 from mead.simulator.run import run
-from mead.workload.generators.bursts import Bursts
-from mead.workload.trace import Trace
+from mead.workload import Bursts, Trace
 
 BURSTY = Bursts(calm_per_s=100.0, burst_per_s=400.0, mean_calm_s=4.0, mean_burst_s=2.0).map
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from experiments.workloads import Workload, chosen, generated, live_maps, recorded, required, synt
 
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 TRACE = Trace.from_iats_s(np.full(1000, 0.01))
 """100/s for 10 s."""

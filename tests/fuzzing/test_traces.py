@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fuzzing.effort import tried
 
-from mead.workload.files import FORMATS, read_trace, split_trace, write_trace
+from mead.workload import FORMATS, Trace, TraceError, read_trace, split_trace, write_trace
 from mead.workload.formats import columns, text
 from mead.workload.formats.columns import MOST_ROWS
-from mead.workload.trace import Trace, TraceError
 
 ENDINGS = sorted(FORMATS)
 PARQUET, TEXT, NPY = (".parquet",), (".csv", ".tsv", ".txt"), (".npy",)

@@ -40,7 +40,7 @@ from mead.values import (
     Resources,
     Round,
 )
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 PIPELINE = Pipeline(
     "two",

@@ -12,7 +12,7 @@ from mead.monitor import DemandEstimator
 from mead.queueing import MAP
 from mead.simulator import Simulation
 from mead.values import Batches, Operator, Pipeline
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 
 def fed(demands_s: list[float], *, spoil: float = 0.0, seed: int = 1) -> DemandEstimator:

@@ -14,8 +14,7 @@ from mead.queueing import Edge
 from mead.reports.judge.outcome import Outcome
 from mead.simulator.run import run
 from mead.values import Operator, Pipeline, Requirement
-from mead.workload.files import read_trace
-from mead.workload.trace import Trace
+from mead.workload import Trace, read_trace
 
 FILE = DATA / "bc-paug89.parquet"
 

@@ -28,7 +28,7 @@ from mead.values import (
     Resources,
     Round,
 )
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 LOW, HIGH = Allocation.of(a=Resources(0.4)), Allocation.of(a=Resources(1.0))
 NOTHING = frozen([])

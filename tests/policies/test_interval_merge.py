@@ -5,7 +5,7 @@ import pytest
 from mead.policies.interval_merge import merged
 from mead.simulator import Simulation
 from mead.testing.readings import bursty, log_analysis
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 
 def test_looks_at_every_second_add_up_to_one_look_at_the_whole() -> None:

@@ -26,7 +26,7 @@ from mead.values import (
     Requirement,
     Resources,
 )
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

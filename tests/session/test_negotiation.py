@@ -16,7 +16,7 @@ from mead.session.negotiation import PATIENCE_S, NegotiatedEngine, Pool, within
 from mead.simulator import Simulation
 from mead.simulator import run as experiment
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources, Round
-from mead.workload.generators.poisson import Poisson
+from mead.workload import Poisson
 
 CHAIN = Pipeline(
     "chain",

@@ -10,7 +10,7 @@ from mead.simulator import Simulation, demands_s
 from mead.simulator.draws import LAST_BLOCK, Buffers, coin_blocks, demand_blocks
 from mead.simulator.records import OPERATOR
 from mead.values import Operator, Pipeline
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 
 @pytest.mark.parametrize("scv", [0.005, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 9.0])

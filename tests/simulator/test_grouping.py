@@ -14,8 +14,7 @@ from mead.simulator import Conditions, Grouping, Restart, Simulation
 from mead.simulator.kernel import least_utilised
 from mead.simulator.records import GROUP, OPERATOR
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources
-from mead.workload.generators.poisson import Poisson
-from mead.workload.trace import Trace
+from mead.workload import Poisson, Trace
 
 VECTORS = vectors("pasps.json")["grouping"]
 

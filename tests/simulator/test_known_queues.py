@@ -24,8 +24,7 @@ from mead.queueing import (
 from mead.queueing.queues.mmk import mmk
 from mead.simulator import Simulation, demands_s
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources
-from mead.workload.files import read_trace
-from mead.workload.trace import Trace
+from mead.workload import Trace, read_trace
 
 BELLCORE = DATA / "bc-paug89.parquet"
 

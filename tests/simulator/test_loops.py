@@ -9,8 +9,7 @@ from mead.queueing import Edge, Unstable, arrival_rates
 from mead.queueing.queues.mmk import mmk
 from mead.simulator import Simulation
 from mead.values import Allocation, Operator, Pipeline, Resources
-from mead.workload.generators.poisson import Poisson
-from mead.workload.trace import Trace
+from mead.workload import Poisson, Trace
 
 ARRIVALS = 200_000
 

@@ -11,7 +11,7 @@ from mead.simulator import FaultyMetrics, Simulation
 from mead.simulator import run as experiment
 from mead.simulator.metrics import MonitoredSimulation, joined
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Resources
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 PIPELINE = Pipeline(
     "two",

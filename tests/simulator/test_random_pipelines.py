@@ -14,7 +14,7 @@ from mead.config.replica_keys import GroupingKind
 from mead.queueing import Edge
 from mead.simulator import Conditions, Grouping, Restart, Simulation
 from mead.values import Allocation, Batches, InvalidPipelineError, Operator, Pipeline, Resources
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 shares = st.floats(0.2, 2.0)
 replicas = st.integers(1, 4)

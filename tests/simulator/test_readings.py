@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mead.queueing import Edge
 from mead.simulator import Simulation
 from mead.values import Allocation, Operator, Pipeline, Requirement, Resources
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 FORK = Pipeline(
     "fork",

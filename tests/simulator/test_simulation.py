@@ -12,7 +12,7 @@ import pytest
 from mead.queueing import Edge
 from mead.simulator import Conditions, Simulation
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 
 def constant(name: str, demand_s: float, batches: Batches | None = None) -> Operator:

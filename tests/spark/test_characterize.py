@@ -14,10 +14,8 @@ from tests.paths import DATA
 
 from mead.queueing import MAP, Characteristics, acf, hurst, idc, lags_of, scv, spans_of
 from mead.spark.characterize import characterize, parts_of
-from mead.workload.files import read_trace, write_trace
+from mead.workload import Survey, Trace, TraceError, read_trace, write_trace
 from mead.workload.formats import npy, text
-from mead.workload.survey import Survey
-from mead.workload.trace import Trace, TraceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,7 +18,7 @@ from mead.reports.live.run_facts import RunFacts
 from mead.simulator import Run
 from mead.simulator.run import run
 from mead.values import Operator, Pipeline, Requirement, Round
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 PIPELINE = Pipeline(
     "log-analysis",

@@ -27,7 +27,7 @@ from mead.values import Operator, Pipeline, Requirement
 from mead.web import events
 from mead.web.current_question import present
 from mead.web.server import serving
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 RATE = "output[for=rate_per_s]"
 

@@ -20,7 +20,7 @@ from mead.reports.live.board import Board
 from mead.reports.live.run_facts import RunFacts
 from mead.simulator.run import run
 from mead.web.server import serving
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 PICTURES = os.environ.get("MEAD_PICTURES")
 SHIPPED = ROOT / "src/mead/demo/pipeline.yaml"

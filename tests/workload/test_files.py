@@ -8,11 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.paths import DATA
 
-from mead.workload import files
-from mead.workload.files import FORMATS, read_trace, split_trace, write_trace
+from mead.workload import FORMATS, BadRowError, Trace, TraceError, files, read_trace, split_trace, write_trace
 from mead.workload.formats import npy, parquet, text
 from mead.workload.formats.columns import Choice
-from mead.workload.trace import BadRowError, Trace, TraceError
 
 BELLCORE = DATA / "bc-paug89.parquet"
 

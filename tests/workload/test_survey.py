@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.arrays import FloatArray, IntArray
-from mead.workload.survey import Course, Survey, merged, surveyed
-from mead.workload.trace import TICKS_PER_S, Trace, TraceError, Unit
+from mead.workload import TICKS_PER_S, Course, Survey, Trace, TraceError, Unit, merge_surveys, survey_piece
 
 T = TypeVar("T")
 
@@ -35,8 +34,8 @@ def pieces(values: IntArray | FloatArray, data: Any) -> list[InMemory]:
 
 
 def looked_at(parts: list[InMemory], unit: Unit, *, iat: bool) -> Survey:
-    surveys = [json.loads(json.dumps(surveyed(part, unit, iat=iat).as_json())) for part in parts]
-    return merged(map(Survey.from_json, surveys), unit, iat=iat)
+    surveys = [json.loads(json.dumps(survey_piece(part, unit, iat=iat).as_json())) for part in parts]
+    return merge_surveys(map(Survey.from_json, surveys), unit, iat=iat)
 
 
 def told(values: IntArray | FloatArray, unit: Unit, *, iat: bool) -> Trace:
@@ -120,4 +119,4 @@ def test_a_file_that_vanishes_is_a_complaint(tmp_path: Path) -> None:
             (tmp_path / "gone").open("rb").close()
 
     with pytest.raises(TraceError, match=r"cannot be read \(No such file or directory\)"):
-        merged([surveyed(Vanished(), "us", iat=False)], "us", iat=False)
+        merge_surveys([survey_piece(Vanished(), "us", iat=False)], "us", iat=False)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.workload.trace import TICKS_PER_S, Trace, TraceError, Unit
+from mead.workload import TICKS_PER_S, Trace, TraceError, Unit
 
 whole_gaps_us = st.lists(st.integers(0, 10**10), min_size=1, max_size=50)
 

@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
     from mead.policies.options import PolicyOptions
-    from mead.workload.trace import Trace
+    from mead.workload import Trace
 
 POLICY_NAMES = (
     *("static", "threshold", "mg1", "kingman", "map", "replay", "ds2", "drs"),
@@ -103,8 +103,7 @@ def read_trace_or_fail(
     ctx: typer.Context, path: Path, *, iat: bool, column: str | None, unit: UnitOption, sort: bool
 ) -> Trace:
     """A trace, or the complaint about it."""
-    from mead.workload.files import read_trace
-    from mead.workload.trace import TraceError
+    from mead.workload import TraceError, read_trace
 
     try:
         return read_trace(path, iat=iat, sort=sort, column=column, unit=unit)

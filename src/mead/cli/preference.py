@@ -245,9 +245,7 @@ def _points(
     import numpy as np
 
     from mead.preference.spark.generated import GeneratedPoints
-    from mead.workload.disorder import delayed
-    from mead.workload.generators.markovian import Markovian
-    from mead.workload.generators.poisson import Poisson
+    from mead.workload import Markovian, Poisson
 
     kind = (
         Markovian(rate_per_s=rate, idc=idc, duration_s=duration_s)
@@ -255,7 +253,7 @@ def _points(
         else Poisson(rate_per_s=rate, duration_s=duration_s)
     )
     arrivals = kind.generate(np.random.default_rng([seed, 1]))
-    return GeneratedPoints(delayed(arrivals, mean_delay, np.random.default_rng([seed, 2])), attributes, seed)
+    return GeneratedPoints(arrivals.with_random_delays(mean_delay, np.random.default_rng([seed, 2])), attributes, seed)
 
 
 def _ask_for_points(

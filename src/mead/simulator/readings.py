@@ -20,7 +20,7 @@ from mead.values import (
     SampledTimes,
     late_bound_s,
 )
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 COUNTED_BINS = round(600 / COUNT_BIN_S)
 BIN_US = round(COUNT_BIN_S * 1e6)

@@ -16,7 +16,7 @@ from mead.simulator.conditions import Conditions
 from mead.simulator.metrics import FaultyMetrics, MonitoredSimulation
 from mead.simulator.simulation import Simulation
 from mead.values import Allocation, Knowledge, Pipeline, Round
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from mead.simulator.machine import Counters, Machine
 from mead.simulator.readings import Monitor
 from mead.simulator.timeline import Timeline
 from mead.values import Allocation, Observation, Pipeline, Resources
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 STANDSTILL = 2.0**-40
 """Speed of an operator that is down, relative to its share. A minute does less than a nanosecond of work, and the

@@ -25,10 +25,18 @@ from mead.arrays import FloatArray, IntArray
 from mead.queueing import Characteristics, Frame, Partial
 from mead.spark.runtime.tasks import spans
 from mead.spark.telemetry.job_progress import Onlooker, shown, silent
-from mead.workload.files import split_trace
-from mead.workload.formats.columns import Piece, Pieces
-from mead.workload.survey import Course, Survey, merged, numbers, surveyed
-from mead.workload.trace import TraceError, Unit
+from mead.workload import (
+    Course,
+    Piece,
+    Pieces,
+    Survey,
+    TraceError,
+    Unit,
+    merge_surveys,
+    split_trace,
+    survey_piece,
+    whole_or_seconds,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,7 +69,7 @@ def characterize(
         if iat and sort:
             raise TraceError("inter-arrival times have no order to repair; leave out --sort, or --iat")
         surveys = job.survey(pieces, iat=iat)
-        whole = merged(surveys, pieces.unit, iat=iat)
+        whole = merge_surveys(surveys, pieces.unit, iat=iat)
         if whole.disorder is None:
             return job.add_up(pieces, surveys, whole, iat=iat)
         if not sort:
@@ -69,7 +77,7 @@ def characterize(
         with TemporaryDirectory(prefix="mead-sorted-", dir=scratch) as folder:
             in_order = job.sorted(pieces, Path(folder) / "sorted.parquet", whole_numbers=isinstance(whole.last, int))
             surveys = job.survey(in_order, iat=False)
-            return job.add_up(in_order, surveys, merged(surveys, in_order.unit, iat=False), iat=False)
+            return job.add_up(in_order, surveys, merge_surveys(surveys, in_order.unit, iat=False), iat=False)
     except TraceError as error:
         raise TraceError(f"{path}: {error}") from error
 
@@ -133,7 +141,7 @@ class _Job:
         groups = [pieces.pieces[first:end] for first, end in spans(0, len(pieces.pieces), self.tasks)]
 
         def work(number: int) -> list[dict[str, Any]]:
-            return [surveyed(piece, unit, iat=iat).as_json() for piece in groups[number]]
+            return [survey_piece(piece, unit, iat=iat).as_json() for piece in groups[number]]
 
         return [Survey.from_json(sent) for group in self._run("checking", work, len(groups)) for sent in group]
 
@@ -162,7 +170,7 @@ class _Job:
             for number in _numbers(batches):
                 for piece in groups[number]:
                     for chunk in piece.chunks():
-                        yield pa.RecordBatch.from_pydict({name: numbers(chunk, unit)[0]})
+                        yield pa.RecordBatch.from_pydict({name: whole_or_seconds(chunk, unit)[0]})
 
         unsorted = self.spark.range(0, len(groups), 1, len(groups)).mapInArrow(rows, f"{name} {kind}")
         ranges = unsorted.repartitionByRange(len(pieces.pieces), name).sortWithinPartitions(name)

@@ -21,7 +21,7 @@ from mead.simulator import Run
 from mead.simulator.run import run
 from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analysis, observed, shapes
 from mead.values import Knowledge, Observation, Pipeline, Plan
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 Maker: TypeAlias = Callable[[], Policy[Any]]
 """Makes a new policy with every call: its class, or a function if the policy takes options."""

@@ -1,1 +1,62 @@
-"""Arrivals: traces read from files, and generators that make them."""
+"""Arrivals: traces, the files that hold them, and generators.
+
+Names load when they are first used, because Spark's Python workers import ``mead.workload.trace`` and nothing else.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in typing, which workers do not load
+
+if TYPE_CHECKING:
+    from mead.workload.files import FORMATS as FORMATS
+    from mead.workload.files import read_trace as read_trace
+    from mead.workload.files import split_trace as split_trace
+    from mead.workload.files import write_trace as write_trace
+    from mead.workload.formats.columns import Piece as Piece
+    from mead.workload.formats.columns import Pieces as Pieces
+    from mead.workload.generators.kind import Generator as Generator
+    from mead.workload.generators.kind import GeneratorError as GeneratorError
+    from mead.workload.generators.markovian import Bursts as Bursts
+    from mead.workload.generators.markovian import Markovian as Markovian
+    from mead.workload.generators.paper_traces import LiveMapsStandIn as LiveMapsStandIn
+    from mead.workload.generators.paper_traces import Synt as Synt
+    from mead.workload.generators.poisson import Poisson as Poisson
+    from mead.workload.generators.poisson import RandomWalk as RandomWalk
+    from mead.workload.generators.poisson import Steps as Steps
+    from mead.workload.generators.registry import KINDS as KINDS
+    from mead.workload.generators.registry import Kind as Kind
+    from mead.workload.generators.registry import Parameter as Parameter
+    from mead.workload.generators.self_similar import SelfSimilar as SelfSimilar
+    from mead.workload.survey import Course as Course
+    from mead.workload.survey import Survey as Survey
+    from mead.workload.survey import merge_surveys as merge_surveys
+    from mead.workload.survey import survey_piece as survey_piece
+    from mead.workload.survey import whole_or_seconds as whole_or_seconds
+    from mead.workload.trace import TICKS_PER_S as TICKS_PER_S
+    from mead.workload.trace import BadRowError as BadRowError
+    from mead.workload.trace import Trace as Trace
+    from mead.workload.trace import TraceError as TraceError
+    from mead.workload.trace import Unit as Unit
+else:
+    EXPORTED = {
+        **dict.fromkeys(("FORMATS", "read_trace", "split_trace", "write_trace"), "mead.workload.files"),
+        **dict.fromkeys(("Piece", "Pieces"), "mead.workload.formats.columns"),
+        **dict.fromkeys(("Generator", "GeneratorError"), "mead.workload.generators.kind"),
+        **dict.fromkeys(("Bursts", "Markovian"), "mead.workload.generators.markovian"),
+        **dict.fromkeys(("LiveMapsStandIn", "Synt"), "mead.workload.generators.paper_traces"),
+        **dict.fromkeys(("Poisson", "RandomWalk", "Steps"), "mead.workload.generators.poisson"),
+        **dict.fromkeys(("KINDS", "Kind", "Parameter"), "mead.workload.generators.registry"),
+        **dict.fromkeys(("SelfSimilar",), "mead.workload.generators.self_similar"),
+        **dict.fromkeys(
+            ("Course", "Survey", "merge_surveys", "survey_piece", "whole_or_seconds"), "mead.workload.survey"
+        ),
+        **dict.fromkeys(("BadRowError", "TICKS_PER_S", "Trace", "TraceError", "Unit"), "mead.workload.trace"),
+    }
+
+    def __getattr__(name: str) -> object:
+        """Load an exported name when it is first used."""
+        if name not in EXPORTED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 - see above
+
+        return getattr(import_module(EXPORTED[name]), name)

@@ -76,7 +76,7 @@ class Survey:
         return cls(**{**sent, **said})
 
 
-def surveyed(piece: Piece, unit: Unit, *, iat: bool) -> Survey:
+def survey_piece(piece: Piece, unit: Unit, *, iat: bool) -> Survey:
     """Look at all rows of a piece."""
     found = Survey()
     try:
@@ -88,7 +88,7 @@ def surveyed(piece: Piece, unit: Unit, *, iat: bool) -> Survey:
     return found
 
 
-def numbers(values: IntArray | FloatArray, unit: Unit) -> tuple[IntArray | FloatArray, Unit]:
+def whole_or_seconds(values: IntArray | FloatArray, unit: Unit) -> tuple[IntArray | FloatArray, Unit]:
     """Time stamps and their unit. Whole numbers stay as they are, because they are exact; floats become seconds."""
     return (values, unit) if values.dtype.kind == "i" else (values / TICKS_PER_S[unit], "s")
 
@@ -102,7 +102,7 @@ def _with_iats(found: Survey, iats_s: FloatArray) -> Survey:
 
 
 def _with_timestamps(found: Survey, chunk: IntArray | FloatArray, unit: Unit) -> Survey:
-    values, unit = numbers(chunk, unit)
+    values, unit = whole_or_seconds(chunk, unit)
     try:
         check_timestamps(values, unit)
     except BadRowError as error:
@@ -134,7 +134,7 @@ def _disorder(values: IntArray | FloatArray, unit: Unit, above: Survey) -> Compl
     return None
 
 
-def merged(surveys: Iterable[Survey], unit: Unit, *, iat: bool) -> Survey:
+def merge_surveys(surveys: Iterable[Survey], unit: Unit, *, iat: bool) -> Survey:
     """What all pieces have shown. Raises TraceError if anything but the order is wrong."""
     whole = Survey()
     totals_s = []
@@ -226,5 +226,5 @@ class Course:
 
     def _ticks(self, values: IntArray | FloatArray) -> IntArray | FloatArray:
         """Time stamps, exact if there is a unit in which they are whole."""
-        known, _ = numbers(values, self.unit)
+        known, _ = whole_or_seconds(values, self.unit)
         return whole_us(known.astype(np.float64))[0] if self.in_us else known

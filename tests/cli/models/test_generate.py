@@ -12,8 +12,7 @@ import pytest
 from tests.cli.program import answer, complaint, run
 
 from mead.queueing import MAP
-from mead.workload.files import read_trace
-from mead.workload.generators.registry import KINDS
+from mead.workload import KINDS, read_trace
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from mead.config.policy_choice import OPTIONS
 from mead.queueing import MAP
 from mead.simulator import Simulation
 from mead.values import Allocation, Resources
-from mead.workload.files import read_trace
+from mead.workload import read_trace
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 

@@ -11,7 +11,7 @@ from tests.cli.program import answer, complaint
 
 from mead.queueing import Unstable
 from mead.queueing.queues.mmk import mmk
-from mead.workload.generators.poisson import Poisson
+from mead.workload import Poisson
 
 DEMAND_S = 0.002
 PIPELINE = """\

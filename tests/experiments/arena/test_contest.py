@@ -34,9 +34,7 @@ from hypothesis import strategies as st
 
 from mead.policies.registry import POLICIES as REGISTERED
 from mead.simulator import Simulation, demands_s
-from mead.workload.generators.markovian import Markovian
-from mead.workload.generators.poisson import Poisson
-from mead.workload.trace import Trace
+from mead.workload import Markovian, Poisson, Trace
 
 MEAN = required("mean=0.3")
 

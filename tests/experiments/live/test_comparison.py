@@ -24,7 +24,7 @@ from mead.session.result import LiveResult
 from mead.simulator.run import run
 from mead.spark.pipeline.build import ARRIVALS
 from mead.values import Plan, Prediction, Requirement, Resources
-from mead.workload.generators.markovian import Markovian
+from mead.workload import Markovian
 
 POLICIES = [PolicyContender.of(text) for text in LIVE_POLICIES]
 REQUIREMENTS = [required(text) for text in LIVE_REQUIREMENTS]

@@ -15,7 +15,7 @@ from experiments.workloads import PATH, Workload
 
 from mead.cpu.detection import detect
 from mead.values import Requirement
-from mead.workload.generators.poisson import Poisson
+from mead.workload import Poisson
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,7 @@ import numpy as np
 from experiments.ppq.live import CONTROLS, bursty_points, runs
 
 from mead.preference.spark.generated import GeneratedPoints
-from mead.workload.disorder import delayed
-from mead.workload.generators.steps import Steps
+from mead.workload import Steps
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,7 +22,7 @@ def burst() -> GeneratedPoints:
     """More than one task can do, for long enough: no pane is split before six of them are closed."""
     rates = [QUIET_PER_S] * QUIET_S + [BURST_PER_S] * BURST_S
     arrivals = Steps(rates_per_s=tuple(rates), step_s=1.0).generate(np.random.default_rng(1))
-    return GeneratedPoints(delayed(arrivals, 0.2, np.random.default_rng(2)), seed=1)
+    return GeneratedPoints(arrivals.with_random_delays(0.2, np.random.default_rng(2)), seed=1)
 
 
 def test_both_levels_act_in_a_burst_and_every_window_is_right(spark: SparkSession, tmp_path: Path) -> None:

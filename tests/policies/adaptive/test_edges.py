@@ -26,8 +26,7 @@ from mead.values import (
     Resources,
     Round,
 )
-from mead.workload.generators.registry import KINDS
-from mead.workload.trace import Trace
+from mead.workload import KINDS, Trace
 
 
 def one(demand_s: float, *requirements: Requirement, **given: object) -> Pipeline:

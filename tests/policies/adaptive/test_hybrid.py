@@ -21,8 +21,7 @@ from mead.reports.judge.outcome import Outcome
 from mead.simulator import Conditions, Run
 from mead.simulator.run import run
 from mead.values import Operator, Pipeline, Requirement, Resources
-from mead.workload.generators.registry import KINDS
-from mead.workload.trace import Trace
+from mead.workload import KINDS, Trace
 
 SHARES = (0.4, 0.7, 1.0)
 KNOBS = TwoKnobs(replica_cost_cores=0.05, replica_change_cost=1.0)

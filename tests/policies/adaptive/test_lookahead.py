@@ -15,8 +15,7 @@ from mead.policies.adaptive.rates import learn
 from mead.queueing import Edge
 from mead.simulator import Responses, Simulation
 from mead.values import COUNT_BIN_S, Allocation, Batches, Operator, Pipeline, Requirement, Resources
-from mead.workload.generators.registry import KINDS
-from mead.workload.trace import Trace
+from mead.workload import KINDS, Trace
 
 DURATION_S = 300.0
 BLIND_S = 0.3 * COUNT_BIN_S

@@ -12,8 +12,7 @@ from mead.reports.judge.outcome import Outcome
 from mead.simulator import Conditions
 from mead.simulator.run import run
 from mead.values import Operator, Pipeline, Requirement
-from mead.workload.generators.registry import KINDS
-from mead.workload.trace import Trace
+from mead.workload import KINDS, Trace
 
 
 def generated(kind: str, seed: int, **keys: float) -> Trace:

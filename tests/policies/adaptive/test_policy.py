@@ -14,9 +14,7 @@ from mead.reports.judge.outcome import Outcome
 from mead.simulator import Conditions, FaultyMetrics, Run
 from mead.simulator.run import run
 from mead.values import Batches, Operator, Pipeline, Requirement
-from mead.workload.files import read_trace
-from mead.workload.generators.registry import KINDS
-from mead.workload.trace import Trace
+from mead.workload import KINDS, Trace, read_trace
 
 FILE = DATA / "bc-paug89.parquet"
 FIXED = (0.4,)

@@ -12,8 +12,7 @@ from mead.policies.drs.smoothing import AlphaWeighted, Window
 from mead.queueing import Edge, scv
 from mead.simulator import Simulation
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources, SampledTimes
-from mead.workload.generators.poisson import Poisson
-from mead.workload.trace import Trace
+from mead.workload import Poisson, Trace
 
 CHAIN = Pipeline(
     "chain",

@@ -15,7 +15,7 @@ from mead.queueing import Edge
 from mead.simulator import Conditions, Run
 from mead.simulator.run import run
 from mead.values import Allocation, Batches, Operator, Pipeline, Requirement, Resources
-from mead.workload.generators.steps import Steps
+from mead.workload import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from mead.policies.options import AdaptiveOptions
 from mead.queueing import MAP
 from mead.simulator.run import run
 from mead.values import Knowledge, Operator, Pipeline, Requirement
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 PIPELINE = Pipeline("one", [Operator("matcher", 0.0018)], requirements=[Requirement("matcher", 2.0)])
 

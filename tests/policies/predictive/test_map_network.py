@@ -18,7 +18,7 @@ from mead.queueing import (
 from mead.queueing.queues.mmk import mmk
 from mead.simulator import Simulation
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 BURSTY = MAP.two_state(rate_per_s=330.0, idc=50.0)
 

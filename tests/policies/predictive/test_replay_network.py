@@ -8,7 +8,7 @@ from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.queueing import DEFAULT_SEQUENCES, Edge, ReplayResponse, ResponseTime, Unstable
 from mead.simulator import Simulation
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 
 def simulated_s(pipeline: Pipeline, allocation: Allocation, iats_s: FloatArray, path: str, *, seeds: int = 8) -> float:

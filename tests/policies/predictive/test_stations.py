@@ -7,7 +7,7 @@ from mead.policies.predictive.stations import stations
 from mead.queueing import MAP, Edge, solve_network
 from mead.simulator import Simulation
 from mead.values import Allocation, Operator, Pipeline, Resources
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 LOOP = Pipeline(
     "loop",

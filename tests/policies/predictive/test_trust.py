@@ -34,7 +34,7 @@ from mead.values import (
     Requirement,
     Resources,
 )
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 TIMES = st.lists(st.floats(0.001, 1000.0), min_size=1, max_size=30)
 OPTIONS: dict[str, PredictiveOptions] = {

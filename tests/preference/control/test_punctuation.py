@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from mead.arrays import IntArray
 from mead.preference.control.punctuation import KSlack
-from mead.workload.disorder import delayed
-from mead.workload.generators.poisson import Poisson
+from mead.workload import Poisson
 
 streams = st.lists(st.tuples(st.integers(0, 3_000_000), st.integers(0, 50_000)), min_size=1, max_size=60)
 
@@ -79,11 +78,8 @@ def test_a_stream_in_order_loses_nobody() -> None:
 
 
 def late_stream(seed: int) -> tuple[Any, Any]:
-    trace = delayed(
-        Poisson(rate_per_s=20_000.0, duration_s=30.0).generate(np.random.default_rng(seed)),
-        mean_delay_s=0.2,
-        rng=np.random.default_rng(seed + 1),
-    )
+    trace = Poisson(rate_per_s=20_000.0, duration_s=30.0).generate(np.random.default_rng(seed))
+    trace = trace.with_random_delays(0.2, np.random.default_rng(seed + 1))
     assert trace.event_timestamps_us is not None
     return trace.event_timestamps_us, trace.timestamps_us
 

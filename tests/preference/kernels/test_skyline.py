@@ -81,6 +81,12 @@ def test_the_mean_size_is_the_expected_one() -> None:
     assert np.mean(sizes) == pytest.approx(537.0, abs=16)
 
 
+def test_skylines_of_independent_attributes_have_the_expected_size() -> None:
+    rng = np.random.default_rng(1)
+    sizes = [skyline(rng.random((1000, 5))).size for _ in range(40)]
+    assert np.mean(sizes) == pytest.approx(float(expected_sizes(1000, 5)[1000]), rel=0.08)
+
+
 def test_expected_sizes_are_those_of_the_formula() -> None:
     known = {1000: 537.0, 2000: 889.6, 4000: 1435.5, 8000: 2260.3, 30_000: 5046.8}
     for count, size in known.items():

@@ -23,18 +23,14 @@ from mead.preference.simulator.system import Outcome, Setting, simulate
 from mead.preference.windows.owner_table import OwnerTable, Splitting
 from mead.preference.windows.pane_emitter import PaneEmitter
 from mead.preference.windows.panes import Windows
-from mead.workload.disorder import delayed
-from mead.workload.generators.markovian import Markovian
-from mead.workload.generators.poisson import Poisson
-from mead.workload.generators.steps import Steps
-from mead.workload.trace import Trace
+from mead.workload import Markovian, Poisson, Steps, Trace
 
 PANES = Setting(windows=Windows(1000, 100), set_point=0.9, panes_only=True, most=61)
 
 
 def bursty(rate_per_s: float, duration_s: float, seed: int = 1, mean_delay_s: float = 0.2) -> Trace:
     whole = Markovian(rate_per_s=rate_per_s, idc=1000.0, duration_s=duration_s).generate(np.random.default_rng(seed))
-    return delayed(whole, mean_delay_s, np.random.default_rng(seed + 100))
+    return whole.with_random_delays(mean_delay_s, np.random.default_rng(seed + 100))
 
 
 def test_round_robin_over_panes_is_as_many_queues_of_whole_panes() -> None:
@@ -77,7 +73,7 @@ def test_the_same_stream_gives_the_same_run() -> None:
 def jumping() -> Trace:
     """A rate that jumps up and down, so that workers come and go."""
     whole = Steps(rates_per_s=(25e3, 5e3, 25e3, 5e3), step_s=6.0).generate(np.random.default_rng(3))
-    return delayed(whole, 0.2, np.random.default_rng(4))
+    return whole.with_random_delays(0.2, np.random.default_rng(4))
 
 
 @pytest.mark.parametrize("merging", [True, False])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mead.queueing import MAP, BatchServer, Unstable, batch_wait_s, gate_s, micro_batch
 from mead.simulator import Simulation
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources
-from mead.workload.generators.poisson import Poisson
+from mead.workload import Poisson
 
 SERVICES_S, OVERHEADS_S, TRIGGERS_S = st.floats(1e-4, 0.1), st.floats(0.0, 1.0), st.just(0.0) | st.floats(0.01, 2.0)
 

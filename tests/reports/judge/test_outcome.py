@@ -8,7 +8,7 @@ import pytest
 from mead.reports.judge.outcome import Outcome, broken_windows, statistic_s
 from mead.simulator import Responses, Run, Simulation
 from mead.values import Operator, Pipeline, Requirement, Resources, Round
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 MEAN = Requirement("matcher", bound_s=1.0)
 P90 = Requirement("matcher", bound_s=1.0, percent=90)

@@ -12,7 +12,7 @@ from mead.arrays import FloatArray
 from mead.queueing import MAP
 from mead.reports.models.fit_plot import drawn, plot_fits
 from mead.reports.models.fit_report import WindowReport, report_fits
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 
 def reports(iats_s: FloatArray, *sizes: int) -> list[WindowReport]:

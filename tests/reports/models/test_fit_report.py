@@ -13,7 +13,7 @@ import pytest
 from mead.arrays import FloatArray
 from mead.queueing import MAP, PH, acf, map_ph_1, scv
 from mead.reports.models.fit_report import UTILIZATIONS, Statistics, WindowReport, report_fits
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 
 def ticking() -> Callable[[], float]:

@@ -17,7 +17,7 @@ from mead.reports.runs.simulated_tables import run_tables
 from mead.simulator import Responses, Run
 from mead.simulator.run import run
 from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 PIPELINE = Pipeline(
     "fork",

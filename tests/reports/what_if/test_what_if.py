@@ -28,7 +28,7 @@ from mead.reports.what_if.what_if_report import what_if_tables
 from mead.simulator import Simulation
 from mead.simulator.run import run
 from mead.values import Allocation, Batches, Knowledge, Operator, Pipeline, Requirement, Resources
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 PATH = "parser>matcher"
 OPERATORS = (Operator("parser", 0.0002), Operator("matcher", 0.0015))

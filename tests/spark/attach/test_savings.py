@@ -22,7 +22,7 @@ from mead.session.record import RunRecord
 from mead.simulator import Simulation
 from mead.spark.attach.attach import Attached, Seen
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Requirement
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 PIPELINE = Pipeline("mine", [Operator("mine", 0.002, shares=(0.5, 1.0))], [], [Requirement("mine", bound_s=0.5)])
 STARTED = "2026-01-01T12:00:00+00:00"

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.workload.files import read_trace
-from mead.workload.trace import TraceError
+from mead.workload import TraceError, read_trace
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mead.workload.files import read_trace
-from mead.workload.trace import TraceError
+from mead.workload import TraceError, read_trace
 
 
 def parquet(folder: Path, **columns: Any) -> Path:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.workload.files import read_trace
-from mead.workload.trace import TraceError
+from mead.workload import TraceError, read_trace
 
 
 @pytest.fixture

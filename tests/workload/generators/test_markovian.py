@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.queueing import MAP, acf, idc
-from mead.workload.generators.bursts import Bursts
-from mead.workload.generators.kind import GeneratorError
-from mead.workload.generators.markovian import Markovian, largest_ratio
+from mead.workload import Bursts, GeneratorError, Markovian
+from mead.workload.generators.markovian import largest_ratio
 
 FIG_3 = Markovian(rate_per_s=10_000.0, idc=1_000.0, ratio=4.0004, duration_s=50.0)
 

@@ -8,10 +8,8 @@ from tests.paths import DATA
 
 from mead.arrays import FloatArray
 from mead.queueing import acf
-from mead.workload.files import read_trace
-from mead.workload.generators.live_maps import SLOW_BURSTS, LiveMapsStandIn
-from mead.workload.generators.synt import PHASES, Synt
-from mead.workload.trace import Trace
+from mead.workload import LiveMapsStandIn, Synt, Trace, read_trace
+from mead.workload.generators.paper_traces import PHASES, SLOW_BURSTS
 
 DEMAND_S = 0.0015
 BELLCORE = DATA / "bc-paug89.parquet"

@@ -5,8 +5,7 @@ import pytest
 from scipy.stats import kstest
 
 from mead.queueing import acf, idc
-from mead.workload.generators.kind import GeneratorError
-from mead.workload.generators.poisson import Poisson
+from mead.workload import GeneratorError, Poisson
 
 
 @pytest.mark.parametrize("length", [{"duration_s": 20.0}, {"count": 200_000}])

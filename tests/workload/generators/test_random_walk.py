@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from mead.workload.generators.kind import GeneratorError
-from mead.workload.generators.random_walk import RandomWalk
+from mead.workload import GeneratorError, RandomWalk
 
 LOWEST, HIGHEST = 1e6 / 300, 1e6 / 16
 

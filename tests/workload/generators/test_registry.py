@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.workload.generators.kind import Endless, GeneratorError
-from mead.workload.generators.registry import KINDS
+from mead.workload import KINDS, GeneratorError
+from mead.workload.generators.kind import Endless
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "poisson": {"rate_per_s": 500.0, "duration_s": 2.0},

@@ -6,8 +6,7 @@ from scipy.special import zeta
 from scipy.stats import chisquare
 
 from mead.queueing import idc
-from mead.workload.generators.kind import GeneratorError
-from mead.workload.generators.self_similar import SelfSimilar
+from mead.workload import GeneratorError, SelfSimilar
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.workload.generators.kind import GeneratorError
-from mead.workload.generators.steps import Steps
+from mead.workload import GeneratorError, Steps
 
 
 def test_the_artificial_stream_of_the_paper() -> None:

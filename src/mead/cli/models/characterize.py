@@ -101,8 +101,7 @@ def _characteristics(
     from mead.spark.characterize import characterize as by_spark
     from mead.spark.runtime.quiet_start import SparkStartError, quiet_start
     from mead.spark.runtime.spark_session import started
-    from mead.workload.files import split_trace
-    from mead.workload.trace import TraceError
+    from mead.workload import TraceError, split_trace
 
     try:
         split_trace(trace, **options)  # what is wrong at first sight needs no Spark

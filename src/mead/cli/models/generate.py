@@ -13,8 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from mead.cli.terminal import AsJson, Seed, check_writable, print_json
 
 if TYPE_CHECKING:
-    from mead.workload.generators.kind import Generator
-    from mead.workload.generators.registry import Kind, Parameter
+    from mead.workload import Generator, Kind, Parameter
 
 Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", help="The trace to write; its ending names the format.")
@@ -37,13 +36,13 @@ class Kinds(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of all kinds."""
         del ctx
-        from mead.workload.generators.registry import KINDS
+        from mead.workload import KINDS
 
         return list(KINDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand:
         """The command of one kind."""
-        from mead.workload.generators.registry import KINDS
+        from mead.workload import KINDS
 
         if cmd_name not in KINDS:
             ctx.fail(f"there is no kind of arrivals {cmd_name!r}; the kinds are {', '.join(KINDS)}")
@@ -66,7 +65,7 @@ def generate(ctx: typer.Context) -> None:
     - `mead generate poisson --rate 330 --count 9999 --mean-delay 0.2 -o late.csv`
     """
     if ctx.invoked_subcommand is None:
-        from mead.workload.generators.registry import KINDS
+        from mead.workload import KINDS
 
         ctx.fail(f"which kind of arrivals? One of {', '.join(KINDS)}")
 
@@ -121,7 +120,7 @@ def _built(ctx: typer.Context, kind: Kind, texts: dict[str, Any]) -> Generator:
     """The generator with the options that were given."""
     from mead.config.solve_case import matrices_in
     from mead.keys import ConfigError, read_file
-    from mead.workload.generators.kind import GeneratorError
+    from mead.workload import GeneratorError
 
     matrices: Path | None = texts.pop("matrices", None)
     if matrices is not None and (texts["D0"] is not None or texts["D1"] is not None):
@@ -158,10 +157,7 @@ def _write(
 ) -> None:
     import numpy as np
 
-    from mead.workload.disorder import delayed
-    from mead.workload.files import FORMATS, write_trace
-    from mead.workload.generators.kind import GeneratorError
-    from mead.workload.trace import TraceError
+    from mead.workload import FORMATS, GeneratorError, TraceError, write_trace
 
     if iat and mean_delay > 0:
         ctx.fail("inter-arrival times leave no room for the event times of delayed tuples; leave out --iat")
@@ -170,7 +166,7 @@ def _write(
     try:
         trace = generator.generate(rng)
         if mean_delay > 0:
-            trace = delayed(trace, mean_delay, rng)
+            trace = trace.with_random_delays(mean_delay, rng)
         span_s, rate_per_s = trace.duration_s, trace.rate_per_s  # before anything is written: there may be no rate
         write_trace(trace, output, iat=iat)
     except (GeneratorError, TraceError) as error:

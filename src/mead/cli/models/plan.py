@@ -49,7 +49,7 @@ def plan(
     from mead.reports.what_if.what_if import what_if
     from mead.reports.what_if.what_if_report import as_json as document
     from mead.reports.what_if.what_if_report import what_if_tables
-    from mead.workload.trace import TraceError
+    from mead.workload import TraceError
 
     file = read_pipeline_or_fail(ctx, pipeline)
     names = dict.fromkeys(policy or (*registry.POLICIES, file.policy.name))

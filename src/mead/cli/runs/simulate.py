@@ -53,7 +53,7 @@ def simulate(
     from mead.reports.runs.simulated_report import RunReport
     from mead.simulator import Conditions, recorded_every_for
     from mead.simulator.run import run
-    from mead.workload.trace import TraceError
+    from mead.workload import TraceError
 
     if plot is not None:
         check_writable(ctx, plot, PLOT_ENDINGS)

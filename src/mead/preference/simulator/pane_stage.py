@@ -17,7 +17,7 @@ from mead.preference.simulator.interference import Interference
 from mead.preference.windows.messages import UNKNOWN_COUNT, ClosedEmpty, Order, PaneResult, Punctuation, TurnOff
 from mead.preference.windows.pane_emitter import Closed, PaneEmitter
 from mead.preference.windows.panes import Windows
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 FIRST_ROOM = 1 << 16
 

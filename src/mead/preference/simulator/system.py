@@ -22,7 +22,7 @@ from mead.preference.windows.owner_table import OwnerTable, Splitting
 from mead.preference.windows.pane_emitter import Closed, PaneEmitter
 from mead.preference.windows.panes import Windows
 from mead.preference.windows.window_directory import WindowDirectory
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 PHANTOM_UTILIZATION, PHANTOM_SPLITTING = 0.9, 1.0
 """What the controller is told if there is no window stage."""
@@ -129,7 +129,7 @@ def simulate(trace: Trace, setting: Setting, clock: Clock | None = None) -> Outc
     the run takes as long as the stream, with the same outcome: decisions depend on the periods, and not on how late a
     thread woke up.
 
-    >>> from mead.workload.generators.poisson import Poisson
+    >>> from mead.workload import Poisson
     >>> trace = Poisson(rate_per_s=5_000.0, duration_s=10.0).generate(np.random.default_rng(1))
     >>> outcome = simulate(trace, Setting())
     >>> outcome.windows_s.size, outcome.dropped

@@ -12,7 +12,7 @@ import numpy as np
 from mead.preference.spark.points import point_columns, point_schema
 from mead.spark.log.number_file import put_number
 from mead.spark.sources.trace import TraceDataSource
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from mead.arrays import FloatArray, IntArray
 from mead.spark.sources.trace import times_us
-from mead.workload.attributes import HIGHEST
+
+HIGHEST = 1000.0
 
 
 def point_columns(attributes: int) -> list[str]:

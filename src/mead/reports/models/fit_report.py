@@ -36,7 +36,7 @@ from mead.queueing import (
     scv,
     spans_of,
 )
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 UTILIZATIONS = (0.3, 0.5, 0.7, 0.8, 0.9)
 

@@ -20,7 +20,7 @@ from mead.reports.live.frame import Frame, Kind
 from mead.simulator import recorded_every_for
 from mead.simulator.run import run
 from mead.values import Pipeline
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 SEED = 0
 WOULD = "would be "

@@ -15,7 +15,7 @@ from mead.arrays import FloatArray
 from mead.session.result import LiveResult
 from mead.simulator import Simulation
 from mead.values import Allocation, Pipeline
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 SEED = 0
 

@@ -20,7 +20,7 @@ from mead.reports.what_if.frontier import FrontierPoint, frontier
 from mead.simulator import Conditions, Restart, Simulation
 from mead.simulator.run import run
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Prediction, Requirement
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 TAIL_S, MOST_TUPLES = 600.0, 500_000
 """How much of the end of a trace is used: ten minutes, or at most this many tuples, but at least all kept IATs."""

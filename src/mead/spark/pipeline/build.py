@@ -23,10 +23,7 @@ from mead.spark.sources.rabbitmq.blocks import RabbitStreams
 from mead.spark.sources.rabbitmq.stream import Retention
 from mead.spark.sources.trace import SPARE_S
 from mead.values import Batches, Pipeline
-from mead.workload.files import read_trace
-from mead.workload.generators.kind import GeneratorError
-from mead.workload.generators.registry import KINDS
-from mead.workload.trace import Trace, TraceError
+from mead.workload import KINDS, GeneratorError, Trace, TraceError, read_trace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -76,3 +76,24 @@ def largest_ratio(idc: float) -> float:
     """
     c = LARGEST_LEAVE_SLOW * max(idc - 1, 0) / 2
     return min(USUAL_RATIO, 1 + c / 2 + sqrt(c * c / 4 + 2 * c))
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """Poisson arrivals at a calm rate, interrupted by bursts at a higher one; both last exponential times.
+
+    >>> round(Bursts(calm_per_s=100.0, burst_per_s=400.0, mean_calm_s=2.0, mean_burst_s=1.0).map.rate_per_s, 9)
+    200.0
+    """
+
+    calm_per_s: float
+    burst_per_s: float
+    mean_calm_s: float
+    mean_burst_s: float
+
+    @cached_property
+    def map(self) -> MAP:
+        """Heffes and Lucantoni (1986), section II: rates on the diagonal of D1, switching in D0."""
+        rates = np.diag([self.calm_per_s, self.burst_per_s])
+        start, stop = 1 / self.mean_calm_s, 1 / self.mean_burst_s
+        return MAP(np.array([[-start, start], [stop, -stop]]) - rates, rates)

@@ -10,13 +10,10 @@ from inspect import getdoc
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from mead.workload.generators.kind import Generator, GeneratorError
-from mead.workload.generators.live_maps import LiveMapsStandIn
 from mead.workload.generators.markovian import Markovian
-from mead.workload.generators.poisson import Poisson
-from mead.workload.generators.random_walk import RandomWalk
+from mead.workload.generators.paper_traces import LiveMapsStandIn, Synt
+from mead.workload.generators.poisson import Poisson, RandomWalk, Steps
 from mead.workload.generators.self_similar import SelfSimilar
-from mead.workload.generators.steps import Steps
-from mead.workload.generators.synt import Synt
 
 
 @dataclass(frozen=True)

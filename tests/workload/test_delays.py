@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mead.arrays import IntArray
-from mead.workload.disorder import delayed
-from mead.workload.trace import Trace, TraceError
+from mead.workload import Trace, TraceError
 
 
 def arrivals(count: int) -> Trace:
@@ -18,7 +17,7 @@ def events_of(trace: Trace) -> IntArray:
 
 
 def test_delays_are_uniform_between_zero_and_twice_the_mean() -> None:
-    late = delayed(arrivals(20_000), 0.2, np.random.default_rng(2))
+    late = arrivals(20_000).with_random_delays(0.2, np.random.default_rng(2))
     delays_s = (late.timestamps_us - events_of(late)) / 1e6
     assert delays_s.min() >= 0
     assert delays_s.max() <= 0.4
@@ -29,7 +28,7 @@ def test_delays_are_uniform_between_zero_and_twice_the_mean() -> None:
 
 def test_arrivals_are_sorted_and_no_tuple_is_lost() -> None:
     trace = arrivals(5_000)
-    late = delayed(trace, 0.2, np.random.default_rng(2))
+    late = trace.with_random_delays(0.2, np.random.default_rng(2))
     assert (np.diff(late.timestamps_us) >= 0).all()
     assert (np.diff(events_of(late)) < 0).any()
     assert np.sort(events_of(late)).tolist() == trace.timestamps_us.tolist()
@@ -37,11 +36,11 @@ def test_arrivals_are_sorted_and_no_tuple_is_lost() -> None:
 
 def test_no_delay_leaves_the_arrivals_as_they_are() -> None:
     trace = arrivals(100)
-    late = delayed(trace, 0.0, np.random.default_rng(2))
+    late = trace.with_random_delays(0.0, np.random.default_rng(2))
     assert late.timestamps_us.tolist() == events_of(late).tolist() == trace.timestamps_us.tolist()
 
 
 @pytest.mark.parametrize("mean_delay_s", [-0.1, np.nan, np.inf, 1e300])
 def test_a_delay_that_is_none_is_refused(mean_delay_s: float) -> None:
     with pytest.raises(TraceError, match="mean delay"):
-        delayed(arrivals(10), mean_delay_s, np.random.default_rng(2))
+        arrivals(10).with_random_delays(mean_delay_s, np.random.default_rng(2))
