@@ -29,9 +29,9 @@ from rich.console import Console
 from rich.table import Table
 
 from mead.arrays import FloatArray
+from mead.cpu import detect
 from mead.cpu.cgroup import CgroupShares
 from mead.cpu.control_file import write
-from mead.cpu.detection import detect
 
 if TYPE_CHECKING:
     from benchmarks.common import table
@@ -51,7 +51,7 @@ SPURTS = 100
 
 SPIN = """
 import mmap, struct, sys, time
-from mead.cpu.join import join_group
+from mead.cpu import join_group
 join_group(sys.argv[1])
 with open(sys.argv[2], "r+b") as file:
     shown = mmap.mmap(file.fileno(), 8)
@@ -61,7 +61,7 @@ while True:
 
 SPURT = """
 import sys, time
-from mead.cpu.join import join_group
+from mead.cpu import join_group
 join_group(sys.argv[1])
 for _ in range(int(sys.argv[2])):
     time.sleep(0.025)

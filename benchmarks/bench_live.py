@@ -32,9 +32,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from rich.console import Console
 
 import mead
-from mead.cpu.closing_shares import lent
-from mead.cpu.detection import detect
-from mead.cpu.share_probe import actuation_delay_s
+from mead.cpu import closing_shares, detect, measure_actuation_delay_s
 from mead.demo import counter, matcher, parser
 from mead.demo.calibration import calibrate
 from mead.history import IN_FOLDER, History
@@ -99,7 +97,7 @@ def policies(spark: SparkSession) -> Table:
             RUN_S,
             calibrate().tried(DEMAND_S),
             Path(folder),
-            actuation_delay_s(detect().open),
+            measure_actuation_delay_s(detect().open),
         )
         contenders = [PolicyContender.of(name) for name in ("static", "adaptive")]
         runs = runs_of([Requirement(PATH, 0.75)], contenders)
@@ -158,10 +156,10 @@ def light_run(spark: SparkSession, policy: str, duration_s: float) -> LiveResult
     options = PolicyContender.of(policy).options
     with tempfile.TemporaryDirectory() as name:
         light = Light.of(Path(name), MONITOR_RATE_PER_S, duration_s + SPARE_S, chosen=["matcher"])
-        with lent(detect().open(light.names)) as shares:
+        with closing_shares(detect().open(light.names)) as shares:
             return run_live(
                 spark,
-                Knowledge(light.pipeline, actuation_delay_s(detect().open)),
+                Knowledge(light.pipeline, measure_actuation_delay_s(detect().open)),
                 light.source,
                 light.work,
                 Path(name),

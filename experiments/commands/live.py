@@ -80,8 +80,7 @@ def live(
     from experiments.live.replicas import REPLICA_RUN_S, master_for
     from experiments.live.rows import LiveRow, in_order, live_table, troubles
     from mead.cli.runs.live import refuse_used
-    from mead.cpu.detection import detect
-    from mead.cpu.share_probe import actuation_delay_s
+    from mead.cpu import detect, measure_actuation_delay_s
     from mead.demo.calibration import calibrate
     from mead.spark.pipeline.run import SparkLostError
     from mead.spark.runtime.quiet_start import SparkStartError, quiet_start
@@ -113,7 +112,7 @@ def live(
                 duration,
                 calibrate().tried(demand),
                 folder or Path(temporary),
-                actuation_delay_s(found.open),
+                measure_actuation_delay_s(found.open),
             )
             tell("calibrating the matcher", 0)
             coming = comparison.calibrated(demand).rows(runs)

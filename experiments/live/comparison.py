@@ -21,8 +21,7 @@ from experiments.arena.contest import blind
 from experiments.comparison import PolicyContender
 from experiments.live.rows import LiveRow
 from experiments.workloads import PATH, Workload
-from mead.cpu.closing_shares import lent
-from mead.cpu.detection import Opener
+from mead.cpu import Opener, closing_shares
 from mead.demo import counter, matcher, parser
 from mead.history import IN_FOLDER, History
 from mead.policies import registry
@@ -172,7 +171,7 @@ class LiveComparison:
         pipeline, options = run.pipeline(self.workload), run.policy.options
         source = TraceInput(folder / ARRIVALS, 1.0, folder / WARM_UP, "mead.demo.log_lines:log_lines", "line string")
         with (
-            lent(self.manager([operator.name for operator in pipeline.operators])) as shares,
+            closing_shares(self.manager([operator.name for operator in pipeline.operators])) as shares,
             History.open(folder / IN_FOLDER) as history,
         ):
             record = history.begin(

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 from tests.paths import ROOT
 
-from mead.cpu.detection import detect
+from mead.cpu import detect
 from mead.queueing import MAP
 from mead.spark.log.stream_log import StreamLog
 from mead.workload import Trace

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from mead.cpu.cgroup_v1 import CgroupV1Shares
-from mead.cpu.mounts import cgroup_mounts
+from mead.cpu.cgroup import CgroupV1Shares
+from mead.cpu.detection import list_mounts
 
 WORKER = """
 import sys
-from mead.cpu.join import join_group
+from mead.cpu import join_group
 join_group(sys.argv[1])
 print("joined", flush=True)
 while True:
@@ -50,7 +50,7 @@ def worker() -> Iterator[Worker]:
 
 def real_base(version: int, controller: str | None = None) -> Iterator[Path]:
     """A group of this test's own, in a real hierarchy."""
-    for mount in cgroup_mounts():
+    for mount in list_mounts():
         if mount.version == version and (controller is None or controller in mount.controllers):
             base = mount.path / f"test-execute-{os.getpid()}-{next(_numbers)}"
             try:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mead.cpu.adoption import Guests, held_elsewhere
-from mead.cpu.detection import detect
+from mead.cpu import Adoption, detect, find_other_group
 
 DETECTION = detect()
 pytestmark = pytest.mark.skipif(DETECTION.kind == "none", reason=str(DETECTION))
@@ -40,30 +39,30 @@ def groups(pid: int) -> str:
     return Path(f"/proc/{pid}/cgroup").read_text()
 
 
-def test_guests_and_what_they_fork_go_home(process: subprocess.Popen[str]) -> None:
+def test_adopted_processes_and_their_children_return_to_their_group(process: subprocess.Popen[str]) -> None:
     home = groups(process.pid)
     with closing(DETECTION.open(["guest"])) as shares:
-        guests = Guests(shares.group("guest"))
-        guests.take_in([process.pid, 2**22 + 1])  # the second has never been
-        guests.take_in([process.pid])
+        adoption = Adoption(shares.group("guest"))
+        adoption.adopt([process.pid, 2**22 + 1])  # the second has never been
+        adoption.adopt([process.pid])
         child = fork(process)
         try:
             assert {process.pid, child} == set(shares.processes("guest"))
-            assert held_elsewhere(process.pid, guests.folders) is None
-            assert held_elsewhere(process.pid) == guests.folders[0].parent.name
-            guests.take_home()
+            assert find_other_group(process.pid, adoption.folders) is None
+            assert find_other_group(process.pid) == adoption.folders[0].parent.name
+            adoption.release()
             assert shares.processes("guest") == ()
             assert groups(process.pid) == groups(child) == home
         finally:
             subprocess.run(["kill", str(child)], check=True)
-    assert not guests.folders[0].exists()
+    assert not adoption.folders[0].exists()
 
 
 def test_home_is_a_group_of_its_own_if_it_was_one(process: subprocess.Popen[str]) -> None:
     with closing(DETECTION.open(["home"])) as first, closing(DETECTION.open(["guest"])) as second:
-        Guests(first.group("home")).take_in([process.pid])
-        guests = Guests(second.group("guest"))
-        guests.take_in([process.pid])
+        Adoption(first.group("home")).adopt([process.pid])
+        adoption = Adoption(second.group("guest"))
+        adoption.adopt([process.pid])
         assert second.processes("guest") == (process.pid,)
-        guests.take_home()
+        adoption.release()
         assert first.processes("home") == (process.pid,)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mead.cpu.cgroup_v1 import CgroupV1Shares
+from mead.cpu.cgroup import CgroupV1Shares
 from mead.cpu.control_file import read_processes
 from mead.cpu.limit import Limit
 
@@ -51,7 +51,6 @@ def test_the_kernel_accepts_every_share_after_every_other(v1_shares: CgroupV1Sha
 def test_a_change_of_share_is_one_write(v1_shares: CgroupV1Shares, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[tuple[str, str]] = []
     v1_shares.set_share("matcher", 0.4)
-    monkeypatch.setattr("mead.cpu.cgroup_v1.write", lambda file, value: written.append((file.name, value)))
     monkeypatch.setattr("mead.cpu.cgroup.write", lambda file, value: written.append((file.name, value)))
     v1_shares.set_share("matcher", 0.4)
     assert written == []
@@ -107,7 +106,7 @@ def test_accounts_keep_the_time_of_workers_that_have_ended(v1_shares: CgroupV1Sh
 def test_what_a_worker_forks_is_born_in_the_group(v1_shares: CgroupV1Shares) -> None:
     code = """
 import os, sys, time
-from mead.cpu.join import join_group
+from mead.cpu import join_group
 join_group(sys.argv[1])
 child = os.fork()
 if child == 0:
@@ -154,7 +153,7 @@ def test_the_next_start_removes_what_a_killed_application_has_left_in_both_hiera
     code = """
 import sys, time
 from pathlib import Path
-from mead.cpu.cgroup_v1 import CgroupV1Shares
+from mead.cpu.cgroup import CgroupV1Shares
 shares = CgroupV1Shares(Path(sys.argv[1]), Path(sys.argv[2]), ["matcher"])
 shares.set_share("matcher", 0.2)
 print(shares.group("matcher"), flush=True)

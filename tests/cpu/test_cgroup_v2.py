@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mead.cpu.cgroup_v2 import CgroupV2Shares
-from mead.cpu.join import join_group
-from mead.cpu.shares import CpuUsage
+from mead.cpu import CpuUsage, join_group
+from mead.cpu.cgroup import CgroupV2Shares
 
 
 @pytest.fixture
@@ -48,7 +47,6 @@ def test_a_share_is_quota_and_period_in_one_file(shares: CgroupV2Shares) -> None
 def test_a_change_of_share_is_one_write(shares: CgroupV2Shares, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[tuple[str, str]] = []
     shares.set_share("matcher", 0.4)
-    monkeypatch.setattr("mead.cpu.cgroup_v2.write", lambda file, value: written.append((file.name, value)))
     monkeypatch.setattr("mead.cpu.cgroup.write", lambda file, value: written.append((file.name, value)))
     shares.set_share("matcher", 0.4)
     shares.set_share("matcher", 0.7)
@@ -63,7 +61,6 @@ def test_burst_never_exceeds_the_quota_in_force(shares: CgroupV2Shares, monkeypa
         in_force[file.name] = int(value.split(maxsplit=1)[0])
         assert in_force["cpu.max.burst"] <= in_force["cpu.max"]
 
-    monkeypatch.setattr("mead.cpu.cgroup_v2.write", write)
     monkeypatch.setattr("mead.cpu.cgroup.write", write)
     for share in (0.4, 0.1, 1.0, 0.05, 0.06, 0.01, 0.3):
         shares.set_share("matcher", share)

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from mead.cpu.application_group import ApplicationGroup
-from mead.cpu.clean_up import remove_leftovers
+from mead.cpu.application_group import ApplicationGroup, remove_leftovers
 from mead.cpu.names import Owner
 
 APPLICATION = """

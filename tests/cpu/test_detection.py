@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mead.cpu.cgroup_v1 import CgroupV1Shares
-from mead.cpu.cgroup_v2 import CgroupV2Shares
-from mead.cpu.detection import Detection, detect
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import Detection, DryRunShares, detect
+from mead.cpu.cgroup import CgroupV1Shares, CgroupV2Shares
 
 V1 = "32 31 0:29 / {path} {options},relatime - cgroup cgroup rw,{controllers}"
 V2 = "41 31 0:38 / {path} {options},relatime shared:4 - cgroup2 cgroup2 rw,nsdelegate"
@@ -101,7 +99,7 @@ def test_missing_accounts_are_named(tmp_path: Path) -> None:
     ("code", "reason", "remedy"),
     [
         (errno.EROFS, "is read-only", "docker run --privileged"),
-        (errno.EBUSY, "processes live in", "DelegateSubgroup="),
+        (errno.EBUSY, "itself holds processes", "DelegateSubgroup="),
         (errno.ENOENT, "the kernel does not offer", "CONFIG_CFS_BANDWIDTH"),
         (errno.ENOSPC, "No space left", "docs/explanation/shares.md"),
     ],

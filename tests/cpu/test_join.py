@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mead.cpu.join import join_group
+from mead.cpu import join_group
 
 
 def test_a_worker_daemon_loads_nothing_else_for_it() -> None:

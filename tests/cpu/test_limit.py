@@ -28,12 +28,12 @@ def test_common_shares_differ_in_their_quota_alone(share: float) -> None:
 
 @pytest.mark.parametrize("share", [0.0, -0.4, 0.0009, float("inf"), float("nan")])
 def test_a_share_that_cannot_be_given_is_refused(share: float) -> None:
-    with pytest.raises(ValueError, match=r"a share is 0\.001 cores or more"):
+    with pytest.raises(ValueError, match=r"a share must be at least 0\.001 cores"):
         Limit.of(share)
 
 
 def test_a_period_or_burst_that_the_kernel_does_not_have_is_refused() -> None:
-    with pytest.raises(ValueError, match="a period lies between"):
+    with pytest.raises(ValueError, match="period_us must be between"):
         Limit.of(0.4, period_us=999)
-    with pytest.raises(ValueError, match="a burst is 0 us or more"):
+    with pytest.raises(ValueError, match="burst_us must be 0 or more"):
         Limit.of(0.4, burst_us=-1)

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mead.cpu.cgroup_v1 import CgroupV1Shares
-from mead.cpu.cgroup_v2 import CgroupV2Shares
-from mead.cpu.dry_run import DryRunShares
-from mead.cpu.shares import ShareManager
+from mead.cpu import DryRunShares, ShareManager
+from mead.cpu.cgroup import CgroupV1Shares, CgroupV2Shares
 
 OPERATORS = ["parser", "../matcher"]
 
@@ -36,7 +34,7 @@ def test_an_operator_that_is_not_there_is_named_with_those_that_are(manager: Sha
 
 @pytest.mark.parametrize("share", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_share_that_cannot_be_given_is_refused(manager: ShareManager, share: float) -> None:
-    with pytest.raises(ValueError, match="a share is"):
+    with pytest.raises(ValueError, match="a share must be"):
         manager.set_share("parser", share)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.cpu.names import Owner, is_operator_folder, operator_folder, owner_of
+from mead.cpu.names import Owner, is_operator_folder, operator_folder, parse_owner
 
 ANY_TEXT = st.text(st.characters(), max_size=300) | st.sampled_from(
     ["", ".", "..", "../..", "/", "/etc", "a/../../b", "cgroup.procs", "tasks", "a\0b", "a\nb", "-rf", "%2F", "\ud800"]
@@ -47,7 +47,7 @@ def test_no_file_of_the_kernel_can_be_meant() -> None:
 def test_an_application_folder_names_its_owner() -> None:
     owner = Owner.this_process()
     assert owner.pid == os.getpid()
-    assert owner_of(owner.application_folder(3)) == owner
+    assert parse_owner(owner.application_folder(3)) == owner
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_an_application_folder_names_its_owner() -> None:
     ],
 )
 def test_other_names_are_nobodys(name: str) -> None:
-    assert owner_of(name) is None
+    assert parse_owner(name) is None
 
 
 def test_a_live_process_is_not_gone() -> None:
@@ -87,7 +87,7 @@ def test_a_killed_process_is_gone_even_while_its_parent_has_not_looked() -> None
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        owner = owner_of(process.stdout.readline().strip())
+        owner = parse_owner(process.stdout.readline().strip())
         assert owner is not None
         assert owner.pid == process.pid
         assert not owner.is_gone()

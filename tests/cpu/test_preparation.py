@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mead.cpu import preparation
-from mead.cpu.detection import Detection, Opener
+from mead.cpu import Detection, Opener, prepare, share_probe
 from mead.cpu.limit import PERIOD_US
-from mead.cpu.preparation import prepared
 from mead.values import Knowledge, Operator, Pipeline
 
 ONE = Pipeline("one", [Operator("matcher", 0.001)])
@@ -23,22 +21,22 @@ def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         measured.append(opener)
         return MEASURED_S
 
-    monkeypatch.setattr(preparation, "detect", lambda: Detection(request.param, "as the test wants it"))
-    monkeypatch.setattr(preparation, "actuation_delay_s", delay_s)
+    monkeypatch.setattr(share_probe, "detect", lambda: Detection(request.param, "as the test wants it"))
+    monkeypatch.setattr(share_probe, "measure_actuation_delay_s", delay_s)
     return measured
 
 
 @pytest.mark.parametrize("machine", ["v1"], indirect=True)
 def test_who_acts_measures_how_soon_a_share_does(machine: list[Opener]) -> None:
-    found = prepared(ONE, act=True)
+    found = prepare(ONE, act=True)
     assert found.acts
     assert (found.knowledge.actuation_delay_s, found.knowledge.shares_after_s) == (MEASURED_S, MEASURED_S)
-    assert machine == [found.found.open]
+    assert machine == [found.detection.open]
 
 
 @pytest.mark.parametrize(("machine", "act"), [("none", True), ("none", False), ("v1", False)], indirect=["machine"])
 def test_who_does_not_act_takes_a_quota_to_count_from_the_next_period_on(machine: list[Opener], act: bool) -> None:  # noqa: FBT001
-    found = prepared(ONE, act=act)
+    found = prepare(ONE, act=act)
     assert not found.acts
     assert found.knowledge.actuation_delay_s == PERIOD_S
     assert machine == []
@@ -48,7 +46,7 @@ def test_who_does_not_act_takes_a_quota_to_count_from_the_next_period_on(machine
 @pytest.mark.usefixtures("machine")
 def test_delays_are_never_shorter_than_somebody_has_said() -> None:
     slow, fast = Knowledge(ONE, 5.0, share_delay_s=0.5), Knowledge(ONE)
-    found = prepared(ONE, act=True, said=slow).knowledge
+    found = prepare(ONE, act=True, stated=slow).knowledge
     assert (found.actuation_delay_s, found.shares_after_s) == (5.0, 0.5)
-    found = prepared(ONE, act=True, said=fast).knowledge
+    found = prepare(ONE, act=True, stated=fast).knowledge
     assert (found.actuation_delay_s, found.shares_after_s) == (MEASURED_S, MEASURED_S)

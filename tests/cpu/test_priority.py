@@ -8,7 +8,8 @@ from threading import Thread, get_native_id
 
 import pytest
 
-from mead.cpu.priority import NICE, give_way
+from mead.cpu import give_way
+from mead.cpu.processes import NICE
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities of their own on Linux alone")

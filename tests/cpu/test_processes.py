@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mead.cpu.processes import PROCESSES, all_processes, process
+from mead.cpu import PROCESSES, list_processes, read_process
 
 needs_processes = pytest.mark.skipif(not PROCESSES.is_dir(), reason="no processes are shown as files here")
 
@@ -17,9 +17,9 @@ SLEEPS = "import sys; print(flush=True); sys.stdin.read()"
 
 
 def test_where_no_processes_are_shown_there_are_none(tmp_path: Path) -> None:
-    assert process(os.getpid(), tmp_path / "missing") is None
-    assert process(os.getpid(), tmp_path) is None
-    assert list(all_processes(tmp_path / "missing")) == []
+    assert read_process(os.getpid(), tmp_path / "missing") is None
+    assert read_process(os.getpid(), tmp_path) is None
+    assert list(list_processes(tmp_path / "missing")) == []
 
 
 def test_the_program_may_have_any_name(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_the_program_may_have_any_name(tmp_path: Path) -> None:
     fields = ["S", "7", *"333333333", "21", "22", "23", "24", *"4444", "55", "6"]
     (tmp_path / "9").mkdir()
     (tmp_path / "9" / "stat").write_text(f"9 (a) R 1 (b) {' '.join(fields)}")
-    found = process(9, tmp_path)
+    found = read_process(9, tmp_path)
     assert found is not None
     assert (found.pid, found.parent, found.ended) == (9, 7, False)
     assert (found.ticks, found.children_ticks, found.started_ticks) == (43, 47, 55)
@@ -35,7 +35,7 @@ def test_the_program_may_have_any_name(tmp_path: Path) -> None:
 
 @needs_processes
 def test_cpu_time_of_a_process_is_what_it_says_itself() -> None:
-    before, found = os.times(), process(os.getpid())
+    before, found = os.times(), read_process(os.getpid())
     after = os.times()
     assert found is not None
     assert before.user + before.system - 0.05 <= found.cpu_s <= after.user + after.system + 0.05
@@ -47,14 +47,14 @@ def test_a_child_is_known_until_somebody_has_asked_how_it_ended() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        alive = process(child.pid)
+        alive = read_process(child.pid)
         assert alive is not None
         assert (alive.parent, alive.ended) == (os.getpid(), False)
-        assert alive in list(all_processes()), "nothing of it changes while it sleeps"
+        assert alive in list(list_processes()), "nothing of it changes while it sleeps"
         child.kill()
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-        dead = process(child.pid)
+        dead = read_process(child.pid)
         assert dead is not None
         assert dead.ended
         assert dead.started_ticks == alive.started_ticks
-    assert process(child.pid) is None
+    assert read_process(child.pid) is None

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.cpu.detection import detect
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares, detect, measure_actuation_delay_s, probe_share
 from mead.cpu.limit import Limit
-from mead.cpu.share_probe import PATIENCE_S, SHARE, ShareProbe, actuation_delay_s, most_cpu_s, probe_share
+from mead.cpu.share_probe import PATIENCE_S, SHARE, ShareProbe, max_cpu_s
 
 
 def test_a_spinning_process_is_held_to_its_share() -> None:
@@ -15,16 +14,16 @@ def test_a_spinning_process_is_held_to_its_share() -> None:
     if found.kind == "none":
         pytest.skip(f"no shares can be set here: {found}")
     probe = probe_share(found.open, share=0.1)
-    assert probe.kept
-    assert 0 < probe.held < probe.free
+    assert probe.enforced
+    assert 0 < probe.limited < probe.free
 
 
 def test_what_limits_nothing_is_seen_to_limit_nothing() -> None:
-    assert not ShareProbe(free=0.98, held=0.97, share=0.2).kept
+    assert not ShareProbe(free=0.98, limited=0.97, share=0.2).enforced
 
 
 def test_a_manager_that_measures_nothing_is_no_error() -> None:
-    assert probe_share(DryRunShares).held == 0
+    assert probe_share(DryRunShares).limited == 0
 
 
 @given(st.sampled_from([0.1, 0.2, 0.4, 1.0]), st.floats(0.0, 0.5), st.floats(0.0, 0.2))
@@ -38,12 +37,12 @@ def test_no_share_gives_more_than_it_is_said_to(share: float, seconds: float, id
             bucket_us = min(bucket_us + limit.quota_us, limit.quota_us + limit.burst_us)
         ran_us = min(step_us, bucket_us)
         bucket_us, used_us = bucket_us - ran_us, used_us + ran_us
-    assert used_us / 1e6 <= most_cpu_s(share, seconds) + step_us / 1e6
+    assert used_us / 1e6 <= max_cpu_s(share, seconds) + step_us / 1e6
 
 
 def test_a_change_shows_within_a_few_periods() -> None:
     found = detect()
     if found.kind == "none":
         pytest.skip(f"no shares can be set here: {found}")
-    least_s = most_cpu_s(SHARE, 0.0) / (1 - SHARE)  # a whole core needs so long to get what a low share cannot give
-    assert least_s <= actuation_delay_s(found.open) < PATIENCE_S
+    least_s = max_cpu_s(SHARE, 0.0) / (1 - SHARE)  # a whole core needs so long to get what a low share cannot give
+    assert least_s <= measure_actuation_delay_s(found.open) < PATIENCE_S

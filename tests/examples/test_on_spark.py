@@ -13,7 +13,7 @@ from tests.paths import EXAMPLES
 from tests.spark import log_pipeline as logs
 
 from mead.config.pipeline_file import parse_pipeline
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.policies import registry
 from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions
 from mead.session.result import LiveResult

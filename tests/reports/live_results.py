@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mead.arrays import frozen
-from mead.cpu.shares import CpuUsage
+from mead.cpu import CpuUsage
 from mead.loop import Mode
 from mead.monitor import BatchResponses, PathMonitor
 from mead.session.record import RunRecord

@@ -1,1 +1,49 @@
-"""Resource managers: they give the worker processes of an operator their CPU share, live."""
+"""CPU limits of processes: cgroups v1 and v2, detection, adoption of running processes, clean-up.
+
+Names are loaded on first use: worker daemons import `mead.cpu.join` before anything else.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in typing, which takes time to load
+
+if TYPE_CHECKING:
+    from mead.cpu.adoption import Adoption as Adoption
+    from mead.cpu.adoption import find_other_group as find_other_group
+    from mead.cpu.detection import Detection as Detection
+    from mead.cpu.detection import Opener as Opener
+    from mead.cpu.detection import detect as detect
+    from mead.cpu.join import join_group as join_group
+    from mead.cpu.processes import PROCESSES as PROCESSES
+    from mead.cpu.processes import TICKS_PER_S as TICKS_PER_S
+    from mead.cpu.processes import Process as Process
+    from mead.cpu.processes import give_way as give_way
+    from mead.cpu.processes import list_processes as list_processes
+    from mead.cpu.processes import read_process as read_process
+    from mead.cpu.share_probe import Preparation as Preparation
+    from mead.cpu.share_probe import measure_actuation_delay_s as measure_actuation_delay_s
+    from mead.cpu.share_probe import prepare as prepare
+    from mead.cpu.share_probe import probe_share as probe_share
+    from mead.cpu.shares import CpuUsage as CpuUsage
+    from mead.cpu.shares import DryRunShares as DryRunShares
+    from mead.cpu.shares import ShareManager as ShareManager
+    from mead.cpu.shares import closing_shares as closing_shares
+else:
+    EXPORTED = {
+        **dict.fromkeys(("Adoption", "find_other_group"), "adoption"),
+        **dict.fromkeys(("Detection", "Opener", "detect"), "detection"),
+        "join_group": "join",
+        **dict.fromkeys(
+            ("PROCESSES", "TICKS_PER_S", "Process", "give_way", "list_processes", "read_process"), "processes"
+        ),
+        **dict.fromkeys(("Preparation", "measure_actuation_delay_s", "prepare", "probe_share"), "share_probe"),
+        **dict.fromkeys(("CpuUsage", "DryRunShares", "ShareManager", "closing_shares"), "shares"),
+    }
+
+    def __getattr__(name: str) -> object:
+        """Import an exported name on first use."""
+        if name not in EXPORTED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 - see above
+
+        return getattr(import_module(f"{__name__}.{EXPORTED[name]}"), name)

@@ -1,4 +1,4 @@
-"""Reading and writing the kernel's control files."""
+"""Read and write the kernel's control files."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 
 
 def write(file: Path, value: str) -> None:
-    """Write a value in a single call, as the kernel requires. Never creates a file that is not there."""
+    """Write a value in a single call, as the kernel requires. Never creates a file."""
     descriptor = os.open(file, os.O_WRONLY | os.O_TRUNC)
     try:
         os.write(descriptor, value.encode())
     except OSError as error:
-        error.filename = str(file)  # the kernel's refusal alone would not name the file
+        error.filename = str(file)  # the kernel does not name it
         raise
     finally:
         os.close(descriptor)
 
 
 def read(file: Path) -> str:
-    """Read a whole file without the overhead of text files: a control loop reads these every second."""
+    """Read a whole file without the overhead of text files: the control loop does so every second."""
     descriptor = os.open(file, os.O_RDONLY)
     try:
         return b"".join(iter(partial(os.read, descriptor, 4096), b"")).decode()
@@ -34,5 +34,5 @@ def read_counters(file: Path) -> dict[str, int]:
 
 
 def read_processes(group: Path) -> tuple[int, ...]:
-    """Process ids of the members of a group."""
+    """Return the process ids of the members of a group."""
     return tuple(int(pid) for pid in read(group / "cgroup.procs").split())

@@ -1,4 +1,4 @@
-"""How a worker process joins its operator's group. Imports nothing but ``os``: a worker daemon calls it first."""
+"""Join a control group. Imports nothing but ``os``: a worker daemon calls it first."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 
 
 def join_group(group: str, pid: int | None = None) -> None:
-    """Move a process, or this one if no id is given, with all its threads. What it forks later is born in the group.
+    """Move a process (this one by default) and all its threads. Its later children start in the group.
 
-    ``group`` comes from ``ShareManager.group``: directories separated as in PATH, since cgroup v1 may keep limits and
-    accounts in two places. If it is empty, nothing is joined.
+    ``group`` comes from `ShareManager.group`: folders separated as in PATH, since cgroup v1 may keep limits and
+    accounts in two places. An empty one joins nothing.
     """
     for folder in filter(None, group.split(os.pathsep)):
         descriptor = os.open(os.path.join(folder, "cgroup.procs"), os.O_WRONLY)  # noqa: PTH118 - nothing but os

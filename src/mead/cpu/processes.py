@@ -1,31 +1,36 @@
-"""What the system shows of processes: Linux has a folder for each. Elsewhere, as on macOS, nothing is shown."""
+"""Processes as ``/proc`` shows them, and the priority of threads. Systems without ``/proc`` show no process."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import get_native_id
 
 PROCESSES = Path("/proc")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
+NICE = 10
+"""The default of ``nice``: about a tenth of the CPU time of a normal thread that competes with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process of this machine, from the file ``stat`` in its folder: see proc(5)."""
+    """A process of this machine, from its file ``stat``; see proc(5)."""
 
     pid: int
     parent: int
     ended: bool
-    """Whether only its number is left, because its parent has not asked yet how it ended."""
+    """Whether it is a zombie: its parent has not read its exit code yet."""
     ticks: int
     """CPU time of the process itself."""
     children_ticks: int
     """CPU time of its children that have ended, and of their children."""
     started_ticks: int
-    """Ticks from the start of the machine to its own. They tell it from earlier processes with the same number."""
+    """Ticks from the start of the machine to its own; they distinguish processes that had the same id."""
 
     @property
     def cpu_s(self) -> float:
@@ -33,10 +38,10 @@ class Process:
         return self.ticks / TICKS_PER_S
 
 
-def process(pid: int, processes: Path = PROCESSES) -> Process | None:
-    """What is known of a process; None if it does not exist, or the system has no such files.
+def read_process(pid: int, processes: Path = PROCESSES) -> Process | None:
+    """Read the state of a process; None if it does not exist or the system has no ``/proc``.
 
-    >>> this = process(os.getpid())
+    >>> this = read_process(os.getpid())
     >>> this is None or (this.parent, this.ended) == (os.getppid(), False)
     True
     """
@@ -44,15 +49,26 @@ def process(pid: int, processes: Path = PROCESSES) -> Process | None:
         stat = (processes / str(pid) / "stat").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # Behind the program's name, which may contain anything, comes field 3. Fields 14 to 17 are CPU times, 22 the start.
+    # Field 3 follows the program's name, which may contain anything. Fields 14 to 17 are CPU times, 22 the start.
     fields = stat[stat.rindex(b")") + 2 :].split()
     own, children = sum(map(int, fields[11:13])), sum(map(int, fields[13:15]))
     return Process(pid, int(fields[1]), fields[0] in {b"Z", b"X"}, own, children, int(fields[19]))
 
 
-def all_processes(processes: Path = PROCESSES) -> Iterator[Process]:
-    """All processes that the system shows to this user."""
+def list_processes(processes: Path = PROCESSES) -> Iterator[Process]:
+    """Yield all processes that the system shows to this user."""
     for name in os.listdir(processes) if processes.is_dir() else ():  # noqa: PTH208 - names are enough
         with suppress(PermissionError):
-            if name.isdigit() and (found := process(int(name), processes)) is not None:
+            if name.isdigit() and (found := read_process(int(name), processes)) is not None:
                 yield found
+
+
+def give_way() -> None:
+    """Lower the priority of the calling thread, and of threads that it starts later.
+
+    A fit takes the better part of a second. On two cores the stream would have only one of them for that long.
+    """
+    if sys.platform == "linux":  # elsewhere that number would name some process, not this thread
+        with suppress(OSError):
+            thread = os.PRIO_PROCESS, get_native_id()
+            os.setpriority(*thread, max(NICE, os.getpriority(*thread)))

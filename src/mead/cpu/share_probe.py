@@ -1,4 +1,4 @@
-"""Whether the machine enforces a share, tried with a process that only spins."""
+"""Measure whether and how fast this machine enforces a share, with a process that only spins."""
 
 from __future__ import annotations
 
@@ -10,75 +10,103 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from statistics import median
 
-from mead.cpu.detection import Opener
-from mead.cpu.limit import Limit
+from mead.cpu.detection import Detection, Opener, detect
+from mead.cpu.limit import PERIOD_US, Limit
 from mead.cpu.shares import ShareManager
+from mead.values import Knowledge, Pipeline
 
 SPIN = "import sys; from mead.cpu.join import join_group; join_group(sys.argv[1]); print(flush=True)\nwhile True: pass"
 
 SHARE = 0.2
 FREE_S = 0.2
-HELD_S = 0.6
+LIMITED_S = 0.6
 CHANGES = 5
 LOOK_S = 0.005
 PATIENCE_S = 1.0
 TOLERANCE = 1.3
-"""A group may use time saved in earlier periods, and periods do not begin when we read the clock."""
+"""A group may use quota saved in earlier periods, and periods do not begin when we read the clock."""
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """The abilities of this machine, and what a run knows because of them."""
+
+    detection: Detection
+    acts: bool
+    """Whether the run sets shares: acting is wanted and possible."""
+    knowledge: Knowledge
+
+
+def prepare(pipeline: Pipeline, *, act: bool, stated: Knowledge | None = None) -> Preparation:
+    """Detect whether shares can be set; if so, and ``act`` is wanted, measure how soon a change acts.
+
+    A run that cannot set shares can still advise. ``stated`` holds delays from the user: the longer of the stated and
+    the measured delay is used.
+    """
+    detection = detect()
+    acts = act and detection.kind != "none"
+    # A run that sets no shares cannot measure: assume one period, as a quota counts from the next period on.
+    shares_s = measure_actuation_delay_s(detection.open) if acts else PERIOD_US / 1e6
+    if stated is None:
+        return Preparation(detection, acts, Knowledge(pipeline, shares_s, share_delay_s=shares_s))
+    shares_s = max(shares_s, stated.shares_after_s)
+    delay_s = max(shares_s, stated.actuation_delay_s)
+    return Preparation(detection, acts, Knowledge(pipeline, delay_s, share_delay_s=shares_s))
 
 
 @dataclass(frozen=True)
 class ShareProbe:
-    """CPU cores that a spinning process got, before it was held to a share and while it was."""
+    """CPU cores that a spinning process got without and with a share."""
 
     free: float
-    held: float
+    limited: float
     share: float
 
     @property
-    def kept(self) -> bool:
+    def enforced(self) -> bool:
         """Whether it got no more than its share."""
-        return self.held <= TOLERANCE * self.share
+        return self.limited <= TOLERANCE * self.share
 
 
 def probe_share(manager: Opener, share: float = SHARE) -> ShareProbe:
-    """Measure a spinning process without and with a share; takes less than two seconds."""
-    with closing(manager(["probe"])) as shares, _spinning(shares):
-        free = _cores(shares, FREE_S)
+    """Measure a spinning process without and with a share, in less than two seconds."""
+    with closing(manager(["probe"])) as shares, _spin(shares):
+        free = _measure_cores(shares, FREE_S)
         shares.set_share("probe", share)
-        _cores(shares, HELD_S / 4)  # let it use up what it saved before the limit
-        return ShareProbe(free, _cores(shares, HELD_S), share)
+        _measure_cores(shares, LIMITED_S / 4)  # let it use up quota saved before the limit
+        return ShareProbe(free, _measure_cores(shares, LIMITED_S), share)
 
 
-def actuation_delay_s(manager: Opener, changes: int = CHANGES) -> float:
-    """How long a change of share takes to show, for a process that could use more: the median of a few changes.
+def measure_actuation_delay_s(manager: Opener, changes: int = CHANGES) -> float:
+    """Return the time that a larger share takes to act: the median of a few changes.
 
-    It shows when the process has got more than the old share could have given it. On a busy machine that takes longer:
+    A share acts once the process got more CPU time than the old share could give. On a busy machine that takes longer:
     a share is a limit, not a promise.
     """
     delays_s = []
-    with closing(manager(["probe"])) as shares, _spinning(shares):
+    with closing(manager(["probe"])) as shares, _spin(shares):
         for _ in range(changes):
             shares.set_share("probe", SHARE)
-            _cores(shares, HELD_S / 4)
+            _measure_cores(shares, LIMITED_S / 4)
             before, began_s = shares.usage("probe"), time.perf_counter()
             shares.set_share("probe", 1.0)
             passed_s, used_s = 0.0, 0.0
-            while used_s <= most_cpu_s(SHARE, passed_s) and passed_s < PATIENCE_S:
+            while used_s <= max_cpu_s(SHARE, passed_s) and passed_s < PATIENCE_S:
                 time.sleep(LOOK_S)
                 after = shares.usage("probe")
-                passed_s = time.perf_counter() - began_s  # after the reading, so that it never counts for too little
+                passed_s = time.perf_counter() - began_s  # after the reading, so that it is never too short
                 used_s = after.since(before).cpu_s if after and before else 0.0
             delays_s.append(passed_s)
     return median(delays_s)
 
 
-def most_cpu_s(share: float, seconds: float) -> float:
-    """The most CPU time that a group can get in an interval of this length, wherever in a period it begins.
+def max_cpu_s(share: float, seconds: float) -> float:
+    """Return the most CPU time that a group can get in an interval of this length.
 
-    On top of its share, it may begin with a whole unused quota and all that was saved. One quota more comes from the
+    On top of its share, it may begin with a whole unused quota and all saved quota. One quota more comes from the
     periods: the interval can overlap one more of them than fit into it.
 
-    >>> round(most_cpu_s(0.2, 0.1), 6)
+    >>> round(max_cpu_s(0.2, 0.1), 6)
     0.032
     """
     limit = Limit.of(share)
@@ -86,8 +114,8 @@ def most_cpu_s(share: float, seconds: float) -> float:
 
 
 @contextmanager
-def _spinning(shares: ShareManager) -> Iterator[None]:
-    """A process that uses all it gets."""
+def _spin(shares: ShareManager) -> Iterator[None]:
+    """Run a process that uses all CPU time it gets."""
     with subprocess.Popen(  # noqa: S603 - the program is the text above
         [sys.executable, "-c", SPIN, shares.group("probe")], stdout=subprocess.PIPE
     ) as child:
@@ -99,7 +127,7 @@ def _spinning(shares: ShareManager) -> Iterator[None]:
             child.kill()
 
 
-def _cores(shares: ShareManager, seconds: float) -> float:
+def _measure_cores(shares: ShareManager, seconds: float) -> float:
     before, began = shares.usage("probe"), time.perf_counter()
     time.sleep(seconds)
     after, passed_s = shares.usage("probe"), time.perf_counter() - began

@@ -7,7 +7,7 @@ from math import inf
 from threading import Thread
 
 from mead.clock import RunClock, Stopped
-from mead.cpu.priority import give_way
+from mead.cpu import give_way
 from mead.loop import ControlLoop
 
 

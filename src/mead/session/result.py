@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mead.cpu.shares import CpuUsage
+from mead.cpu import CpuUsage
 from mead.loop import Mode
 from mead.monitor import ResponseSketch
 from mead.values import Allocation, Pipeline, Round

@@ -18,9 +18,8 @@ import pytest
 from tests.cli import program
 from tests.spark import log_pipeline as logs
 
-from mead.cpu.detection import detect
-from mead.cpu.mounts import cgroup_mounts
-from mead.cpu.processes import all_processes
+from mead.cpu import detect, list_processes
+from mead.cpu.detection import list_mounts
 from mead.history import History, HistoryError
 
 complaint = partial(program.complaint, "run")
@@ -72,7 +71,7 @@ def started(*words: program.Word) -> Iterator[subprocess.Popen[str]]:
 def left_of(process: subprocess.Popen[str]) -> list[str]:
     """Control groups that an application has made, and processes that it has started for one of them."""
     name = f"mead-{process.pid}-"
-    found = [str(group) for mount in cgroup_mounts() for group in mount.path.glob(f"{name}*")]
+    found = [str(group) for mount in list_mounts() for group in mount.path.glob(f"{name}*")]
     for other in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended in the meantime
             if name in (other / "environ").read_text(errors="replace"):
@@ -179,7 +178,7 @@ def test_a_run_whose_java_is_killed_leaves_its_report_and_nothing_else(tmp_path:
     file.write_text(PIPELINE)
     with started("run", file, "--folder", folder, "--json") as process:
         wait(process, lambda: any(done >= 2 for done in rounds(folder / "history.sqlite")), "no two rounds")
-        (java,) = (one.pid for one in all_processes() if one.parent == process.pid and is_java(one.pid))
+        (java,) = (one.pid for one in list_processes() if one.parent == process.pid and is_java(one.pid))
         os.kill(java, signal.SIGKILL)
         output, said = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, said) == (1, "")

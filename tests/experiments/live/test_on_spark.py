@@ -13,7 +13,7 @@ from experiments.live.comparison import ROWS, LiveComparison, runs_of
 from experiments.live.rows import live_table
 from experiments.workloads import PATH, Workload
 
-from mead.cpu.detection import detect
+from mead.cpu import detect
 from mead.values import Requirement
 from mead.workload import Poisson
 

@@ -18,10 +18,9 @@ import pytest
 
 import mead
 from mead.clock import Stopped
-from mead.cpu.adoption import held_elsewhere
+from mead.cpu import Opener, detect, find_other_group, measure_actuation_delay_s
 from mead.cpu.control_file import read_counters, read_processes
-from mead.cpu.detection import Opener, detect
-from mead.cpu.share_probe import TOLERANCE, actuation_delay_s
+from mead.cpu.share_probe import TOLERANCE
 from mead.history import History
 from mead.policies.options import StaticOptions
 from mead.reports.pages.figures import RunFigures
@@ -94,7 +93,7 @@ def test_advice_comes_with_reasons_and_changes_nothing(slow: StreamingQuery, tmp
     with mead.attach(slow, requirement="mean <= 100 s", history=tmp_path / "h.sqlite") as attached:
         wait(lambda: sum(o.completed for o in readings(attached)) > 4 * ROWS_PER_S)
         assert attached.mode == "advise"
-        assert all(held_elsewhere(pid) is None for pid in attached.engine.pids)
+        assert all(find_other_group(pid) is None for pid in attached.engine.pids)
         assert re.fullmatch(r"slow: \d+/s, mean [\d.]+ s of 100 s, 2 cores in force; advise: .+", attached.status())
     assert slow.isActive
     advised = attached.savings()
@@ -142,16 +141,16 @@ def test_acting_throttles_the_workers_and_detaching_leaves_nothing(
     homes, delays_s = {}, list[float]()
 
     def measured_delay_s(opener: Opener) -> float:
-        delays_s.append(actuation_delay_s(opener))
+        delays_s.append(measure_actuation_delay_s(opener))
         return delays_s[-1]
 
-    monkeypatch.setattr("mead.cpu.preparation.actuation_delay_s", measured_delay_s)
+    monkeypatch.setattr("mead.cpu.share_probe.measure_actuation_delay_s", measured_delay_s)
     low = StaticOptions(share=0.2)
     with mead.attach(slow, "p95 <= 2 s", mode="act", policy=low, shares=(0.2, 2.0)) as attached:
         assert [attached.loop.knowledge.actuation_delay_s] == delays_s
         assert attached.savings() is None  # what it would be is what it is
-        (folder, *_) = attached.engine.guests.folders
-        homes = attached.engine.guests._homes
+        (folder, *_) = attached.engine.adoption.folders
+        homes = attached.engine.adoption._homes
         wait(lambda: 0.2 in [this.in_force["slow"].share for this in attached.decisions if this.in_force])
         assert quota(folder) == 0.2
         assert weight(folder.parent) == 2  # two workers work at the same time, and lose nothing to others by the group
@@ -168,7 +167,7 @@ def test_acting_throttles_the_workers_and_detaching_leaves_nothing(
     assert slow.isActive
     assert not attached.active
     assert not folder.parent.exists()
-    assert all(held_elsewhere(pid) is None for pid in pids)
+    assert all(find_other_group(pid) is None for pid in pids)
 
     def alive() -> set[int]:
         return {pid for pid in pids if Path(f"/proc/{pid}/exe").exists()}
@@ -212,7 +211,7 @@ def test_a_query_without_python_is_observed_and_its_plan_not_applied(spark: Spar
     wait(lambda: any(d.observation.operators["java only"].busy_s > 0 for d in attached.decisions if d.observation))
     assert "modelled" in attached.status()
     assert "no Python workers" in attached.status()
-    (folder, *_) = attached.engine.guests.folders
+    (folder, *_) = attached.engine.adoption.folders
     query.stop()
     wait(lambda: not attached.active)
     assert not folder.parent.exists()
@@ -298,7 +297,7 @@ query = rows.mapInArrow(lambda batches: batches, rows.schema).writeStream.format
 attached = mead.attach(query, "mean <= 5 s", mode="act", policy=StaticOptions(share=0.5), shares=(0.5, 2.0))
 while not any(this.in_force and this.in_force["left"].share == 0.5 for this in attached.decisions):
     time.sleep(0.1)
-(folder, *_) = attached.engine.guests.folders
+(folder, *_) = attached.engine.adoption.folders
 print(folder, folder.exists(), flush=True)
 """
 

@@ -16,8 +16,7 @@ import numpy as np
 from tests.spark.hurried import hurry
 
 from mead.clock import RunClock
-from mead.cpu.detection import detect
-from mead.cpu.processes import PROCESSES
+from mead.cpu import PROCESSES, detect
 from mead.demo import counter, matcher, parser
 from mead.loop import ControlLoop
 from mead.policies.drs.policy import DRS

@@ -20,9 +20,7 @@ from pyspark.sql.datasource import DataSourceStreamReader
 from tests.spark import log_pipeline as logs
 
 from mead.clock import WallClock
-from mead.cpu.detection import detect
-from mead.cpu.processes import process
-from mead.cpu.shares import CpuUsage
+from mead.cpu import CpuUsage, detect, read_process
 from mead.demo import matcher
 from mead.loop import ControlLoop
 from mead.policies.options import AdaptiveOptions
@@ -278,7 +276,7 @@ class Teller:
 
     def kill_workers(self, operator: str, *, daemon: bool) -> int:
         """kill -9; how many there were."""
-        found = [one for pid in self.running.shares.processes(operator) if (one := process(pid)) is not None]
+        found = [one for pid in self.running.shares.processes(operator) if (one := read_process(pid)) is not None]
         inside = {one.pid for one in found}
         chosen = [one.pid for one in found if (one.parent not in inside) == daemon]
         for pid in chosen:

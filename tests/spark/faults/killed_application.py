@@ -12,7 +12,7 @@ from pyspark import cloudpickle
 from tests.spark import looped_operators as ops
 from tests.spark.hurried import hurry
 
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.spark.pipeline.operators import OnStream
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.quiet_start import quiet_start

@@ -9,7 +9,7 @@ import pytest
 from tests.spark import log_pipeline as logs
 from tests.spark.faults.fault_story import FIRST, JUMPS_S, NOTICED, RATE_PER_S, Story, lived_through, reasons
 
-from mead.cpu.detection import detect
+from mead.cpu import detect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pytest
 from tests.spark import log_pipeline as logs
 
-from mead.cpu.closing_shares import lent
-from mead.cpu.detection import detect
+from mead.cpu import closing_shares, detect
 from mead.demo.parser import OUTPUT_SCHEMA, parse
 from mead.policies.base import Policy
 from mead.policies.baselines.static import Static
@@ -78,7 +77,7 @@ class Ending:
             on_wait(what)
 
         source = logs.source(self.folder, [n / RATE_PER_S for n in range(round(LONG_S * RATE_PER_S))])
-        with lent(detect().open(["parser"])) as shares:
+        with closing_shares(detect().open(["parser"])) as shares:
             self.group = shares.group("parser")
             return run_live(
                 self.spark,

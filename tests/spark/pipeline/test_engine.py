@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.cpu.dry_run import DryRunShares
-from mead.cpu.shares import CpuUsage, ShareManager
+from mead.cpu import CpuUsage, DryRunShares, ShareManager
 from mead.queueing import Edge
 from mead.spark.pipeline import engine as engine_module
 from mead.spark.pipeline.engine import SparkEngine

@@ -13,7 +13,7 @@ import pytest
 from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
 
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.spark.log.stream_log import LogError, StreamLog
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnBatches, OnStream, OperatorError, Work

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.queueing import Edge
 from mead.spark.pipeline.operators import OnBatches, OnStream, OperatorError, Work
 from mead.spark.pipeline.running import RunningPipeline

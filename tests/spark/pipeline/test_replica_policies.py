@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 from tests.spark import log_pipeline as logs
 
-from mead.cpu.detection import detect
-from mead.cpu.shares import ShareManager
+from mead.cpu import ShareManager, detect
 from mead.policies import registry
 from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions
 from mead.session.result import LiveResult

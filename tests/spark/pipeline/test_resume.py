@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tests.spark import log_pipeline as logs
 
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.demo import matcher, parser
 from mead.queueing import Edge
 from mead.spark.pipeline.checkpoint import begun

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mead.cli.runs import live
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.reports.live.board import Board
 from mead.reports.live.run_facts import RunFacts
 from mead.spark.pipeline.query import Query

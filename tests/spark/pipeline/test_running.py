@@ -15,8 +15,7 @@ import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.arrays import FloatArray, IntArray
-from mead.cpu.detection import detect
-from mead.cpu.shares import CpuUsage, ShareManager
+from mead.cpu import CpuUsage, ShareManager, detect
 from mead.monitor import ResponseSketch
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.running import RunningPipeline

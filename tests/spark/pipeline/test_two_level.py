@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tests.spark import log_pipeline as logs
 
-from mead.cpu.detection import detect
+from mead.cpu import detect
 from mead.policies import registry
 from mead.policies.options import StaticOptions
 from mead.session.result import LiveResult

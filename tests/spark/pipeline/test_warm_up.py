@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.queueing import Edge
 from mead.spark.pipeline import running as running_module
 from mead.spark.pipeline.query import Query

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.spark.pipeline import running as running_module
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnStream

@@ -90,8 +90,7 @@ def run_file(
 
     From the beginning of the run on, ``requests`` to end are held: nothing keeps its report from being written.
     """
-    from mead.cpu.closing_shares import lent
-    from mead.cpu.preparation import prepared
+    from mead.cpu import closing_shares, prepare
     from mead.history import IN_FOLDER
     from mead.keys import ConfigError
     from mead.loop import Mode
@@ -108,9 +107,9 @@ def run_file(
     check_java(ctx)
     folder, beside = options.folder.resolve(), beside.resolve()
     mode, pipeline = options.mode, live_pipeline(file.pipeline)
-    machine = prepared(pipeline, act=mode is Mode.ACT, said=file.knowledge)
+    machine = prepare(pipeline, act=mode is Mode.ACT, stated=file.knowledge)
     if mode is Mode.ACT and not machine.acts:
-        typer.echo(f"CPU shares cannot be set here ({machine.found}), so that they are only advised.", err=True)
+        typer.echo(f"CPU shares cannot be set here ({machine.detection}), so that they are only advised.", err=True)
         mode = Mode.ADVISE
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +120,7 @@ def run_file(
         with (
             _watched(facts, options.page) as board,
             _spark(pipeline.name, options, beside) as spark,
-            lent(machine.found.open([operator.name for operator in pipeline.operators]), _warn) as shares,
+            closing_shares(machine.detection.open([operator.name for operator in pipeline.operators]), _warn) as shares,
             _display(board, quiet=options.quiet) as (show, wait, complain),
             recorded(
                 ctx,

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from mead.arrays import FloatArray, frozen
 from mead.clock import RunClock
 from mead.config.policy_choice import chosen_policy
-from mead.cpu.preparation import prepared
-from mead.cpu.shares import ShareManager
+from mead.cpu import ShareManager, prepare
 from mead.history import History, Recorder
 from mead.loop import ControlLoop, Mode
 from mead.policies.options import AdaptiveOptions, PolicyOptions, kept_iats_for
@@ -250,11 +249,11 @@ def attach(
     name = pipeline.name
     if len(active := query._jsq.sparkSession().streams().active()) > 1:  # noqa: SLF001 - Python cannot ask a query this
         notes.append(f"{len(active)} queries of the session share their Python workers, and so CPU time and share")
-    machine = prepared(pipeline, act=wanted is Mode.ACT)
-    manager: ShareManager | None = machine.found.open([name]) if machine.acts else None
+    machine = prepare(pipeline, act=wanted is Mode.ACT)
+    manager: ShareManager | None = machine.detection.open([name]) if machine.acts else None
     if wanted is Mode.ACT and not machine.acts:
         wanted = Mode.ADVISE
-        notes.append(f"shares can only be advised: {machine.found}")
+        notes.append(f"shares can only be advised: {machine.detection}")
         log.warning("%s: %s", name, notes[-1])
     policy_made = policy_of(options)
     started = datetime.now(UTC).isoformat(timespec="seconds")

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
-from mead.cpu.adoption import Guests, held_elsewhere
-from mead.cpu.shares import CpuUsage, ShareManager
+from mead.cpu import Adoption, CpuUsage, ShareManager, find_other_group
 from mead.monitor import Arrivals, monitors
 from mead.spark.attach.python_workers import PythonWorkers
 from mead.spark.runtime.java_machine import NO_ANSWER
@@ -73,7 +72,7 @@ class AttachedEngine:
         self.operator = pipeline.operators[0]
         self.run = query.runId
         self.workers = PythonWorkers.of(context, java)
-        self.guests = Guests(shares.group(self.operator.name) if shares else "")
+        self.adoption = Adoption(shares.group(self.operator.name) if shares else "")
         self.arrivals = Arrivals(kept_iats)
         self.paths = monitors(pipeline.paths, pipeline.requirements)
         self.allocation = pipeline.most
@@ -133,7 +132,7 @@ class AttachedEngine:
         with suppress(*NO_ANSWER):  # Java has ended, and there is nothing left to hear
             self.progress.close()
         try:
-            self.guests.take_home()
+            self.adoption.release()
         finally:
             if self.shares is not None:
                 self.shares.close()
@@ -142,12 +141,12 @@ class AttachedEngine:
         """Find the workers, which come and go, and move new ones into the group, except those in somebody else's."""
         pids = self.workers.find()
         if self.shares is not None:
-            self.guests.take_in(pid for pid in pids if held_elsewhere(pid, self.guests.folders) is None)
+            self.adoption.adopt(pid for pid in pids if find_other_group(pid, self.adoption.folders) is None)
         return pids
 
     def _refuse_shared(self) -> None:
         """Raise AttachError if somebody else limits these workers: the two would undo each other's limits."""
-        held = (held_elsewhere(pid, self.guests.folders) for pid in self.workers.find())
+        held = (find_other_group(pid, self.adoption.folders) for pid in self.workers.find())
         if self.shares is not None and (other := next(filter(None, held), None)) is not None:
             raise AttachError(
                 f"the Python workers of this application are held to a share already, in {other}: "

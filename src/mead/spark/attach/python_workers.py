@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from mead.cpu.processes import PROCESSES, TICKS_PER_S, Process, all_processes
+from mead.cpu import PROCESSES, TICKS_PER_S, Process, list_processes
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -42,7 +42,7 @@ class PythonWorkers:
     def find(self) -> tuple[int, ...]:
         """Process ids of the workers that run now, each before those that it has forked."""
         children: defaultdict[int, list[Process]] = defaultdict(list)
-        for process in all_processes():
+        for process in list_processes():
             children[process.parent].append(process)
         found: list[int] = []
         for daemon in self._daemons(self.java, children):

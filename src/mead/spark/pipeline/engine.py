@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import process_time, time_ns
 
-from mead.cpu.shares import CpuUsage
+from mead.cpu import CpuUsage
 from mead.monitor import Arrivals, monitors
 from mead.queueing import PATH_SEPARATOR
 from mead.session.result import EngineCpu

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from mead.cpu.shares import ShareManager
+from mead.cpu import ShareManager
 from mead.spark.log.sink import committed, into_log
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.in_place import InPlace

@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from mead.clock import RunClock
-from mead.cpu.shares import ShareManager
+from mead.cpu import ShareManager
 from mead.loop import ControlLoop, Engine, Mode
 from mead.policies.base import Policy
 from mead.session.controller import Controller

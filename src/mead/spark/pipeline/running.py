@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mead.cpu.shares import ShareManager
+from mead.cpu import ShareManager
 from mead.spark.log.number_file import put_number
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.checkpoint import begun, last_done

@@ -13,9 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from mead.cpu.detection import detect
-from mead.cpu.processes import PROCESSES
-from mead.cpu.share_probe import SHARE, probe_share
+from mead.cpu import PROCESSES, detect, probe_share
+from mead.cpu.share_probe import SHARE
 from mead.spark.runtime.java import NEEDED_VERSION, find_java
 from mead.spark.runtime.trial import TrialError, try_spark
 
@@ -119,9 +118,9 @@ def shares_check(mountinfo: Path) -> Check:
         return Check("CPU shares", "optional", f"{found.reason}: shares can be advised, not set", found.remedy)
     probe = probe_share(found.open)
     told = (
-        f"{found.reason}: a process that spins got {probe.held:.2f} cores of {SHARE}, {probe.free:.2f} without a limit"
+        f"{found.reason}: a spinning process got {probe.limited:.2f} cores of {SHARE}, {probe.free:.2f} without a limit"
     )
-    if probe.kept:
+    if probe.enforced:
         return Check("CPU shares", "ok", told)
     return Check("CPU shares", "optional", told, "use a kernel built with CONFIG_CFS_BANDWIDTH")
 

@@ -1,4 +1,4 @@
-"""The Java machine in which Spark's driver runs: its process, what it has used, and whether it is still there."""
+"""The Java machine in which Spark's driver runs: its read_process, what it has used, and whether it is still there."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
-from mead.cpu.processes import process
+from mead.cpu import read_process
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
 NO_ANSWER = (Py4JError, ConnectionError)
-"""What a call to Java raises when its process has ended: the first call has its answer cut off, later ones find
+"""What a call to Java raises when its read_process has ended: the first call has its answer cut off, later ones find
 nobody to ask. The first error is also what a call raises that Java answers with an exception."""
 
 
 def java_pid(context: SparkContext) -> int:
-    """The process in which Spark's driver runs, and in local mode its tasks too."""
+    """The read_process in which Spark's driver runs, and in local mode its tasks too."""
     jvm: Any = context._jvm  # noqa: SLF001 - Java alone knows
     return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
 def java_cpu_s(pid: int) -> float | None:
-    """CPU seconds of that process so far, without the Python workers; None where the system does not tell."""
-    found = process(pid)
+    """CPU seconds of that read_process so far, without the Python workers; None where the system does not tell."""
+    found = read_process(pid)
     return None if found is None else found.cpu_s
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mead.cpu.processes import PROCESSES
+from mead.cpu import PROCESSES
 from mead.spark.runtime.worker_daemon import CGROUP_VARIABLE
 from mead.spark.telemetry.complaints import COMPLAINTS_VARIABLE
 

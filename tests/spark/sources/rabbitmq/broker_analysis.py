@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tests.spark import log_pipeline as logs
 from tests.spark.hurried import hurry
 
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.quiet_start import quiet_start
 from mead.spark.runtime.spark_session import started

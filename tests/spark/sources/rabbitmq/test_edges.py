@@ -19,7 +19,7 @@ from tests.spark import log_pipeline as logs
 from tests.spark.sources.rabbitmq.broker import all_of
 from tests.spark.sources.rabbitmq.broker_analysis import LINES, PAUSE_S, analysis
 
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.spark.log.number_file import put_number
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OperatorError

@@ -15,7 +15,7 @@ import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.config.pipeline_file import read_pipeline
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.spark.pipeline.build import live_pipeline, source_of
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnBatches

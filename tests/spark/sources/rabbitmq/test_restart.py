@@ -20,7 +20,7 @@ from tests.spark import log_pipeline as logs
 from tests.spark.sources.rabbitmq.broker import all_of
 
 from mead.config.pipeline_file import read_pipeline
-from mead.cpu.dry_run import DryRunShares
+from mead.cpu import DryRunShares
 from mead.demo.log_lines import log_lines
 from mead.demo.parser import parsed
 from mead.policies.registry import policy
