@@ -15,8 +15,8 @@ PERIOD_US = 20_000
 
 BURST_US = 4_000
 """Unused quota that may be saved for later periods. Bursty work is then stopped less often, and uses no more in the
-long run. The kernel allows at most one quota of burst. This value fits every share from 0.2 up, so that a change of share
-need not write it again."""
+long run. The kernel allows at most one quota of burst. This value fits every share from 0.2 up, so that a change of
+share need not write it again."""
 
 LEAST_QUOTA_US = 1_000
 LEAST_PERIOD_US = 1_000
