@@ -377,7 +377,7 @@ def test_a_loop_that_was_ended_can_be_started_again_and_keeps_what_was_in_force(
     assert {str(this.in_force) for this in rounds} == {str(LOW)}
     assert rounds[-1].time_s == 8 * INTERVAL_S
     assert reason(rounds[-1]) == "one is idle at 80 s"
-    assert loop.demands["matcher"].demand_s == pytest.approx(0.002)
+    assert loop.estimates.demands_s["matcher"] == pytest.approx(0.002)
 
 
 NUMBERS = st.one_of(st.floats(), st.integers(-10, 10))
@@ -456,3 +456,10 @@ def test_what_a_policy_computes_stays_on_one_core() -> None:
         run(FakeEngine(), policy)
         assert policy.threads == {1}
         assert blas_threads() == {2}, "others may go on as they did"
+
+
+def test_a_round_holds_the_demands_learned_up_to_it() -> None:
+    rounds = run(FakeEngine(spoilt={6: {"missing": "no answer"}}), turns=6)
+    assert rounds[0].demands_s == {"matcher": 0.0015}, "as declared"
+    assert rounds[-1].demands_s == {"matcher": pytest.approx(0.002)}, "learned before the readings were missing"
+    assert rounds[-1].learned(PIPELINE).operators[0].demand_s == rounds[-1].demands_s["matcher"]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.history.older_files import downgrade
 from tests.web import runs
 
 from mead.history import History, HistoryError
@@ -140,21 +141,10 @@ def test_figures_are_what_was_concluded(tmp_path: Path) -> None:
         assert history.figures(2) == {}
 
 
-def older(path: Path) -> None:
-    """The file as version 2 wrote it."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("DROP TABLE figure")
-        connection.execute("ALTER TABLE round DROP COLUMN caution")
-        connection.execute("ALTER TABLE round DROP COLUMN grounds")
-        connection.execute("ALTER TABLE path DROP COLUMN expected_mean_s")
-        connection.execute("ALTER TABLE round DROP COLUMN because")
-        connection.execute("PRAGMA user_version = 2")
-
-
 def test_an_older_file_is_read_as_it_is_and_brought_up_to_date_by_a_writer(past: Path) -> None:
     with History.read(past) as history:
         errors = history.model_errors(1)
-    older(past)
+    downgrade(past, 2)
     with History.read(past) as history:
         assert history.model_errors(1) == errors  # of plans that were applied, as ever
         effects = history.decisions(1)[-2].effects
@@ -164,6 +154,7 @@ def test_an_older_file_is_read_as_it_is_and_brought_up_to_date_by_a_writer(past:
         assert history.grounds(history.run(1), 3) == NO_GROUNDS
         assert history.figures(1) == {}
         assert {decision.caution for decision in history.decisions(1)} == {1.0}
+        assert all(not one.demands_s and not one.overheads_s for one in history.rounds(1)), "unknown"
     runs.written(past, runs.simulated("mg1"))
     with closing(sqlite3.connect(past)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone()[0] == VERSION
@@ -171,6 +162,8 @@ def test_an_older_file_is_read_as_it_is_and_brought_up_to_date_by_a_writer(past:
         assert history.grounds(history.run(1), 3) == NO_GROUNDS
         assert history.grounds(history.run(2), 3).candidates
         assert history.model_errors(1) == history.model_errors(2) == errors
+        assert not history.rounds(1)[-1].demands_s
+        assert history.rounds(2)[-1].demands_s == runs.simulated("mg1").rounds[-1].demands_s
 
 
 @pytest.mark.parametrize("spoilt", ["{", "null", "{}", "7"])

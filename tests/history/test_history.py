@@ -449,13 +449,11 @@ def test_a_round_that_makes_no_sense_at_all_is_left_out(path: Path, caplog: pyte
 
 
 def test_a_file_from_before_there_was_throttling_is_read_and_goes_on(path: Path) -> None:
+    from tests.history.older_files import downgrade  # programs of this file import it from its own folder
+
     with History.open(path) as history:
         history.begin("old", PIPELINE, policy="p", started=STARTED)(numbered(1.0))
-    connection = sqlite3.connect(path)
-    newer = "DROP TABLE figure; ALTER TABLE round DROP COLUMN caution; ALTER TABLE round DROP COLUMN grounds"
-    newer += "; ALTER TABLE path DROP COLUMN expected_mean_s; ALTER TABLE round DROP COLUMN because"
-    connection.executescript(f"{newer}; ALTER TABLE operator DROP COLUMN throttled_s; PRAGMA user_version = 1")
-    connection.close()
+    downgrade(path, 1)
     with History.read(path) as history:
         assert history.rounds(1)[0].operators == {name: OperatorReading(10, 10, 0, 0.1) for name in LOW}
     throttled = {name: OperatorReading(10, 10, 0, 0.1, throttled_s=0.3) for name in LOW}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.arrays import FloatArray
-from mead.monitor import DemandEstimator
+from mead.monitor.demand import DemandEstimator
 from mead.queueing import MAP
 from mead.simulator import Simulation
 from mead.values import Batches, Operator, Pipeline

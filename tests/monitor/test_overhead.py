@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.monitor import OverheadEstimator
-from mead.monitor.overhead import KEPT, LEAST
+from mead.monitor.overhead import KEPT, LEAST, OverheadEstimator
 
 
 def fed(overheads_s: list[float], demand_s: float = 0.002) -> OverheadEstimator:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mead.history.grounds_json import grounds_from_json
-from mead.history.parsing import allocation_of, because_of, effect_of, newer
+from mead.history.parsing import allocation_of, because_of, by_name, effect_of, newer
 from mead.history.pipeline_json import pipeline_from_json, pipeline_to_json
 from mead.history.recorder import Recorder
 from mead.history.records import Checked, Decision, PastRound, PastRun, errors_of
@@ -214,6 +214,8 @@ class History:
                     if None not in (r["completed"], r["response_sum_s"], r["late"])
                 },
                 phase_s={phase: row[f"{phase}_s"] for phase in PHASES if row[f"{phase}_s"] is not None},
+                demands_s=by_name(operators[row["number"]], "demand_s"),
+                overheads_s=by_name(operators[row["number"]], "overhead_s"),
             )
             for row in rows
         ]

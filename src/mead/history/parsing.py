@@ -18,6 +18,12 @@ def newer(row: sqlite3.Row, column: str, default: Any) -> Any:
     return default if value is None else value
 
 
+def by_name(rows: Sequence[sqlite3.Row], column: str) -> dict[str, float]:
+    """The values of a column that older files lack, where there are any."""
+    values = {row["name"]: newer(row, column, None) for row in rows}
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def because_of(word: str | None) -> Because:
     """The reason in one word; ``UNSAID`` if the file predates it, or holds a word of a later version."""
     return Because(word) if word in KNOWN else Because.UNSAID

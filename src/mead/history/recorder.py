@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 MOST_WAITING = 3_600
 """Rounds that are kept while the file cannot be written: an hour at a round per second."""
 
-ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 20, 19, 11
+ROUND_COLUMNS, OPERATOR_COLUMNS, PATH_COLUMNS = 20, 21, 11
 
 
 class _Rows(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mead.values import (
@@ -153,3 +153,7 @@ class PastRound:
     paths: Mapping[str, PathReading]
     phase_s: Mapping[str, float]
     """CPU seconds by phase."""
+    demands_s: Mapping[str, float] = field(default_factory=dict)
+    """By operator, the demand as learned up to this round; empty if the file predates it."""
+    overheads_s: Mapping[str, float] = field(default_factory=dict)
+    """The same of the overhead of micro-batches."""

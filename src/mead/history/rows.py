@@ -17,9 +17,9 @@ PHASES = ("observe", "analyze", "plan", "execute")
 
 
 def operator_rows(this: Round, pipeline: Pipeline, before: Allocation | None) -> Iterator[Row]:
-    """For each operator: place, name, readings, resources as read, before, after, planned and wanted, throttled time.
+    """For each operator: place, name, readings, resources as read, before, after, planned and wanted.
 
-    Throttled time is a reading, too; its column was added later and so comes last.
+    Throttled time, demand and overhead come last, because their columns were added later.
     """
     seen = this.observation
     plan = this.plan
@@ -35,6 +35,8 @@ def operator_rows(this: Round, pipeline: Pipeline, before: Allocation | None) ->
             *_resources(None if plan is None else plan.allocation, operator.name),
             *_resources(None if plan is None else plan.target, operator.name),
             None if reading is None else number(reading.throttled_s),
+            number(this.demands_s.get(operator.name)),
+            number(this.overheads_s.get(operator.name)),
         )
 
 

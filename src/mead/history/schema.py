@@ -11,7 +11,7 @@ from pathlib import Path
 APPLICATION = 0x4D454144
 """``MEAD`` in four letters, where SQLite keeps the kind of a file."""
 
-VERSION = 7
+VERSION = 9
 
 FIGURE = """
 CREATE TABLE figure (             -- what is known of a whole run when it is over
@@ -30,6 +30,8 @@ MIGRATIONS = {
     4: FIGURE,
     5: "ALTER TABLE path ADD COLUMN expected_mean_s REAL",
     6: "ALTER TABLE round ADD COLUMN because TEXT",
+    7: "ALTER TABLE operator ADD COLUMN demand_s REAL",
+    8: "ALTER TABLE operator ADD COLUMN overhead_s REAL",
 }
 """By version, what its files lack. A new column comes last, so that old and new files have the same order."""
 
@@ -98,7 +100,9 @@ CREATE TABLE operator (
     planned_replicas INTEGER,
     target_share REAL,            -- what the policy wanted before bounds and planning rules
     target_replicas INTEGER,
-    throttled_s REAL,             -- a reading, too; NULL in rounds of before there was this column
+    throttled_s REAL,             -- a reading; NULL in rounds from before format 2
+    demand_s REAL,                -- CPU seconds per tuple, as learned; NULL in rounds from before format 8
+    overhead_s REAL,              -- seconds per micro-batch, as learned; NULL too if it works on single tuples
     PRIMARY KEY (run, round, place)
 ) WITHOUT ROWID;
 

@@ -1,10 +1,9 @@
-"""From raw readings to what the models need: arrivals, response times in sketches, service demands, overheads."""
+"""Estimates from raw readings: arrivals, response times, demands and overheads."""
 
 from __future__ import annotations
 
 from mead.monitor.arrivals import STAMP_ERROR_US, Arrivals
-from mead.monitor.demand import DemandEstimator
-from mead.monitor.overhead import OverheadEstimator
+from mead.monitor.estimates import CostEstimates
 from mead.monitor.plausibility import implausible
 from mead.monitor.responses import BatchResponses, PathMonitor, monitors
 from mead.monitor.sketch import FACTOR, LEAST_S, ResponseSketch
@@ -15,8 +14,7 @@ __all__ = [
     "STAMP_ERROR_US",
     "Arrivals",
     "BatchResponses",
-    "DemandEstimator",
-    "OverheadEstimator",
+    "CostEstimates",
     "PathMonitor",
     "ResponseSketch",
     "implausible",

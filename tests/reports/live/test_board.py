@@ -62,10 +62,12 @@ def test_recent_rounds_are_those_of_the_last_seconds_of_the_run() -> None:
     assert [f.time_s for f in board.recent(20.0)] == [f.time_s for f in board.since(0) if f.time_s > last.time_s - 20.0]
 
 
-def test_demands_are_learned_as_in_the_loop() -> None:
-    board = runs.board(runs.simulated("threshold").rounds)
+def test_demands_are_those_of_the_last_round() -> None:
+    rounds = runs.simulated("threshold").rounds
+    board = runs.board(rounds)
     for operator in runs.PIPELINE.operators:
-        assert board.pipeline.operator(operator.name).demand_s == pytest.approx(operator.demand_s, rel=0.1)
+        learned_s = board.pipeline.operator(operator.name).demand_s
+        assert learned_s == rounds[-1].demands_s[operator.name] == pytest.approx(operator.demand_s, rel=0.1)
 
 
 def test_utilization_is_of_what_the_operator_had_in_that_time() -> None:

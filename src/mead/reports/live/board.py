@@ -15,12 +15,12 @@ from threading import Lock
 from typing import TypeAlias
 
 from mead.arrays import FloatArray, frozen
-from mead.monitor import DemandEstimator, OverheadEstimator, PathMonitor, ResponseSketch
+from mead.monitor import PathMonitor, ResponseSketch
 from mead.reports.live.frame import Frame, Kind
 from mead.reports.live.frames import of_round
 from mead.reports.live.run_facts import RunFacts
 from mead.session.record import KEPT_ROUNDS
-from mead.values import WINDOW_S, Allocation, Because, OperatorReading, Pipeline, Round
+from mead.values import WINDOW_S, Allocation, Because, Pipeline, Round
 
 log = logging.getLogger(__name__)
 
@@ -92,16 +92,14 @@ class Board:
         self.lost = 0
         """Rounds that could not be shown."""
         self.totals = Totals()
+        self.pipeline: Pipeline = facts.pipeline
+        """The pipeline with the demands and overheads of the last round."""
         self.arrivals: FloatArray = frozen([])
         """The latest IATs, oldest first; none if the board is made from a history."""
         self._monitors: Mapping[str, PathMonitor] = {}
         self._frames: deque[Frame] = deque(maxlen=kept)
         self._in_force: Allocation | None = facts.pipeline.most if facts.mode == "act" else None
         self._advised: Allocation | None = None
-        self._demands = {o.name: DemandEstimator(o.demand_s) for o in facts.pipeline.operators}
-        self._overheads = {
-            o.name: OverheadEstimator(o.batches.overhead_s) for o in facts.pipeline.operators if o.batches
-        }
         self._lock = Lock()
         self._wake: list[Callable[[], None]] = []
 
@@ -124,19 +122,8 @@ class Board:
             self._advised = this.in_force if this.plan is None else this.plan.allocation
         if this.observation is not None:
             self.arrivals = this.observation.iats_s
-            if not this.observation.missing:
-                self.learn(this.observation.time_s, this.observation.operators, this.observation.allocation)
+        self.pipeline = this.learned(pipeline)
         self.put(frame, self._wall_s())
-
-    def learn(self, time_s: float, readings: Mapping[str, OperatorReading], held: Allocation) -> None:
-        """Learn demands and overheads with the same estimators as the control loop."""
-        with self._lock:
-            for name, reading in readings.items():
-                demand = self._demands[name]
-                demand.add(time_s, reading.completed, reading.busy_s)
-                if name in self._overheads and reading.batches:
-                    work_s = reading.completed * demand.demand_s / held[name].cores
-                    self._overheads[name].add(reading.batches, reading.serving_s, work_s)
 
     def put(self, frame: Frame, at_s: float) -> None:
         """Add a round that is already a frame, made at that wall time."""
@@ -190,15 +177,6 @@ class Board:
                     break
                 found.append(frame)
         return found[::-1]
-
-    @property
-    def pipeline(self) -> Pipeline:
-        """The pipeline, with the demands and overheads that have been learned."""
-        with self._lock:
-            return self.facts.pipeline.with_demands(
-                {name: one.demand_s for name, one in self._demands.items()},
-                {name: one.overhead_s for name, one in self._overheads.items()},
-            )
 
     def responses(self, path: str) -> ResponseSketch | None:
         """Every response time since the start; None where they are not known one by one."""

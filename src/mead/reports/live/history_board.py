@@ -32,8 +32,7 @@ class PastBoard:
         finished = self.history.run(self.number).finished  # asked for first: what is written after it is read now
         board = self.board
         for past, frame in framed(self.history, self.number, board.facts.pipeline, after=self._read):
-            if past.operators and past.in_force is not None and not past.missing and not past.error:
-                board.learn(past.observed_s or past.time_s, past.operators, past.in_force)
+            board.pipeline = board.facts.pipeline.with_demands(past.demands_s, past.overheads_s)
             # What was written before the first look is dated by the run; what comes after it has just come.
             board.put(frame, self._wall_s() if self._looked else board.facts.started_s + past.time_s)
             self._read = past.round

@@ -153,10 +153,7 @@ class Attached:
             return advised(frames, pipeline, {path: error for path, error in errors.items() if error is not None})
         if self.loop.mode is Mode.ACT or not rounds:
             return None
-        learned = pipeline.with_demands(
-            {name: one.demand_s for name, one in self.loop.demands.items()},
-            {name: one.overhead_s for name, one in self.loop.overheads.items()},
-        )
+        learned = rounds[-1].learned(pipeline)
         ended_s = rounds[-1].time_s
         in_force = sum(self._seen.record.core_s(ended_s).values()) / ended_s
         return in_charge(learned, self._options, self._seen.iats_s, in_force)
