@@ -157,7 +157,7 @@ def bench_rows(title: str, cases: Sequence[Case], policies: Sequence[str], seeds
 
 
 def _worst_of(done: Sequence[Result]) -> str:
-    response_s = max(r.verdict.response_s for r in done if r.verdict is not None)
+    response_s = max(r.verdict.response_s or 0.0 for r in done if r.verdict is not None)
     cpu = sum(r.outcome.cpu for r in done if r.outcome is not None) / len(done)
     late = "!" if response_s > done[0].case.requirement.bound_s else ""
     return f"{response_s:.3f}{late} @{100 * cpu:.1f}"
@@ -182,7 +182,7 @@ def bench_workloads(policies: Sequence[str], seeds: Sequence[int], jobs: int) ->
             policy,
             _kept(counted),
             f"{100 * sum(o.cpu for o in outcomes) / len(outcomes):.2f}",
-            f"{100 * sum(o.verdicts[0].broken_windows for o in outcomes) / len(outcomes):.1f}",
+            f"{100 * sum(o.verdicts[0].broken_windows or 0.0 for o in outcomes) / len(outcomes):.1f}",
             f"{sum(o.changes for o in outcomes) / len(outcomes):.0f}",
             *map(_kept, per),
         )

@@ -23,7 +23,7 @@ from rich.progress import track
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
 from mead.queueing import Edge
-from mead.reports.judge.outcome import Outcome
+from mead.reports.judge import Outcome
 from mead.simulator.run import run
 from mead.values import Batches, Operator, Pipeline, Requirement
 from mead.workload import Markovian

@@ -30,7 +30,7 @@ import numpy as np
 from experiments.clairvoyant_kernel import Future, best_levels, cost_to_go
 from mead.arrays import FloatArray, IntArray
 from mead.queueing import PATH_SEPARATOR
-from mead.reports.judge.outcome import statistic_s
+from mead.reports.judge import statistic_s
 from mead.simulator import Run, Simulation, demands_s
 from mead.values import Operator, Pipeline, Requirement, Resources
 from mead.workload import Trace

@@ -23,7 +23,7 @@ from mead.policies import registry
 from mead.policies.options import OwnOptions, PolicyOptions, PredictiveOptions, StaticOptions, kept_iats_for
 from mead.policies.user_policy import own_policy
 from mead.queueing import PATH_SEPARATOR
-from mead.reports.judge.outcome import Outcome, Verdict, statistic_s
+from mead.reports.judge import Outcome, Verdict, statistic_s
 from mead.simulator import Conditions, FaultyMetrics, Restart, Run, recorded_every_for
 from mead.simulator.run import run
 

@@ -42,7 +42,7 @@ def drawn(title: str, rows: Sequence[Row]) -> Figure:
         response.yaxis.set_major_formatter(SECONDS)
         verdict = result.outcome.verdicts[0]
         response.set_title(
-            f"{row.label}: {verdict.response_s:.3g} s, {100 * verdict.broken_windows:.0f} % of windows broken"
+            f"{row.label}: {verdict.response_s:.3g} s, {100 * (verdict.broken_windows or 0.0):.0f} % of windows broken"
         )
         times_s = [*course.change_s.tolist(), result.outcome.duration_s]
         shares = [*course.share.tolist(), float(course.share[-1])]

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.comparison import Result
 from experiments.mead_paper.tables import Case, Published
-from mead.reports.judge.outcome import Outcome
+from mead.reports.judge import Outcome
 
 COLUMNS = ("response s", "met", "CPU %", "broken", "changes", "worst", "paper (CPU)")
 """The columns of a row after the name of the policy."""
@@ -53,12 +53,12 @@ class Row:
         if not done:
             return ["impossible", f"0/{len(self.results)}", *[""] * 4, beside]
         return [
-            spread([verdict.response_s for _, verdict in done], 3),
+            spread([verdict.response_s or 0.0 for _, verdict in done], 3),
             f"{self.met}/{len(self.results)}",
             spread([100 * outcome.cpu for outcome, _ in done], 1),
-            f"{100 * _mean([verdict.broken_windows for _, verdict in done]):.0f} %",
+            f"{100 * _mean([verdict.broken_windows or 0.0 for _, verdict in done]):.0f} %",
             f"{_mean([outcome.changes for outcome, _ in done]):.0f}",
-            f"{_mean([verdict.worst_minute_s for _, verdict in done]):.2f}",
+            f"{_mean([verdict.worst_minute_s or 0.0 for _, verdict in done]):.2f}",
             beside,
         ]
 
@@ -90,7 +90,7 @@ RUN_FIGURES: Mapping[str, Callable[[Result, Outcome], Any]] = {
     "response_s": lambda _, outcome: outcome.verdicts[0].response_s,
     "met": lambda _, outcome: outcome.met,
     "cpu_percent": lambda _, outcome: 100 * outcome.cpu,
-    "broken_windows_percent": lambda _, outcome: 100 * outcome.verdicts[0].broken_windows,
+    "broken_windows_percent": lambda _, outcome: 100 * (outcome.verdicts[0].broken_windows or 0.0),
     "changes": lambda _, outcome: outcome.changes,
     "worst_minute_s": lambda _, outcome: outcome.verdicts[0].worst_minute_s,
     "own_load_percent": lambda _, outcome: 100 * outcome.own_load,

@@ -29,7 +29,7 @@ from mead.policies.options import (
     ThresholdOptions,
     kept_iats_for,
 )
-from mead.reports.judge.outcome import Outcome
+from mead.reports.judge import Outcome
 from mead.simulator import Conditions, Restart, Run, recorded_every_for
 from mead.simulator.run import run
 from mead.values import Pipeline, Requirement
@@ -164,13 +164,13 @@ def _judged(done: Run, bout: Bout) -> Iterator[Judged]:
             requirement=named(verdict.requirement),
             policy=bout.policy.label,
             seed=bout.seed,
-            met=verdict.met and not lost,
-            response_s=verdict.response_s,
+            met=bool(verdict.met) and not lost,
+            response_s=verdict.response_s or 0.0,
             bound_s=verdict.requirement.bound_s,
             cores=timeline.mean_cores(matcher, done.duration_s),
             replicas=float(spans_s @ replicas / spans_s.sum()),
-            broken_windows=verdict.broken_windows,
-            worst_minute_s=verdict.worst_minute_s,
+            broken_windows=verdict.broken_windows or 0.0,
+            worst_minute_s=verdict.worst_minute_s or 0.0,
             changes_per_h=outcome.changes / hours,
             replica_changes_per_h=sum(a != b for a, b in pairwise(replicas)) / hours,
             lost=lost,

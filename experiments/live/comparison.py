@@ -26,7 +26,8 @@ from mead.demo import counter, matcher, parser
 from mead.history import IN_FOLDER, History
 from mead.policies import registry
 from mead.policies.options import kept_iats_for
-from mead.reports.runs.live_report import LiveReport, LiveVerdict
+from mead.reports.judge import SketchedTimes, judge
+from mead.reports.runs.live_report import LiveReport
 from mead.reports.what_if.twin import twin
 from mead.session.result import LiveResult
 from mead.simulator import Timeline
@@ -162,7 +163,7 @@ class LiveComparison:
                 java=None if result.cpu.java_s is None else result.cpu.java_s / result.duration_s,
                 own=result.cpu.driver_s / result.duration_s,
             )
-            for verdict in (LiveVerdict.of(result, requirement) for requirement in run.requirements)
+            for verdict in (judge(requirement, SketchedTimes(result)) for requirement in run.requirements)
         ]
 
     def _result(self, run: LiveRun, folder: Path, duration_s: float) -> LiveResult:

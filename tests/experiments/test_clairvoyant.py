@@ -9,7 +9,7 @@ import pytest
 from experiments.clairvoyant import clairvoyant
 
 from mead.queueing import Edge
-from mead.reports.judge.outcome import statistic_s
+from mead.reports.judge import statistic_s
 from mead.simulator import Simulation
 from mead.values import Batches, Operator, Pipeline, Requirement, Resources
 from mead.workload import Bursts, Trace

@@ -11,7 +11,7 @@ from tests.paths import DATA
 from mead.policies.options import KingmanOptions, MG1Options, PolicyOptions, ReplayOptions
 from mead.policies.registry import policy
 from mead.queueing import Edge
-from mead.reports.judge.outcome import Outcome
+from mead.reports.judge import Outcome
 from mead.simulator.run import run
 from mead.values import Operator, Pipeline, Requirement
 from mead.workload import Trace, read_trace

@@ -25,8 +25,8 @@ from tests.web import runs
 from tests.web.prometheus import fired, why_no_prometheus
 
 from mead.monitor import BatchResponses, PathMonitor
-from mead.reports.judge.recent import model_error
 from mead.reports.live.board import Board
+from mead.reports.live.decisions import model_error
 from mead.reports.live.frame import Kind
 from mead.values import Because, Requirement
 from mead.web.alerts import alert_rules

@@ -108,6 +108,15 @@ def number_or_nothing(value: float | None) -> str:
     return NOTHING if value is None else number(value)
 
 
+def percent_or_nothing(value: float | None) -> str:
+    """A fraction as a percentage; a dash if it is not known.
+
+    >>> percent_or_nothing(0.125), percent_or_nothing(None)
+    ('12.5%', '-')
+    """
+    return NOTHING if value is None else f"{value:.1%}"
+
+
 def _response_table(responses: Sequence[ResponseAt]) -> Table:
     rows = [(at.utilization, [*at.replayed, *at.fitted, at.mg1.mean_s, at.kingman.mean_s]) for at in responses]
     unit = TimeUnit.of(time_s for _, times_s in rows for time_s in times_s)

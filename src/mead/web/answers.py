@@ -13,8 +13,8 @@ from mead.policies.predictive.map_network import ArrivalModel, solved
 from mead.policies.predictive.predictions import enough, meets, remembered, response_s
 from mead.policies.predictive.search import Predictor
 from mead.queueing import MAP, NetworkSolution, QueueSolution, Unstable, fit_calibrated, lags_of, spans_of
+from mead.reports.documents import allocation_json
 from mead.reports.models.fit_report import Statistics
-from mead.reports.runs.decision_json import allocation_json
 from mead.reports.what_if import frontier as costs
 from mead.values import Allocation, Pipeline
 from mead.web.question import Question

@@ -18,10 +18,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mead.queueing import InvalidNetworkError
-from mead.reports.judge.recent import JUDGED_S, judged
+from mead.reports.judge import CountedTimes
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import decided
 from mead.reports.live.snapshot import so_far
+from mead.values import WINDOW_S
 from mead.web import answers
 from mead.web.current_question import present
 from mead.web.events import Events, Last
@@ -46,7 +47,7 @@ class Pages:
         """What runs, and how its requirements stand."""
         del request
         board, facts = self.board, self.board.facts
-        recent = board.recent(JUDGED_S)
+        recent = CountedTimes(board.recent(WINDOW_S))
         return JSONResponse(
             facts.as_json()
             | {
@@ -56,7 +57,7 @@ class Pages:
                 "changes": board.totals.changes,
                 "arrivals": int(board.arrivals.size),
                 "paths": {path: asdict(found) for path, found in so_far(board).items()},
-                "requirements": [judged(recent, r).as_json() for r in facts.pipeline.requirements],
+                "requirements": [recent.whole(r).as_json(WINDOW_S) for r in facts.pipeline.requirements],
             }
         )
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from mead.arrays import FloatArray
 from mead.queueing import idc, spans_of
-from mead.reports.judge.recent import JUDGED_S
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame
-from mead.values import Allocation, Pipeline, Resources
+from mead.values import WINDOW_S, Allocation, Pipeline, Resources
 from mead.web.answers import FITTED_IATS, LEAST_FITTED
 from mead.web.question import DISPERSIONS, RATES_PER_S, Question
 
@@ -25,7 +24,7 @@ def present(board: Board) -> Question:
     rates = [frame.rate_per_s for frame in frames if frame.rate_per_s is not None]
     return Question(
         rate_per_s=_within(sum(rates) / len(rates) if rates else 1.0, RATES_PER_S),
-        idc=_within(dispersion(board.arrivals, board.recent(JUDGED_S), board.facts.pipeline.order[0]), DISPERSIONS),
+        idc=_within(dispersion(board.arrivals, board.recent(WINDOW_S), board.facts.pipeline.order[0]), DISPERSIONS),
         bound_factor=1.0,
         allocation=_in_force(board.facts.pipeline, frames),
     )

@@ -18,9 +18,10 @@ from typing import Any
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from mead.reports.judge.recent import JUDGED_S, judged
+from mead.reports.judge import CountedTimes
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame
+from mead.values import WINDOW_S
 
 MOST_CLIENTS = 16
 AT_ONCE = 200
@@ -103,10 +104,10 @@ class Events:
 
     def _news(self, frames: Sequence[Frame]) -> dict[str, Any]:
         """Rounds, how the requirements stand, and how many changes there were."""
-        recent = self.board.recent(JUDGED_S)
+        recent = CountedTimes(self.board.recent(WINDOW_S))
         return {
             "rounds": [frame.as_json() for frame in frames],
-            "requirements": [judged(recent, r).as_json() for r in self.board.facts.pipeline.requirements],
+            "requirements": [recent.whole(r).as_json(WINDOW_S) for r in self.board.facts.pipeline.requirements],
             "changes": self.board.totals.changes,
         }
 

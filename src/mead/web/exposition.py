@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from mead.monitor import FACTOR, LEAST_S, ResponseSketch
-from mead.reports.judge.recent import JUDGED_S, judged, model_error
+from mead.reports.judge import CountedTimes, counts_within
 from mead.reports.live.board import Board
+from mead.reports.live.decisions import model_error
 from mead.reports.live.frame import Frame, Kind
-from mead.values import Because
+from mead.values import WINDOW_S, Because
 from mead.web.metrics import Metric
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -43,7 +42,7 @@ class BoardCollector(Collector):
 
     def collect(self) -> Iterator[Family]:
         """Yield every metric of the list, in its order."""
-        board, last, recent = self.board, self.board.last, self.board.recent(JUDGED_S)
+        board, last, recent = self.board, self.board.last, self.board.recent(WINDOW_S)
         for metric in Metric:
             if metric is Metric.RESPONSE:
                 yield self._responses()
@@ -59,7 +58,7 @@ class BoardCollector(Collector):
             sketch = board.responses(path)
             if sketch is not None:
                 bounds = sorted({*BUCKETS_S, *bounds_s})
-                counts, total, sum_s = within(sketch, bounds), sketch.total, sketch.sum_s
+                counts, total, sum_s = counts_within(sketch, bounds), sketch.total, sketch.sum_s
             else:
                 total, sum_s = board.totals.completed[path], board.totals.response_sum_s[path]
                 beyond = board.totals.beyond.get(path) or Counter[float]()
@@ -68,19 +67,6 @@ class BoardCollector(Collector):
             buckets = [(repr(bound_s), count) for bound_s, count in zip(bounds, counts, strict=True)]
             family.add_metric([path], [*buckets, ("+Inf", total)], sum_s)
         return family
-
-
-def within(sketch: ResponseSketch, bounds_s: Sequence[float]) -> list[float]:
-    """How many response times did not exceed each bound, to the one percent that the sketch knows them by.
-
-    >>> sketch = ResponseSketch()
-    >>> sketch.add(np.array([0.1, 0.2, 0.4]))
-    >>> within(sketch, [0.05, 0.3, 1.0])
-    [0.0, 2.0, 3.0]
-    """
-    places = np.floor(np.log(np.asarray(bounds_s) / LEAST_S) / np.log(FACTOR) + 1e-9).astype(int)
-    cumulated = np.cumsum(sketch.counts)
-    return [float(cumulated[min(place, cumulated.size - 1)]) for place in places]
 
 
 def exposition(board: Board) -> bytes:
@@ -114,7 +100,7 @@ def _samples(  # noqa: C901, PLR0911, PLR0912 - one line for every metric of the
         case Metric.REQUIRED:
             return [((r.path, r.statistic), r.bound_s) for r in pipeline.requirements]
         case Metric.ALLOWANCE:
-            return [((r.path, r.statistic), judged(recent, r).used) for r in pipeline.requirements]
+            return [((r.path, r.statistic), CountedTimes(recent).whole(r).used) for r in pipeline.requirements]
         case Metric.ARRIVED:
             return [((o.name,), totals.arrived[o.name]) for o in pipeline.operators]
         case Metric.BACKLOG:

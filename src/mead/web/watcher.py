@@ -12,12 +12,13 @@ from urllib.request import ProxyHandler, build_opener
 from pydantic import BaseModel, ValidationError
 
 from mead.history import History, HistoryError
-from mead.reports.judge.recent import JUDGED_S, judged
+from mead.reports.judge import CountedTimes
 from mead.reports.live.frame import Frame
 from mead.reports.live.history_board import framed, history_file
 from mead.reports.live.run_facts import interval_s_of
 from mead.reports.live.snapshot import RECENT, Look, SoFar, Standing
 from mead.session.record import KEPT_ROUNDS
+from mead.values import WINDOW_S
 
 ANSWER_S = 5.0
 """A page that does not answer for this long counts as missing."""
@@ -53,7 +54,7 @@ class HistoryWatcher:
         except HistoryError as error:
             raise WatchError(str(error)) from error
         self.number, self.pipeline = found.number, found.pipeline
-        judged_over = JUDGED_S / (interval_s_of(found) or 1.0)
+        judged_over = WINDOW_S / (interval_s_of(found) or 1.0)
         kept = min(KEPT_ROUNDS, max(RECENT, ceil(judged_over) + 1))
         self._frames: deque[Frame] = deque(maxlen=kept)
         self._read = max(0, found.rounds - kept)
@@ -72,7 +73,7 @@ class HistoryWatcher:
             totals, concluded = self.history.path_totals(self.number), self.history.figures(self.number)
         except HistoryError as error:
             raise WatchError(str(error)) from error
-        since_s = self._frames[-1].time_s - JUDGED_S if self._frames else 0.0
+        since_s = self._frames[-1].time_s - WINDOW_S if self._frames else 0.0
         window = [frame for frame in self._frames if frame.time_s > since_s]
         return Look(
             self.pipeline.name,
@@ -85,7 +86,7 @@ class HistoryWatcher:
                 path: SoFar(totals[path].mean_s if path in totals else None, concluded.get(path, {}).get("p95_s"))
                 for path in self.pipeline.paths
             },
-            tuple(Standing.of(judged(window, requirement)) for requirement in self.pipeline.requirements),
+            tuple(Standing.of(CountedTimes(window).whole(requirement)) for requirement in self.pipeline.requirements),
         )
 
 

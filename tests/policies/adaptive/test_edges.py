@@ -12,7 +12,7 @@ from mead.loop import ControlLoop, Mode
 from mead.policies.adaptive.policy import Adaptive
 from mead.policies.options import AdaptiveOptions
 from mead.queueing import Edge
-from mead.reports.judge.outcome import Outcome
+from mead.reports.judge import Outcome
 from mead.simulator import Simulation
 from mead.simulator.run import run
 from mead.values import (

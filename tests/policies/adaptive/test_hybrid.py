@@ -17,7 +17,7 @@ from mead.policies.adaptive.hybrid import TwoKnobs
 from mead.policies.adaptive.kernel import Rule, decide, follow
 from mead.policies.options import AdaptiveOptions, HybridOptions, PolicyOptions
 from mead.policies.registry import policy
-from mead.reports.judge.outcome import Outcome
+from mead.reports.judge import Outcome
 from mead.simulator import Conditions, Run
 from mead.simulator.run import run
 from mead.values import Operator, Pipeline, Requirement, Resources

@@ -8,7 +8,7 @@ import numpy as np
 
 from mead.policies.adaptive.policy import Adaptive
 from mead.policies.options import AdaptiveOptions
-from mead.reports.judge.outcome import Outcome
+from mead.reports.judge import Outcome
 from mead.simulator import Conditions
 from mead.simulator.run import run
 from mead.values import Operator, Pipeline, Requirement

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.reports.judge.outcome import Outcome, broken_windows, statistic_s
+from mead.reports.judge import Outcome, TupleTimes, judge, statistic_s
 from mead.simulator import Responses, Run, Simulation
 from mead.values import Operator, Pipeline, Requirement, Resources, Round
 from mead.workload import Trace
@@ -16,6 +16,10 @@ P90 = Requirement("matcher", bound_s=1.0, percent=90)
 
 def one_per_second(response_s: list[float]) -> Responses:
     return Responses(np.arange(len(response_s), dtype=float), np.array(response_s))
+
+
+def broken_windows(responses: Responses, requirement: Requirement, duration_s: float) -> float | None:
+    return judge(requirement, TupleTimes({requirement.path: responses}, duration_s)).broken_windows
 
 
 def finished_run(rounds: list[Round] | None = None) -> Run:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.web import runs
 
-from mead.reports.judge.recent import judged, model_error
+from mead.reports.judge import CountedTimes
+from mead.reports.live.decisions import model_error
 
 MEAN, P95 = runs.PIPELINE.requirements
 
@@ -18,7 +19,7 @@ def test_requirements_are_judged_by_every_tuple_that_left() -> None:
     for requirement in (MEAN, P95):
         left = result.simulation.responses(requirement.path)
         response_s = left.response_s[left.arrival_s + left.response_s <= until_s]
-        found = judged(frames, requirement)
+        found = CountedTimes(frames).whole(requirement)
         assert found.completed == pytest.approx(response_s.size, rel=1e-3)
         if requirement.percent is None:
             assert found.response_s == pytest.approx(response_s.mean(), rel=1e-2)
@@ -29,7 +30,7 @@ def test_requirements_are_judged_by_every_tuple_that_left() -> None:
 
 
 def test_nothing_that_left_breaks_nothing() -> None:
-    found = judged([], MEAN)
+    found = CountedTimes([]).whole(MEAN)
     assert (found.broken, found.used, found.response_s) == (False, None, None)
 
 

@@ -14,7 +14,7 @@ from tests.web import runs
 
 from mead.history import History
 from mead.queueing import Edge
-from mead.reports.judge.figures import DRAINED
+from mead.reports.judge import DRAINED
 from mead.reports.pages.compare_page import compare_page
 from mead.reports.pages.figures import RunFigures
 from mead.reports.pages.report_page import MOST_DECISIONS, report_page
@@ -92,8 +92,8 @@ def test_the_figures_are_those_of_the_simulation(simulated: RunFigures) -> None:
         assert one.mean_s == pytest.approx(report.paths[path].mean_s)
         for name in ("p50", "p95", "p99"):
             assert one.percentiles_s[name] == pytest.approx(report.paths[path].percentiles_s[f"{name}_s"])
-    for kept, verdict in zip(simulated.requirements, report.outcome.verdicts, strict=True):
-        assert kept.measured_s == pytest.approx(verdict.response_s)
+    for kept, verdict in zip(simulated.verdicts, report.outcome.verdicts, strict=True):
+        assert kept.response_s == pytest.approx(verdict.response_s)
         assert (kept.met, kept.broken_windows) == (verdict.met, verdict.broken_windows)
     until_s = simulated.run.duration_s
     for name, found in simulated.operators.items():
@@ -108,7 +108,7 @@ def test_without_conclusions_the_rounds_are_judged_themselves(tmp_path: Path, si
     for path, one in plain.paths.items():
         assert one.percentiles_s == {"p50": None, "p95": None, "p99": None}
         assert one.mean_s == pytest.approx(simulated.paths[path].mean_s, rel=0.1)
-    assert [one.met for one in plain.requirements] == [one.met for one in simulated.requirements]
+    assert [one.met for one in plain.verdicts] == [one.met for one in simulated.verdicts]
     assert plain.operators == simulated.operators
 
 
@@ -121,9 +121,9 @@ def test_what_did_not_go_through_leaves_it_open_whether_a_requirement_was_met(
         for this in result.rounds:
             record(this)
         record.conclude(RunReport.of(result, seed=1).figures | {"": {DRAINED: 0.0}})
-    met = [one.met for one in simulated.requirements]
+    met = [one.met for one in simulated.verdicts]
     assert True in met
-    assert [one.met for one in figures(file).requirements] == [None if one else one for one in met]
+    assert [one.met for one in figures(file).verdicts] == [None if one else one for one in met]
 
 
 def written(file: Path, *, rounds: int | None = None) -> RunFigures:
@@ -140,9 +140,9 @@ def written(file: Path, *, rounds: int | None = None) -> RunFigures:
 
 def test_what_nobody_has_counted_is_neither_met_nor_broken(tmp_path: Path) -> None:
     found = written(tmp_path / "history.sqlite")
-    p95, p99 = found.requirements
+    p95, p99 = found.verdicts
     assert p95.met is not None
-    assert (p99.measured_s, p99.late, p99.met, p99.broken_windows) == (None, None, None, None)
+    assert (p99.response_s, p99.late, p99.met, p99.broken_windows) == (None, None, None, None)
     assert found.met is (None if p95.met else False)
     assert [one["met"] for one in found.as_json()["requirements"]] == [p95.met, None]
     read = Reader(report_page(found))
@@ -154,7 +154,7 @@ def test_what_nobody_has_counted_is_neither_met_nor_broken(tmp_path: Path) -> No
 
 def test_of_a_run_without_rounds_nothing_is_known_to_be_met(tmp_path: Path) -> None:
     found = written(tmp_path / "history.sqlite", rounds=0)
-    assert [one.met for one in found.requirements] == [None, None]
+    assert [one.met for one in found.verdicts] == [None, None]
     compared = Reader(compare_page([found, found], ["one", "other"])).cells
     assert compared[compared.index("one") + 3] == "-"
 
@@ -176,7 +176,7 @@ def test_every_figure_is_in_the_tables_and_in_the_numbers(page: Reader, simulate
         assert page.cells[at + 1 : at + 5] == [number(value or 0.0) for value in values]
         assert page.cells[at + 5] == f"{one.completed:,}"
         assert page.cells[at + 6] == f"{one.model_error:+.0%}"
-    for kept in simulated.requirements:
+    for kept in simulated.verdicts:
         at = page.cells.index(str(kept.requirement))
         assert page.cells[at + 3] == ("yes" if kept.met else "NO")
     assert page.numbers["figures"] == simulated.as_json()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.web import runs
 
-from mead.reports.judge.recent import judged
+from mead.reports.judge import CountedTimes
 from mead.reports.live.frame import Frame
 from mead.reports.pages.thinning import coarser, columns
 
@@ -38,7 +38,7 @@ def test_fewer_rounds_tell_of_the_same_tuples(most: int) -> None:
         sum((one.rate_per_s or 0.0) * (one.interval_s or 0.0) for one in every)
     )
     for requirement in runs.PIPELINE.requirements:
-        whole, part = judged(every, requirement), judged(found, requirement)
+        whole, part = CountedTimes(every).whole(requirement), CountedTimes(found).whole(requirement)
         assert (part.completed, part.broken) == (whole.completed, whole.broken)
         assert part.used == pytest.approx(whole.used)
 

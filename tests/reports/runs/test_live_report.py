@@ -13,15 +13,28 @@ from rich.console import Console
 from tests.reports.live_results import live_result, seen
 
 from mead.queueing import Edge
-from mead.reports.judge.figures import DRAINED
-from mead.reports.judge.outcome import broken_windows as simulated_windows
-from mead.reports.runs.live_report import UNDRAINED, LiveReport, LiveVerdict, broken_windows
+from mead.reports.judge import DRAINED, SketchedTimes, TupleTimes, Verdict, judge
+from mead.reports.runs.live_report import UNDRAINED, LiveReport
+from mead.session.result import LiveResult
 from mead.simulator import Responses
 from mead.values import Operator, Pipeline, Requirement
 
 PATH = "parser>matcher"
 MEAN, P90 = Requirement(PATH, 1.0), Requirement(PATH, 1.0, percent=90.0)
 PIPELINE = Pipeline("two", [Operator("parser", 0.001), Operator("matcher", 0.001)], [Edge("parser", "matcher")], [MEAN])
+
+
+def verdict(result: LiveResult, requirement: Requirement) -> Verdict:
+    return judge(requirement, SketchedTimes(result))
+
+
+def broken_windows(result: LiveResult, requirement: Requirement) -> float | None:
+    return verdict(result, requirement).broken_windows
+
+
+def simulated_windows(responses: Responses, requirement: Requirement, duration_s: float) -> float | None:
+    return judge(requirement, TupleTimes({PATH: responses}, duration_s)).broken_windows
+
 
 TUPLES = st.lists(
     # No time near the bound: a sketch knows it to one percent, and between two ranks there is nothing in between.
@@ -47,6 +60,7 @@ def test_percentiles_break_a_window_as_in_virtual_time() -> None:
     responses = Responses(*np.array(tuples).T)
     broken = broken_windows(live_result(PIPELINE, 900.0, {PATH: tuples}), P90)
     assert broken == pytest.approx(simulated_windows(responses, P90, 900.0))
+    assert broken is not None
     assert 0 < broken < 1
 
 
@@ -79,19 +93,19 @@ def test_what_waits_elsewhere_does_not_break_a_path() -> None:
 
 def test_a_run_is_judged_by_requirements_that_it_did_not_know() -> None:
     result = live_result(PIPELINE, 60.0, {PATH: [(float(second), 0.5) for second in range(60)]})
-    assert [LiveVerdict.of(result, Requirement(PATH, bound_s)).met for bound_s in (0.4, 0.6)] == [False, True]
-    assert LiveVerdict.of(result, Requirement(PATH, 0.4)).broken_windows == 1.0
+    assert [verdict(result, Requirement(PATH, bound_s)).met for bound_s in (0.4, 0.6)] == [False, True]
+    assert verdict(result, Requirement(PATH, 0.4)).broken_windows == 1.0
 
 
 def test_what_did_not_go_through_leaves_it_open_whether_a_requirement_was_met() -> None:
     """Two of ten thousand were quick. The others may have waited for hours."""
     few = live_result(PIPELINE, 60.0, {PATH: [(1.0, 0.2), (2.0, 0.2)]}, tuples=10_000, drained=False)
-    assert LiveVerdict.of(few, MEAN).met is None
+    assert verdict(few, MEAN).met is None
     assert LiveReport.of(few).as_json()["paths"][PATH]["met"] is None
-    assert LiveVerdict.of(few, Requirement(PATH, 0.1)).met is False, "what went through breaks it"
+    assert verdict(few, Requirement(PATH, 0.1)).met is False, "what went through breaks it"
     assert LiveReport.of(few).figures[""][DRAINED] == 0.0
     nothing = live_result(PIPELINE, 60.0, {}, tuples=10_000, drained=False)
-    assert LiveVerdict.of(nothing, MEAN).met is False
+    assert verdict(nothing, MEAN).met is False
     shown = Console(width=80, file=StringIO(), record=True)
     overheads_s = {operator.name: 0.05 for operator in PIPELINE.operators}
     shown.print(*LiveReport.of(replace(few, overheads_s=overheads_s)).tables())

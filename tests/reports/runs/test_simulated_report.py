@@ -12,8 +12,7 @@ from mead.policies.options import ThresholdOptions
 from mead.policies.registry import policy
 from mead.queueing import MAP, Edge
 from mead.reports.runs.run_plot import by_arrival, drawn, plot_run
-from mead.reports.runs.simulated_report import RunReport
-from mead.reports.runs.simulated_tables import run_tables
+from mead.reports.runs.simulated_report import RunReport, run_tables
 from mead.simulator import Responses, Run
 from mead.simulator.run import run
 from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement

@@ -36,8 +36,7 @@ def explain(
     """
     from mead.history import History, HistoryError
     from mead.reports.live.history_board import history_file
-    from mead.reports.runs.explanation import Explanation, chosen_round
-    from mead.reports.runs.explanation_tables import explanation_tables
+    from mead.reports.runs.explanation import Explanation, chosen_round, explanation_tables
 
     try:
         with History.read(history_file(run_or_history)) as history:

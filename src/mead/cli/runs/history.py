@@ -14,7 +14,7 @@ from mead.cli.terminal import AsJson, print_json
 
 if TYPE_CHECKING:
     from mead.history import Recorder
-    from mead.reports.judge.figures import Figures
+    from mead.reports.judge import Figures
     from mead.values import Pipeline, Round
 
 SHOWN_DECISIONS = 20
@@ -60,9 +60,9 @@ def history(
     Examples: `mead history mead-history.sqlite --run -1 --changes`, `mead history mead-history.sqlite --keep 10`
     """
     from mead.history import History, HistoryError, errors_of
+    from mead.reports.documents import decision_json, run_json
     from mead.reports.live.history_board import history_file
-    from mead.reports.runs.history_report import decision_json, decision_tables, run_json, runs_table
-    from mead.reports.runs.policy_errors import policy_errors
+    from mead.reports.runs.history_report import decision_tables, policy_errors, runs_table
     from mead.reports.tables import plain_text
 
     file = history_file(file)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
     from mead.loop import Mode
     from mead.policies.options import PolicyOptions
-    from mead.reports.judge.figures import Figures
+    from mead.reports.judge import Figures
     from mead.reports.live.board import Board
     from mead.reports.live.run_facts import RunFacts
     from mead.reports.pages.figures import RunFigures

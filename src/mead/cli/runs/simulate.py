@@ -105,7 +105,7 @@ def simulate(
 
     from rich.console import Console
 
-    from mead.reports.runs.simulated_tables import run_tables
+    from mead.reports.runs.simulated_report import run_tables
 
     console = Console()
     for part in run_tables(report):

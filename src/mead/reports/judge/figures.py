@@ -1,51 +1,52 @@
-"""What a history keeps of a whole run when it is over: figures that single rounds do not tell, and their names."""
+"""The figures of a whole run that a history keeps beside its rounds, and the verdicts that follow from both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
+from mead.reports.judge.response_times import CountedTimes
+from mead.reports.judge.verdict import Verdict, judge
+from mead.reports.live.frame import Frame
 from mead.values import Requirement
 
 Figures: TypeAlias = dict[str, dict[str, float | None]]
 """Figures by path (empty for the whole run), and by name, such as ``p95_s``."""
 
 ENGINE = "cores of "
-"""How the names of figures begin that tell what the engine itself used, beside the operators."""
+"""Prefix of the figures that say how many cores the engine itself used, beside the operators."""
 
 DRAINED = "drained"
-"""The name of a figure that is 1 if everything that arrived went through, and 0 if not."""
+"""A figure that is 1 if everything that arrived was processed, and 0 if not."""
 
 PERCENTS = (50.0, 95.0, 99.0)
 """The percentiles of response times in every report."""
 
 
-class Judgement(Protocol):
-    """One requirement, after a run in virtual time or a live one."""
-
-    @property
-    def requirement(self) -> Requirement:
-        """What was asked for."""
-
-    @property
-    def response_s(self) -> float | None:
-        """What was measured."""
-
-    @property
-    def broken_windows(self) -> float:
-        """The part of the sliding windows that break it."""
-
-
-def broken_windows(statistic: str) -> str:
-    """The name of the part of the sliding windows that break a bound on this statistic."""
-    return f"broken_windows_{statistic}"
-
-
-def concluded(paths: Mapping[str, Mapping[str, float | None]], verdicts: Iterable[Judgement]) -> Figures:
-    """Response times by path, and how the requirements were kept."""
+def path_figures(paths: Mapping[str, Mapping[str, float | None]], verdicts: Iterable[Verdict]) -> Figures:
+    """Response times by path, with the verdicts on the requirements."""
     figures: Figures = {path: dict(named) for path, named in paths.items()}
     for verdict in verdicts:
-        asked = verdict.requirement
-        figures[asked.path][f"{asked.statistic}_s"] = verdict.response_s
-        figures[asked.path][broken_windows(asked.statistic)] = verdict.broken_windows
+        requirement = verdict.requirement
+        figures[requirement.path][f"{requirement.statistic}_s"] = verdict.response_s
+        figures[requirement.path][_broken_windows(requirement)] = verdict.broken_windows
     return figures
+
+
+def judge_past(
+    requirement: Requirement, frames: Sequence[Frame], duration_s: float, figures: Mapping[str, Mapping[str, float]]
+) -> Verdict:
+    """Judge a run by its history: by figures of every tuple if the run recorded them, otherwise by its rounds."""
+    drained, recorded = figures.get("", {}).get(DRAINED), figures.get(requirement.path, {})
+    waiting = None if drained is None else drained <= 0
+    found = judge(requirement, CountedTimes(frames, duration_s, waiting))
+    return replace(
+        found,
+        response_s=recorded.get(f"{requirement.statistic}_s", found.response_s),
+        broken_windows=recorded.get(_broken_windows(requirement), found.broken_windows),
+    )
+
+
+def _broken_windows(requirement: Requirement) -> str:
+    return f"broken_windows_{requirement.statistic}"

@@ -93,6 +93,20 @@ class Decided:
         }
 
 
+def model_error(frames: Sequence[Frame], path: str) -> float | None:
+    """Observed over predicted mean response time, less 1, in the rounds that followed a prediction; None without any.
+
+    Every tuple is compared with the prediction for the allocation in force when it left.
+    """
+    seen_s = predicted_s = 0.0
+    for before, after in pairwise(frames):
+        expected_s = before.paths[path].expected_mean_s
+        if expected_s is not None:
+            seen_s += after.paths[path].response_sum_s
+            predicted_s += expected_s * after.paths[path].completed
+    return seen_s / predicted_s - 1 if predicted_s > 0 else None
+
+
 def decided(frames: Sequence[Frame], *, changes_only: bool, limit: int | None = None) -> Iterator[Decided]:
     """The last ``limit`` decisions, oldest first. Effects are read up to the next: its readings are from before it."""
     places = [i for i, frame in enumerate(frames) if frame.changed or not changes_only]

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from mead.reports.judge.recent import JUDGED_S, Judged, judged
+from mead.reports.judge import CountedTimes, Verdict
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame
+from mead.values import WINDOW_S
 
 RECENT = 30
 """How many rounds a shown response time covers: those of single seconds jump about."""
@@ -37,10 +38,10 @@ class Standing:
     broken: bool
 
     @classmethod
-    def of(cls, found: Judged) -> Standing:
+    def of(cls, verdict: Verdict) -> Standing:
         """The standing that the page shows."""
-        asked = found.requirement
-        return cls(asked.path, asked.statistic, asked.bound_s, found.used, found.broken)
+        asked = verdict.requirement
+        return cls(asked.path, asked.statistic, asked.bound_s, verdict.used, verdict.broken)
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Look:
     def of(cls, board: Board) -> Look:
         """Look at a run of this process."""
         facts = board.facts
-        recent = board.recent(JUDGED_S)
+        recent = board.recent(WINDOW_S)
         return cls(
             facts.pipeline.name,
             facts.policy,
@@ -71,7 +72,7 @@ class Look:
             board.finished,
             tuple(recent[-RECENT:]),
             so_far(board),
-            tuple(Standing.of(judged(recent, r)) for r in facts.pipeline.requirements),
+            tuple(Standing.of(CountedTimes(recent).whole(r)) for r in facts.pipeline.requirements),
         )
 
     @property

@@ -14,7 +14,7 @@ from mead.arrays import FloatArray
 from mead.reports.live.frame import Frame
 from mead.reports.pages.figures import RunFigures
 from mead.reports.pages.one_file import html_table, one_file
-from mead.reports.pages.report_page import KEPT_COLUMNS, facts, kept_cells, verdict
+from mead.reports.pages.report_page import VERDICT_COLUMNS, facts, met_cell, verdict_cells
 from mead.reports.tables import NOTHING
 
 MOST_BINS = 600
@@ -42,7 +42,7 @@ def _cells(figures: RunFigures) -> list[str]:
     return [
         figures.run.policy,
         figures.run.mode,
-        verdict(met=figures.met),
+        met_cell(met=figures.met),
         f"{figures.cores:.3f}",
         f"{figures.cores / figures.most_cores:.0%}",
         f"{figures.run.changes:,}",
@@ -54,16 +54,16 @@ def _cells(figures: RunFigures) -> list[str]:
 
 def _requirement_tables(runs: Sequence[RunFigures], names: Sequence[str]) -> list[str]:
     """A table for every bound, of all runs that have it."""
-    bounds = dict.fromkeys(one.requirement for one in chain.from_iterable(run.requirements for run in runs))
+    bounds = dict.fromkeys(one.requirement for one in chain.from_iterable(run.verdicts for run in runs))
     tables = []
     for bound in bounds:
         rows = [
-            [name, *kept_cells(one)]
+            [name, *verdict_cells(one)]
             for name, run in zip(names, runs, strict=True)
-            for one in run.requirements
+            for one in run.verdicts
             if one.requirement == bound
         ]
-        tables.append(html_table(str(bound), ["run", *KEPT_COLUMNS], rows))
+        tables.append(html_table(str(bound), ["run", *VERDICT_COLUMNS], rows))
     return tables
 
 
@@ -72,7 +72,7 @@ def numbers(runs: Sequence[RunFigures], names: Sequence[str]) -> dict[str, Any]:
     longest_s = max(run.run.duration_s for run in runs)
     bin_s = max(LEAST_BIN_S, longest_s / MOST_BINS)
     bins = max(1, ceil(longest_s / bin_s - 1e-9))
-    bounds = dict.fromkeys(one.requirement for one in chain.from_iterable(run.requirements for run in runs))
+    bounds = dict.fromkeys(one.requirement for one in chain.from_iterable(run.verdicts for run in runs))
     return {
         "time_s": [round((i + 1) * bin_s, 3) for i in range(bins)],
         "bounds": [

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from mead.history import History, PastRun
-from mead.reports.judge.figures import DRAINED, ENGINE, PERCENTS, broken_windows
-from mead.reports.judge.recent import judged
-from mead.reports.judge.windows import window_starts_s
+from mead.reports.documents import run_json
+from mead.reports.judge import ENGINE, PERCENTS, Verdict, all_met, judge_past
 from mead.reports.live.decisions import Decided, decided
 from mead.reports.live.frame import Frame, OperatorFrame
 from mead.reports.live.history_board import framed
-from mead.reports.runs.history_report import run_json
 from mead.reports.what_if.savings import Savings, advised, observed
-from mead.values import STEP_S, WINDOW_S, Requirement
 
 
 @dataclass(frozen=True)
@@ -32,21 +28,6 @@ class PathFigures:
     """Observed over predicted mean of what was in force, less 1; None without predictions."""
     surprises: int
     """Changes whose effect was far from the prediction."""
-
-
-@dataclass(frozen=True)
-class Kept:
-    """How one requirement was kept over the whole run."""
-
-    requirement: Requirement
-    measured_s: float | None
-    """The mean or percentile that it is about; None if unknown."""
-    late: float | None
-    """The part of the tuples that took longer than the bound; None if they were not counted."""
-    met: bool | None
-    """Whether it was met; None if nothing left the path, or late tuples were not counted."""
-    broken_windows: float | None
-    """The part of the sliding windows that break it; None in the same cases."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +46,7 @@ class RunFigures:
     run: PastRun
     frames: Sequence[Frame]
     paths: Mapping[str, PathFigures]
-    requirements: tuple[Kept, ...]
+    verdicts: tuple[Verdict, ...]
     operators: Mapping[str, OperatorFigures]
     engine: Mapping[str, float]
     """Cores that Spark and the controller took themselves, where that was measured."""
@@ -81,27 +62,23 @@ class RunFigures:
         run = history.run(number)
         pipeline = run.pipeline
         frames = [frame for _, frame in framed(history, number, pipeline, after=0)]
-        concluded, errors = history.figures(number), history.model_errors(number)
-        drained = concluded.get("", {}).get(DRAINED, 1.0) > 0
+        figures, errors = history.figures(number), history.model_errors(number)
         operators = _operators(run, frames)
         changes = list(decided(frames, changes_only=True))
         return cls(
             run,
             frames,
-            {path: _path(path, frames, changes, concluded.get(path, {}), errors.get(path)) for path in pipeline.paths},
-            tuple(
-                _kept(r, frames, run.duration_s, concluded.get(r.path, {}), drained=drained)
-                for r in pipeline.requirements
-            ),
+            {path: _path(path, frames, changes, figures.get(path, {}), errors.get(path)) for path in pipeline.paths},
+            tuple(judge_past(r, frames, run.duration_s, figures) for r in pipeline.requirements),
             operators,
             {
                 name.removeprefix(ENGINE): value
-                for name, value in concluded.get("", {}).items()
+                for name, value in figures.get("", {}).items()
                 if name.startswith(ENGINE)
             },
             max((frame.caution for frame in frames), default=1.0),
             sum(frame.caution > 1 for frame in frames) / len(frames) if frames else 0.0,
-            _savings(run, frames, concluded, errors, sum(one.given for one in operators.values())),
+            _savings(run, frames, figures, errors, sum(one.given for one in operators.values())),
         )
 
     @property
@@ -117,13 +94,12 @@ class RunFigures:
     @property
     def met(self) -> bool | None:
         """Whether all requirements were met; None if none is known to be broken, but one is unknown."""
-        kept = [one.met for one in self.requirements]
-        return False if False in kept else None if None in kept else True
+        return all_met(self.verdicts)
 
     @property
     def asked(self) -> tuple[str, ...]:
         """The paths that have a requirement; all paths if none has."""
-        required = {one.requirement.path for one in self.requirements} or set(self.paths)
+        required = {one.requirement.path for one in self.verdicts} or set(self.paths)
         return tuple(path for path in self.paths if path in required)
 
     def as_json(self) -> dict[str, Any]:
@@ -145,12 +121,12 @@ class RunFigures:
                     "path": one.requirement.path,
                     "statistic": one.requirement.statistic,
                     "bound_s": one.requirement.bound_s,
-                    "measured_s": one.measured_s,
+                    "measured_s": one.response_s,
                     "late": one.late,
                     "met": one.met,
                     "broken_windows": one.broken_windows,
                 }
-                for one in self.requirements
+                for one in self.verdicts
             ],
             "cores": self.cores,
             "most_cores": self.most_cores,
@@ -176,36 +152,6 @@ def _path(
         error,
         sum(one.effects[path].surprising for one in changes),
     )
-
-
-def _kept(
-    asked: Requirement, frames: Sequence[Frame], duration_s: float, known: Mapping[str, float], *, drained: bool
-) -> Kept:
-    """Judge a requirement by every single tuple if that was recorded, and otherwise by what the rounds have counted.
-
-    Tuples that did not go through are in no figure: if there are any, a requirement that the others keep may still be
-    broken, and nobody knows.
-    """
-    found = judged(frames, asked)
-    measured_s = known.get(f"{asked.statistic}_s", found.response_s)
-    met = measured_s <= asked.bound_s if measured_s is not None else None if found.used is None else not found.broken
-    if met and not drained:
-        met = None
-    broken = known.get(broken_windows(asked.statistic))
-    if broken is None and found.used is not None:
-        broken = _broken(asked, frames, duration_s)
-    return Kept(asked, measured_s, found.late, met, broken)
-
-
-def _broken(asked: Requirement, frames: Sequence[Frame], duration_s: float) -> float:
-    """The part of the sliding windows that break a requirement; a tuple counts in the window in which it left."""
-    length_s = min(WINDOW_S, max(duration_s, STEP_S))
-    starts_s = window_starts_s(duration_s, length_s, STEP_S).tolist()
-    times_s = [frame.time_s for frame in frames]
-    windows = [
-        frames[bisect_right(times_s, start_s) : bisect_right(times_s, start_s + length_s)] for start_s in starts_s
-    ]
-    return sum(judged(window, asked).broken for window in windows) / len(windows)
 
 
 def _operators(run: PastRun, frames: Sequence[Frame]) -> dict[str, OperatorFigures]:
@@ -234,10 +180,10 @@ def _cores(operator: OperatorFrame) -> float:
 def _savings(
     run: PastRun,
     frames: Sequence[Frame],
-    concluded: Mapping[str, Mapping[str, float]],
+    figures: Mapping[str, Mapping[str, float]],
     errors: Mapping[str, float],
     in_force: float,
 ) -> Savings | None:
     if run.mode == "advise":
         return advised(frames, run.pipeline, errors)
-    return observed(concluded, in_force, run.pipeline) if run.mode == "observe" else None
+    return observed(figures, in_force, run.pipeline) if run.mode == "observe" else None

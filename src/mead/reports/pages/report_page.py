@@ -7,13 +7,13 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
-from mead.reports.judge.recent import judged
+from mead.reports.judge import CountedTimes, Verdict
 from mead.reports.live.decisions import decided
 from mead.reports.live.run_facts import RunFacts
-from mead.reports.pages.figures import Kept, RunFigures
+from mead.reports.pages.figures import RunFigures
 from mead.reports.pages.one_file import html_table, one_file
 from mead.reports.pages.thinning import coarser, columns
-from mead.reports.tables import NOTHING, number
+from mead.reports.tables import NOTHING, number, number_or_nothing, percent_or_nothing
 
 MOST_ROUNDS = 1800
 """The most rounds in the charts of a page: more than a screen has points."""
@@ -71,8 +71,8 @@ def _tables(figures: RunFigures) -> Iterator[str]:
     percentiles = list(next(iter(figures.paths.values())).percentiles_s)
     yield html_table(
         "Requirements",
-        ["required", *KEPT_COLUMNS],
-        [[str(one.requirement), *kept_cells(one)] for one in figures.requirements],
+        ["required", *VERDICT_COLUMNS],
+        [[str(one.requirement), *verdict_cells(one)] for one in figures.verdicts],
     )
     yield html_table(
         "Response time in s",
@@ -80,8 +80,8 @@ def _tables(figures: RunFigures) -> Iterator[str]:
         [
             [
                 path,
-                _shown(one.mean_s),
-                *map(_shown, one.percentiles_s.values()),
+                number_or_nothing(one.mean_s),
+                *map(number_or_nothing, one.percentiles_s.values()),
                 f"{one.completed:,}",
                 NOTHING if one.model_error is None else f"{one.model_error:+.0%}",
             ]
@@ -102,33 +102,29 @@ def _tables(figures: RunFigures) -> Iterator[str]:
     )
 
 
-KEPT_COLUMNS = ("measured", "late", "met", "broken windows")
+VERDICT_COLUMNS = ("measured", "late", "met", "broken windows")
 
 
-def kept_cells(one: Kept) -> list[str]:
-    """How a requirement was kept."""
+def verdict_cells(verdict: Verdict) -> list[str]:
+    """The cells of one requirement, for ``VERDICT_COLUMNS``."""
     return [
-        NOTHING if one.measured_s is None else f"{number(one.measured_s)} s",
-        NOTHING if one.late is None else f"{one.late:.1%}",
-        verdict(met=one.met),
-        NOTHING if one.broken_windows is None else f"{one.broken_windows:.1%}",
+        NOTHING if verdict.response_s is None else f"{number(verdict.response_s)} s",
+        percent_or_nothing(verdict.late),
+        met_cell(met=verdict.met),
+        percent_or_nothing(verdict.broken_windows),
     ]
 
 
-def verdict(*, met: bool | None) -> str:
-    """Whether a requirement was kept, as far as that is known."""
+def met_cell(*, met: bool | None) -> str:
+    """Whether a requirement is met; a dash if that is not known."""
     return NOTHING if met is None else "yes" if met else "NO"
-
-
-def _shown(value_s: float | None) -> str:
-    return NOTHING if value_s is None else number(value_s)
 
 
 def _numbers(figures: RunFigures) -> dict[str, Any]:
     """What the views ask the server of the live page for."""
     run, frames = figures.run, figures.frames
-    over_s = round(run.duration_s)
-    requirements = [judged(frames, r).as_json() | {"window_s": over_s} for r in run.pipeline.requirements]
+    times, over_s = CountedTimes(frames), round(run.duration_s)
+    requirements = [times.whole(r).as_json(over_s) for r in run.pipeline.requirements]
     return {
         "figures": figures.as_json(),
         "run": RunFacts.of(run).as_json() | {"requirements": requirements, "changes": run.changes},

@@ -3,68 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from mead.history import Decision, Effect, PastRun
+from mead.history import Checked, Decision, Effect, PastRun
 from mead.policies.steps import moved
-from mead.reports.runs.decision_json import allocation_json, prediction_json
 from mead.reports.tables import NOTHING, TimeUnit, plain_table, plain_text
-
-
-def run_json(run: PastRun) -> dict[str, Any]:
-    """What is known of a run."""
-    return {
-        "run": run.number,
-        "name": run.name,
-        "policy": run.policy,
-        "options": dict(run.options),
-        "engine": run.engine,
-        "mode": run.mode,
-        "workload": run.workload,
-        "started": run.started,
-        "finished": run.finished,
-        "duration_s": run.duration_s,
-        "rounds": run.rounds,
-        "changes": run.changes,
-        "errors": run.errors,
-    }
-
-
-def decision_json(decision: Decision) -> dict[str, Any]:
-    """What was decided, why, and what followed."""
-    return {
-        "round": decision.round,
-        "time_s": decision.time_s,
-        "before": None if decision.before is None else allocation_json(decision.before),
-        "after": None if decision.after is None else allocation_json(decision.after),
-        "target": None if decision.target is None else allocation_json(decision.target),
-        "changed": decision.changed,
-        "applied": decision.applied,
-        "reason": decision.reason,
-        "because": decision.because.value,
-        "missing": decision.missing,
-        "error": decision.error,
-        "caution": decision.caution,
-        "paths": {effect.path: _effect_json(effect) for effect in decision.effects},
-    }
-
-
-def _effect_json(effect: Effect) -> dict[str, Any]:
-    return {
-        "predicted": None if effect.predicted is None else prediction_json(effect.predicted),
-        "observed": {"mean_s": effect.mean_s, "completed": effect.completed, "late": effect.late},
-        "times_predicted": effect.times,
-        "surprising": effect.surprising,
-        "in_force": {
-            "predicted_mean_s": effect.in_force.predicted_mean_s,
-            "observed_mean_s": effect.in_force.mean_s,
-            "times_predicted": effect.in_force.times,
-        },
-    }
 
 
 def runs_table(runs: Sequence[PastRun], model_errors: Sequence[Mapping[str, float]]) -> Table:
@@ -158,3 +106,45 @@ def described(decision: Decision) -> Text:
     if decision.error and decision.error not in decision.reason:
         text.append_text(plain_text(f"\n{decision.error}", style="red"))
     return text
+
+
+@dataclass(frozen=True)
+class PolicyError:
+    """How far the models of one policy were off. Every tuple of all its runs counts alike."""
+
+    policy: str
+    runs: int
+    """How many runs there are in which its models could be checked."""
+    by_path: Mapping[tuple[str, str], float]
+    """Observed over predicted mean response time, less 1. By run's name and path: a name is that of a pipeline."""
+
+    def __str__(self) -> str:
+        runs = f"{self.runs} run{'' if self.runs == 1 else 's'}"
+        errors = (f"{name}, {path}: {error:+.0%}" for (name, path), error in self.by_path.items())
+        return f"{self.policy}, {runs}: {'; '.join(errors)}"
+
+    def as_json(self) -> dict[str, Any]:
+        """As a document for scripts."""
+        errors: dict[str, dict[str, float]] = {}
+        for (name, path), error in self.by_path.items():
+            errors.setdefault(name, {})[path] = error
+        return {"policy": self.policy, "runs": self.runs, "model_error": errors}
+
+
+def policy_errors(runs: Sequence[PastRun], checked: Sequence[Mapping[str, Checked]]) -> list[PolicyError]:
+    """The errors of every policy whose models could be checked, in the order of their first runs.
+
+    As in the table of runs, only paths that have a requirement count.
+    """
+    sums: dict[str, dict[tuple[str, str], Checked]] = {}
+    numbers: dict[str, set[int]] = {}
+    for run, of_paths in zip(runs, checked, strict=True):
+        asked = {requirement.path for requirement in run.pipeline.requirements} or set(of_paths)
+        for path in asked & {path for path, one in of_paths.items() if one.error is not None}:
+            mine, key = sums.setdefault(run.policy, {}), (run.name, path)
+            mine[key] = mine.get(key, Checked(0.0, 0.0)) + of_paths[path]
+            numbers.setdefault(run.policy, set()).add(run.number)
+    return [
+        PolicyError(policy, len(numbers[policy]), {key: mine[key].error or 0.0 for key in sorted(mine)})
+        for policy, mine in sums.items()
+    ]

@@ -1,72 +1,45 @@
-"""What ``mead run`` and ``mead demo`` say of a run: response times against requirements, cost, who used the CPU."""
+"""The report on a live run: response times, verdicts on requirements, cost, and CPU use."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from mead.monitor import ResponseSketch
-from mead.queueing import PATH_SEPARATOR
-from mead.reports.judge.figures import DRAINED, ENGINE, PERCENTS, Figures, concluded
-from mead.reports.judge.windows import broken_part, window_parts
-from mead.reports.runs.decision_json import allocation_json, prediction_json
-from mead.reports.tables import NOTHING, number, plain_table, yes_or_no
+from mead.reports.documents import allocation_json, prediction_json
+from mead.reports.judge import (
+    DRAINED,
+    ENGINE,
+    PERCENTS,
+    Figures,
+    SketchedTimes,
+    Verdict,
+    all_met,
+    judge,
+    path_figures,
+)
+from mead.reports.tables import number, number_or_nothing, percent_or_nothing, plain_table, yes_or_no
 from mead.session.result import LiveResult
-from mead.values import STEP_S, Requirement
 
 NOT_MEASURED = "not measured"
-UNDRAINED = "Not everything that had arrived went through before the end; what did not is in no response time."
-
-JUDGED_WINDOWS = 2880
-"""How many windows are judged: those of a day. Older parts of a run are remembered only as sums."""
-
-
-@dataclass(frozen=True)
-class LiveVerdict:
-    """One requirement, after a live run."""
-
-    requirement: Requirement
-    response_s: float | None
-    """Its mean or percentile over the run; None if nothing left the path."""
-    broken_windows: float
-    """The part of the sliding windows that break it."""
-    drained: bool = True
-    """Whether everything that arrived went through. What did not is in no response time, however long it has waited."""
-
-    @classmethod
-    def of(cls, result: LiveResult, requirement: Requirement) -> LiveVerdict:
-        """Judge a run by any requirement, even one that the run did not know."""
-        measured_s = statistic_s(result.responses[requirement.path], requirement)
-        return cls(requirement, measured_s, broken_windows(result, requirement), result.drained)
-
-    @property
-    def met(self) -> bool | None:
-        """Whether it was met over the whole run; None if what went through keeps it, but not everything went through.
-
-        >>> LiveVerdict(Requirement("a>b", 1.0), response_s=0.2, broken_windows=0.0, drained=False).met is None
-        True
-        """
-        kept = self.response_s is not None and self.response_s <= self.requirement.bound_s
-        return None if kept and not self.drained else kept
+UNDRAINED = "The run ended before all tuples were processed; the rest is not in the response times."
 
 
 @dataclass(frozen=True, eq=False)
 class LiveReport:
-    """Everything about one live run that people and scripts ask for."""
+    """One live run, for people and scripts."""
 
     result: LiveResult
-    verdicts: tuple[LiveVerdict, ...]
+    verdicts: tuple[Verdict, ...]
 
     @classmethod
     def of(cls, result: LiveResult) -> LiveReport:
         """Judge a run."""
-        return cls(result, tuple(LiveVerdict.of(result, requirement) for requirement in result.pipeline.requirements))
+        times = SketchedTimes(result)
+        return cls(result, tuple(judge(requirement, times) for requirement in result.pipeline.requirements))
 
     @property
     def own_load(self) -> Mapping[str, float | None]:
@@ -106,7 +79,7 @@ class LiveReport:
             for path, one in self.result.responses.items()
         }
         whole = {DRAINED: float(self.result.drained)} | {f"{ENGINE}{who}": load for who, load in self.own_load.items()}
-        return concluded(paths, self.verdicts) | {"": whole}
+        return path_figures(paths, self.verdicts) | {"": whole}
 
     def as_json(self) -> dict[str, Any]:
         """As a document; what `mead simulate` reports too has the same keys."""
@@ -156,7 +129,7 @@ class LiveReport:
             "mean_s": responses.mean_s,
             **{f"p{percent:g}_s": responses.percentile_s(percent) for percent in PERCENTS},
             "required": {f"{v.requirement.statistic}_s": v.requirement.bound_s for v in verdicts},
-            "met": all_met(verdict.met for verdict in verdicts),
+            "met": all_met(verdicts),
             "completed": round(responses.total),
             "broken_windows": {f"{v.requirement.statistic}_s": v.broken_windows for v in verdicts},
         }
@@ -170,7 +143,7 @@ class LiveReport:
         responses = plain_table("Response time in s", "path", "mean", "p50", "p95", "p99", "tuples")
         for path, sketch in result.responses.items():
             times_s = [sketch.mean_s, *(sketch.percentile_s(percent) for percent in PERCENTS)]
-            shown = (NOTHING if time_s is None else number(time_s) for time_s in times_s)
+            shown = map(number_or_nothing, times_s)
             responses.add_row(Text(path), *shown, f"{sketch.total:,.0f}")
         yield responses
         if self.verdicts:
@@ -178,9 +151,9 @@ class LiveReport:
             for verdict in self.verdicts:
                 table.add_row(
                     Text(str(verdict.requirement).removesuffix(" s")),
-                    NOTHING if verdict.response_s is None else number(verdict.response_s),
+                    number_or_nothing(verdict.response_s),
                     yes_or_no(met=verdict.met),
-                    f"{verdict.broken_windows:.1%}",
+                    percent_or_nothing(verdict.broken_windows),
                 )
             yield table
         yield self._rows_table()
@@ -213,43 +186,3 @@ class LiveReport:
         for who, load in self.own_load.items():
             table.add_row(who, "", NOT_MEASURED if load is None else f"{load:.3f}")
         return table
-
-
-def all_met(single: Iterable[bool | None]) -> bool | None:
-    """Whether all requirements are met: False if one is not, None if none is known to be broken but one is unknown.
-
-    >>> all_met([True, None, False]), all_met([True, None]), all_met([])
-    (False, None, True)
-    """
-    found = set(single)
-    return False if False in found else None if None in found else True
-
-
-def broken_windows(result: LiveResult, requirement: Requirement) -> float:
-    """The part of the last day's sliding windows in which the requirement is broken; a tuple counts where it arrived.
-
-    A window in which tuples wait, and none of those that arrived in it was ever done, is broken.
-    """
-    parts = result.parts[requirement.path]
-    values_s = []
-    for window in window_parts(result.duration_s)[-JUDGED_WINDOWS:]:
-        measured_s = statistic_s(ResponseSketch.merged(parts[part] for part in window if part in parts), requirement)
-        if measured_s is None:
-            measured_s = inf if _waiting(result, requirement.path, window.stop * STEP_S) else 0.0
-        values_s.append(measured_s)
-    return broken_part(values_s, requirement)
-
-
-def statistic_s(responses: ResponseSketch, requirement: Requirement) -> float | None:
-    """The mean or the percentile that the requirement is about; None if nothing was done."""
-    if requirement.percent is None:
-        return responses.mean_s
-    return responses.percentile_s(requirement.percent)
-
-
-def _waiting(result: LiveResult, path: str, end_s: float) -> bool:
-    """Whether some operator of the path had tuples waiting when it was last looked at before that time."""
-    before = result.rounds[: bisect_right(result.rounds, end_s, key=lambda this: this.time_s)]
-    seen = next((this.observation for this in reversed(before) if this.observation is not None), None)
-    names = path.split(PATH_SEPARATOR)
-    return seen is not None and any(seen.operators[name].backlog > 0 for name in names if name in seen.operators)

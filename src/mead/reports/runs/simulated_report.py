@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from rich.table import Table
+from rich.text import Text
 
 from mead.arrays import FloatArray
-from mead.reports.judge.figures import PERCENTS, Figures, concluded
-from mead.reports.judge.outcome import Outcome, Verdict
-from mead.reports.runs.decision_json import allocation_json, prediction_json
+from mead.reports.documents import allocation_json, prediction_json
+from mead.reports.judge import DRAINED, PERCENTS, Figures, Outcome, Verdict, all_met, path_figures
+from mead.reports.tables import NOTHING, TimeUnit, number, number_or_nothing, percent_or_nothing, plain_table, yes_or_no
 from mead.simulator import Run
 from mead.values import Allocation, Plan, Round
 
@@ -38,8 +40,8 @@ class PathReport:
 
     @property
     def met(self) -> bool:
-        """Whether every requirement on it was met; so it was where there is none."""
-        return all(verdict.met for verdict in self.verdicts)
+        """Whether every requirement on the path is met."""
+        return bool(all_met(self.verdicts))
 
     def as_json(self) -> dict[str, Any]:
         """The document that is described in the reference of JSON documents."""
@@ -50,7 +52,7 @@ class PathReport:
             "met": self.met,
             "completed": self.completed,
             "broken_windows": {f"{v.requirement.statistic}_s": v.broken_windows for v in self.verdicts},
-            "worst_minute_s": {f"{v.requirement.statistic}_s": v.worst_minute_s for v in self.verdicts},
+            "worst_minute_s": {f"{v.requirement.statistic}_s": v.worst_minute_s or 0.0 for v in self.verdicts},
         }
 
 
@@ -100,7 +102,7 @@ class RunReport:
     def figures(self) -> Figures:
         """The figures for the history of the run."""
         paths = {path: {"mean_s": one.mean_s, **one.percentiles_s} for path, one in self.paths.items()}
-        return concluded(paths, self.outcome.verdicts)
+        return path_figures(paths, self.outcome.verdicts) | {"": {DRAINED: 1.0}}
 
     @property
     def failed_rounds(self) -> tuple[Round, ...]:
@@ -134,3 +136,61 @@ def _decision(plan: Plan) -> dict[str, Any]:
         "predicted": {path: prediction_json(prediction) for path, prediction in plan.predicted.items()},
         "reason": plan.reason,
     }
+
+
+def run_tables(report: RunReport) -> Iterator[Table | Text]:
+    """Response times, requirements, cores, and a line on the rest."""
+    yield Text(
+        f"{report.pipeline} under {report.outcome.policy}: {report.tuples:,} tuples in "
+        f"{number(report.duration_s)} s, seed {report.seed}"
+    )
+    yield _response_table(report)
+    if report.outcome.verdicts:
+        yield _requirement_table(report)
+    yield _cores_table(report)
+    yield _summary(report)
+
+
+def _response_table(report: RunReport) -> Table:
+    rows = {path: [one.mean_s, *one.percentiles_s.values()] for path, one in report.paths.items()}
+    unit = TimeUnit.of(time_s for times_s in rows.values() for time_s in times_s if time_s is not None)
+    table = plain_table(f"Response time in {unit.name}", "path", "mean", "p50", "p95", "p99", "tuples")
+    for path, times_s in rows.items():
+        shown = (NOTHING if time_s is None else unit.show(time_s) for time_s in times_s)
+        table.add_row(Text(path), *shown, f"{report.paths[path].completed:,}")
+    return table
+
+
+def _requirement_table(report: RunReport) -> Table:
+    table = plain_table("Requirements, in s", "required", "measured", "met", "broken windows", "worst minute")
+    for verdict in report.outcome.verdicts:
+        table.add_row(
+            Text(str(verdict.requirement).removesuffix(" s")),
+            number_or_nothing(verdict.response_s),
+            yes_or_no(met=verdict.met),
+            percent_or_nothing(verdict.broken_windows),
+            number_or_nothing(verdict.worst_minute_s),
+        )
+    return table
+
+
+def _cores_table(report: RunReport) -> Table:
+    table = plain_table("CPU cores, time average", "operator", "cores")
+    for name, cores in report.cores.items():
+        table.add_row(Text(name), f"{cores:.3f}")
+    table.add_section()
+    table.add_row("mean of the operators", f"{report.outcome.cpu:.3f}")
+    return table
+
+
+def _summary(report: RunReport) -> Text:
+    decisions = sum(this.plan is not None for this in report.rounds)
+    text = Text(f"{report.outcome.changes:,} changes in {decisions:,} decisions; {report.lost} tuples lost.")
+    if report.failed_rounds:
+        first = report.failed_rounds[0]
+        text.append(
+            f"\n{len(report.failed_rounds)} rounds failed and changed nothing; the first, at {first.time_s:g} s, in "
+            f"{first.error}",
+            style="bold red",
+        )
+    return text

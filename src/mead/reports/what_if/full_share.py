@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mead.reports.judge.outcome import statistic_s
-from mead.reports.runs.live_report import LiveReport, LiveVerdict
+from mead.reports.judge import Verdict, statistic_s
+from mead.reports.runs.live_report import LiveReport
 from mead.reports.what_if.twin import twin
 
 
@@ -21,7 +21,7 @@ class FullShare:
     """One for each requirement."""
     given: float
     """Cores per operator in the run."""
-    verdicts: tuple[LiveVerdict, ...]
+    verdicts: tuple[Verdict, ...]
 
     @classmethod
     def of(cls, report: LiveReport, arrivals: Path) -> FullShare:

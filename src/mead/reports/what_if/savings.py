@@ -14,8 +14,7 @@ from typing import Any
 from mead.arrays import FloatArray
 from mead.policies import registry
 from mead.policies.options import PolicyOptions, kept_iats_for
-from mead.reports.judge.figures import Figures
-from mead.reports.judge.outcome import statistic_s
+from mead.reports.judge import Figures, statistic_s
 from mead.reports.live.frame import Frame, Kind
 from mead.simulator import recorded_every_for
 from mead.simulator.run import run

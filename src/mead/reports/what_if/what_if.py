@@ -15,7 +15,7 @@ from mead.policies.options import KEPT_IATS, PolicyOptions, RuleKeys, kept_iats_
 from mead.policies.predictive.predictions import remembered
 from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.queueing import PATH_SEPARATOR, BatchServer, InvalidNetworkError, overloaded
-from mead.reports.judge.outcome import statistic_s
+from mead.reports.judge import statistic_s
 from mead.reports.what_if.frontier import FrontierPoint, frontier
 from mead.simulator import Conditions, Restart, Simulation
 from mead.simulator.run import run

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from mead.reports.runs.decision_json import allocation_json, prediction_json
+from mead.reports.documents import allocation_json, prediction_json
 from mead.reports.tables import NOTHING, TimeUnit, number, plain_table, yes_or_no
 from mead.reports.what_if.frontier import FrontierPoint
 from mead.reports.what_if.what_if import Choice, WhatIf

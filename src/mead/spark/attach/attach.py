@@ -28,8 +28,8 @@ from mead.history import History, Recorder
 from mead.loop import ControlLoop, Mode
 from mead.policies.options import AdaptiveOptions, PolicyOptions, kept_iats_for
 from mead.policies.registry import policy as policy_of
-from mead.reports.judge.recent import model_error
 from mead.reports.live.board import Board
+from mead.reports.live.decisions import model_error
 from mead.reports.live.run_facts import RunFacts
 from mead.reports.what_if.savings import Savings, advised, figures_of, in_charge
 from mead.session.controller import Controller
