@@ -62,7 +62,7 @@ pictures: $(VENV)/.dev ## Take the pictures of the live page in a real browser, 
 lock: ## Choose the exact versions anew (requirements.lock, requirements-dev.lock)
 	@$(PYTHON) -m venv build/lock
 	@build/lock/bin/python -m pip --quiet --quiet install pip-tools
-	@$(COMPILE) --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --extra all --output-file requirements.lock pyproject.toml
 	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 clean: ## Remove everything that was made here, .venv included

@@ -1,52 +1,103 @@
-"""What all tests share."""
+"""Fixtures and settings that all tests share, and the distribution of tests over processes."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer
-from xdist.scheduler import LoadScopeScheduling
+from xdist.scheduler import LoadGroupScheduling
+from xdist.workermanage import WorkerController
 
-# Set before a test imports NumPy: the matrices are small, and more BLAS threads only get in each other's way.
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Set before a test imports NumPy: the matrices are small, and a second BLAS thread costs more than it saves.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-# The same examples in every run, so that a red run can be repeated. No deadline: a first call may compile.
+# The same examples in every run, so that a failure can be repeated. No deadline: a first call may compile.
 settings.register_profile("mead", derandomize=True, deadline=None)
 settings.load_profile("mead")
 
-ON_SPARK = (
-    "tests/cli/test_characterize.py",
-    "tests/cli/test_live",
-    "tests/cli/test_preference.py::test_a_folder_is_answered_window_by_window",
-    "tests/docs/test_snippets.py::test_page_does_what_it_says_on_spark",
-    "tests/spark/",
-)
-"""Tests that start Spark, in programs of their own or in one session that they share. They take longest."""
+SPARK_PROCESSES = 2
+"""Processes that run Spark, at most: each has a session of its own."""
+
+ON_SPARK = "spark:"
+"""Begins the name of a group of tests that start Spark."""
 
 
-SITE = "tests/docs/test_site.py"
-"""The longest of the rest: all pages are made, with those of all modules."""
-
-
-class SparkApart(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
-    """One process begins with Spark; of the rest, files go whole to who is free.
-
-    Two Sparks at a time would be late for each other's tests on two cores.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        return "spark" if nodeid.startswith(ON_SPARK) else nodeid.partition("::")[0]
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkApart:
-    """With ``-n``."""
-    return SparkApart(config, log)
-
-
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first."""
-    longest = (ON_SPARK, SITE)
-    items.sort(key=lambda item: [not item.nodeid.startswith(some) for some in longest])
+    """Begin with the tests that start Spark, which take longest, and keep the tests of a file together."""
+    for item in items:
+        on_spark = ON_SPARK if starts_spark(item) else ""
+        item.add_marker(pytest.mark.xdist_group(on_spark + item.nodeid.partition("::")[0]))
+    items.sort(key=lambda item: not starts_spark(item))
+
+
+def starts_spark(item: pytest.Item) -> bool:
+    """True for tests that use the session below, or are marked because they start another."""
+    return "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark") is not None
+
+
+class SparkInFewProcesses(LoadGroupScheduling):  # type: ignore[misc]  # it has no types
+    """Hands files to free processes; files on Spark only to those that have a session already."""
+
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        super().__init__(config, log)
+        self.on_spark: set[WorkerController] = set()
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        """Take the next file that this process may run; without one, end the process."""
+        may_start = node in self.on_spark or len(self.on_spark) < SPARK_PROCESSES
+        scope = next((one for one in self.workqueue if may_start or not one.startswith(ON_SPARK)), None)
+        if scope is None:
+            node.shutdown()
+            return
+        if scope.startswith(ON_SPARK):
+            self.on_spark.add(node)
+        self.workqueue.move_to_end(scope, last=False)
+        super()._assign_work_unit(node)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkInFewProcesses:
+    """Distribute tests with ``-n``."""
+    return SparkInFewProcesses(config, log)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Count the skipped tests by reason."""
+    skipped = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped"))
+    told = "; ".join(f"{number}: {reason}" for reason, number in skipped.most_common())
+    terminalreporter.line(f"{skipped.total()} tests were skipped{told and f' ({told})'}.")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A local session that all tests of a process share: a Java machine takes seconds to start."""
+    from pyspark.sql import SparkSession
+    from tests.spark.hurried import HURRIED
+
+    from mead.spark.runtime.fast_profile import FastProfile
+
+    builder = (
+        SparkSession.builder.master("local[2,4]")  # four tries per task, as in production: tests kill workers
+        .appName("tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", "1g")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.python.authenticate.socketTimeout", "120s")  # a Python process on a busy machine
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name, value in HURRIED:
+            patch.setattr(module, name, value)
+        session = FastProfile().start(builder)
+        yield session
+        session.stop()

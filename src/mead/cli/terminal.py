@@ -15,6 +15,8 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
+from mead.extras import MissingExtraError
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same answer.")]
 
@@ -42,6 +44,9 @@ class OneLineErrors(TyperGroup):
             command = context.command_path if context else self.name
             message = printable(" ".join(error.format_message().split()))
             typer.echo(f"{command}: {message.replace('Value error, ', '')}", err=True)  # two words of a library
+            sys.exit(2)
+        except MissingExtraError as error:
+            typer.echo(f"{self.name}: {error}", err=True)
             sys.exit(2)
         except OSError as error:  # commands deal with the files that they are given; what remains is their output
             typer.echo(f"{self.name}: {error.filename or 'standard output'}: {error.strerror or error}", err=True)

@@ -10,6 +10,7 @@ from threading import Thread
 
 import uvicorn
 
+from mead.keys import ConfigError
 from mead.reports.live.board import Board
 from mead.web.application import Pages, application
 from mead.web.events import FAREWELL_S
@@ -23,8 +24,8 @@ MOST_UNREAD = 256 * 1024
 GOODBYE_S, CLOSING_S = FAREWELL_S + 1.0, 5.0
 
 
-class ServeError(Exception):
-    """The page cannot be served there. The message says why."""
+class ServeError(ConfigError):
+    """The page cannot be served at this address. The message says why."""
 
 
 @contextmanager

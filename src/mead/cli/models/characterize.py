@@ -18,6 +18,7 @@ from mead.cli.inputs import (
     check_java,
 )
 from mead.cli.terminal import AsJson, check_writable, print_json, progress_bar
+from mead.extras import require
 
 if TYPE_CHECKING:
     from mead.queueing import Characteristics
@@ -53,6 +54,7 @@ def characterize(
     Example: `mead characterize arrivals.parquet --plot arrivals.png`
     """
     if plot is not None:
+        require("plot", "--plot")
         check_writable(ctx, plot, PLOT_ENDINGS)
     if scratch is not None and not scratch.is_dir():
         ctx.fail(f"{scratch}: there is no such folder; make it first")

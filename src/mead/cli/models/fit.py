@@ -10,6 +10,7 @@ from typer.core import TyperCommand
 
 from mead.cli.inputs import PLOT_ENDINGS, AreIats, ColumnName, Sorted, UnitName, read_trace_or_fail
 from mead.cli.terminal import AsJson, Seed, check_writable, print_json
+from mead.extras import require
 
 
 class SeveralWindows(TyperCommand):
@@ -62,6 +63,7 @@ def fit(
     from mead.reports.models.fit_report import report_fits
 
     if plot is not None:
+        require("plot", "--plot")
         check_writable(ctx, plot, PLOT_ENDINGS)
     arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
     sizes = window or DEFAULT_WINDOWS

@@ -10,6 +10,7 @@ import typer
 from mead.cli.runs.report import REPORT
 from mead.cli.runs.serve import DEFAULT_PORT, PageOptions, Port
 from mead.cli.terminal import AsJson, print_json
+from mead.extras import require
 
 DURATION_S = 150.0
 
@@ -46,6 +47,8 @@ def demo(
     from mead.spark.pipeline.build import ARRIVALS
     from mead.spark.pipeline.end_requests import EndRequests
 
+    if serve:
+        require("web", "the live page (omitted with --no-serve)")
     folder = folder or new_folder("demo")
     refuse_used(ctx, folder)
     measured = calibrate()

@@ -18,6 +18,7 @@ from mead.cli.inputs import check_java
 from mead.cli.runs.history import now, recorded
 from mead.cli.runs.report import REPORT
 from mead.cli.runs.serve import PageOptions, warn_if_open
+from mead.extras import require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,7 +103,6 @@ def run_file(
     from mead.spark.pipeline.run import SparkLostError, run_live
     from mead.spark.pipeline.running import WARM_UP
     from mead.spark.runtime.quiet_start import SparkStartError
-    from mead.web.server import ServeError
 
     check_java(ctx)
     folder, beside = options.folder.resolve(), beside.resolve()
@@ -168,7 +168,7 @@ def run_file(
     except SparkLostError as lost:
         _warn(f"{ctx.command_path}: {lost}")
         raise typer.Exit(LOST) from None
-    except (ConfigError, OperatorError, ServeError, SparkStartError) as error:
+    except (ConfigError, OperatorError, SparkStartError) as error:
         ctx.fail(str(error))
     except OSError as error:
         ctx.fail(f"{error.filename or folder}: {error.strerror or error}")
@@ -213,12 +213,14 @@ def _watched(facts: RunFacts, page: PageOptions | None) -> Iterator[Board]:
     import time
 
     from mead.reports.live.board import Board
-    from mead.web.server import serving
 
     board = Board(facts, wall_s=time.time)
     if page is None:
         yield board
         return
+    require("web", "the live page")
+    from mead.web.server import serving
+
     with serving(board, page.host, page.port, or_any=page.or_any, known_as=page.known_as) as address:
         typer.echo(f"Watch it: {address}", err=True)
         warn_if_open(page.host)

@@ -10,6 +10,7 @@ import typer
 
 from mead.cli.inputs import read_trace_or_fail
 from mead.cli.runs.history import LAST
+from mead.extras import require
 
 if TYPE_CHECKING:
     from mead.arrays import FloatArray
@@ -72,6 +73,7 @@ def serve(
 
     Example: `mead serve runs/demo-20260101-120000`
     """
+    require("web", "the live page")
     import time
     from threading import Event
 

@@ -23,6 +23,7 @@ from mead.cli.inputs import (
 )
 from mead.cli.runs.history import HistoryPath, now, recorded
 from mead.cli.terminal import AsJson, Seed, check_writable, print_json, progress_bar
+from mead.extras import require
 
 
 def simulate(
@@ -56,6 +57,7 @@ def simulate(
     from mead.workload import TraceError
 
     if plot is not None:
+        require("plot", "--plot")
         check_writable(ctx, plot, PLOT_ENDINGS)
     file = read_pipeline_or_fail(ctx, pipeline)
     options = policy_or_fail(ctx, file, pipeline.parent, policy, option or ())

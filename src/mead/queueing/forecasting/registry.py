@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
+from mead.extras import require
 from mead.queueing.forecasting.extrapolation import Autoregressive, Basic, Ewma, Fourier, Linear
 from mead.queueing.forecasting.forecaster import Forecaster
 from mead.queueing.forecasting.learning import Forest, Perceptron
@@ -15,6 +16,8 @@ PREDICTORS: tuple[Predictor, ...] = get_args(Predictor)
 CANDIDATES: tuple[Predictor, ...] = ("ewma", "basic", "lr", "fft", "ar")
 """Candidates of ``auto``: the forecasters that are fitted within a millisecond."""
 
+TRAINED: tuple[Predictor, ...] = ("ann", "ann-repo", "rf")
+"""The forecasters that scikit-learn trains."""
 
 USUAL_QUANTILE = 0.9
 """Default quantile of ``conformal``."""
@@ -28,6 +31,8 @@ def forecaster(name: Predictor, *, window: int, steps: int, quantile: float = US
     >>> type(forecaster("lr", window=12, steps=6)).__name__
     'Linear'
     """
+    if name in TRAINED:
+        require("forecast", f"the forecaster {name}")
     made: dict[Predictor, Forecaster] = {
         "basic": Basic(window),
         "lr": Linear(window),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic, sleep
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pytest
+from pika.exceptions import ChannelClosed
 from tests.spark.sources.rabbitmq.broker import all_of, read, reader
 
 from mead.spark.log.number_file import put_number
@@ -19,8 +19,8 @@ from mead.spark.log.sink import into_log
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.sources.broker_inputs import RabbitMQInput
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
-from mead.spark.sources.rabbitmq.connection import Connection, RabbitError
-from mead.spark.sources.rabbitmq.place import KEPT, Place
+from mead.spark.sources.rabbitmq.connection import Connection, RabbitError, UnreachableError, refusal
+from mead.spark.sources.rabbitmq.place import KEPT, Patience, Place
 from mead.spark.sources.rabbitmq.publish import Outbox, Outgoing, publish
 from mead.spark.sources.rabbitmq.sink import RabbitWriter
 from mead.spark.sources.rabbitmq.source import RabbitDataSource, RabbitReader, arrival_us
@@ -347,12 +347,6 @@ def test_an_exchange_that_does_not_exist_is_named(broker: PrivateBroker) -> None
         Place(broker.url, "fed", create=True, exchange="nobody").open()
 
 
-def test_a_missing_package_is_told_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pika", None)
-    with pytest.raises(RabbitError, match=r"needs the package pika: pip install pika"):
-        Connection("amqp://127.0.0.1/")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -434,3 +428,32 @@ def test_rows_without_a_key_do_not_pass_for_one_another() -> None:
         *("query:7", "query:3:1:4", "query:3:1:5"),
     ]
     assert [message.body for message in sent[:3]] == [b"a", b"b", b""]
+
+
+STARTING = "PRECONDITION_FAILED - queue 'few' in vhost '/' does not have a replica on the local node"
+"""The answer of a broker that has just come back."""
+
+
+class Restarting(Place):
+    """A broker that answers the third question about its stream."""
+
+    asked = 0
+
+    def open(self) -> Any:
+        return SimpleNamespace(connection=SimpleNamespace(close=lambda: None), first=self.first)
+
+    def first(self) -> int:
+        type(self).asked += 1
+        if type(self).asked < 3:
+            raise refusal(ChannelClosed(406, STARTING), "broker")
+        return 7
+
+
+def test_a_broker_whose_stream_is_not_up_yet_is_asked_again(folder: Path) -> None:
+    assert reader(Restarting("amqp://127.0.0.1/", "few"), folder).initialOffset() == {"offset": 7}
+
+
+def test_a_stream_that_never_comes_up_is_named_with_the_time_that_was_waited() -> None:
+    patience = Patience(Place("amqp://127.0.0.1/", "few", reconnect_s=0.0))
+    with pytest.raises(UnreachableError, match=r"does not have a replica on the local node \(tried for 0 s\)"):
+        patience.wait(cast("UnreachableError", refusal(ChannelClosed(406, STARTING), "broker")))

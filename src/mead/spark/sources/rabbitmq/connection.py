@@ -12,8 +12,14 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from mead.extras import require
+
 ANSWER_S = 30.0
 """How long a broker may take to answer before it counts as not working, unless the caller sets another limit."""
+
+
+NOT_READY = ("is down or inaccessible", "replica on the local node")
+"""Parts of answers of a broker that is up, and whose stream is not yet."""
 
 
 class RabbitError(Exception):
@@ -137,8 +143,8 @@ class Channel:
 def refusal(reason: BaseException, place: str) -> RabbitError:
     """The error for the reason for which a broker has closed a channel."""
     code, text = getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason))
-    # Without a code the connection was lost; 541 and "down" are answers of a broker that is starting or stopping.
-    if code in {0, 541} or "is down or inaccessible" in text:
+    # Without a code the connection was lost. The others are answers of a broker that is starting or stopping.
+    if code in {0, 541} or any(answer in text for answer in NOT_READY):
         return UnreachableError(f"{place}: {text}")
     if code == 404:
         return MissingError(f"{place}: {text}")
@@ -188,8 +194,7 @@ def _without_password(url: str) -> str:
 
 
 def _pika() -> Any:
-    try:
-        import pika  # noqa: PLC0415 - an extra, which only those need who use RabbitMQ
-    except ImportError:
-        raise RabbitError("RabbitMQ needs the package pika: pip install pika") from None
+    require("rabbitmq", "RabbitMQ")
+    import pika  # noqa: PLC0415 - an extra
+
     return pika

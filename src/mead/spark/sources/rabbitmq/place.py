@@ -107,33 +107,46 @@ class Kept(local):
 KEPT = Kept()
 
 
+class Patience:
+    """Waits for a broker that has gone, for as long as its place allows."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin again: the broker has answered."""
+        self._until_s = monotonic() + self.place.reconnect_s
+
+    def wait(self, error: UnreachableError) -> None:
+        """Drop the connection and pause before the next try, or raise the error when the time is up."""
+        KEPT.drop(self.place)
+        if monotonic() > self._until_s:
+            raise UnreachableError(f"{error} (tried for {self.place.reconnect_s:g} s)") from error
+        sleep(RETRY_S)
+
+
 def patiently(place: Place, ask: Callable[[Stream], Answer]) -> Answer:
     """Ask a stream, waiting for a broker that goes away and comes back."""
-    patient_until_s = monotonic() + place.reconnect_s
+    patience = Patience(place)
     while True:
         try:
             return ask(KEPT.open(place))
-        except UnreachableError:
-            KEPT.drop(place)
-            if monotonic() > patient_until_s:
-                raise
-            sleep(RETRY_S)
+        except UnreachableError as error:
+            patience.wait(error)
 
 
 def fetched(place: Place, first: int, end: int, *, whole: bool = True, credit: int = CREDIT) -> Iterator[list[Message]]:
     """Messages as from `Stream.read`, waiting for a broker that goes away and comes back."""
-    due, patient_until_s = first, monotonic() + place.reconnect_s
+    due, patience = first, Patience(place)
     while due < end:
         try:
             for messages in KEPT.open(place).read(due, end, whole=whole, credit=credit):
                 yield messages
                 due = messages[-1].offset + 1
-                patient_until_s = monotonic() + place.reconnect_s
-        except UnreachableError:
-            KEPT.drop(place)
-            if monotonic() > patient_until_s:
-                raise
-            sleep(RETRY_S)
+                patience.renew()
+        except UnreachableError as error:
+            patience.wait(error)
         else:
             return
 

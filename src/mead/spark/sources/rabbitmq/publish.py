@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import takewhile
-from time import monotonic, sleep
 from typing import Any
 
 from mead.spark.sources.rabbitmq.connection import ANSWER_S, Channel, RabbitError, UnreachableError
-from mead.spark.sources.rabbitmq.place import ARRIVAL_HEADER, ATTEMPT_HEADER, KEPT, RETRY_S, Place
+from mead.spark.sources.rabbitmq.place import ARRIVAL_HEADER, ATTEMPT_HEADER, KEPT, Patience, Place
 
 UNCONFIRMED = 2000
 """How many messages may be on their way to the broker's disk at once."""
@@ -68,18 +67,18 @@ class Outbox:
             self._channel.close()
 
     def _send_until(self, left: int) -> None:
-        patient_until_s = monotonic() + self.place.reconnect_s
+        patience = Patience(self.place)
         while self._unsent or len(self._sent) > left:
             try:
                 self._send()
                 self._await(left)
-            except UnreachableError:
+            except UnreachableError as error:
                 self._unsent = [*self._sent.values(), *self._unsent]
                 self._sent, self._channel = {}, None
-                KEPT.drop(self.place)
-                if not self.reached or monotonic() > patient_until_s:
+                if not self.reached:
+                    KEPT.drop(self.place)
                     raise
-                sleep(RETRY_S)
+                patience.wait(error)
 
     def _send(self) -> None:
         from pika import BasicProperties, DeliveryMode  # noqa: PLC0415 - an extra

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic, time_ns
+from time import monotonic, sleep, time_ns
 from typing import Any
 
 import pyarrow as pa
@@ -94,8 +94,7 @@ class RabbitReader(DataSourceStreamReader):
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """The first message that is kept, or the next one that comes."""
-        stream = self._followed().stream()
-        return {"offset": stream.end() if self.from_end else stream.first() or 0}
+        return {"offset": self._followed().ask(lambda stream: stream.end() if self.from_end else stream.first() or 0)}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """The end of the stream."""
@@ -158,6 +157,19 @@ class Tail:
         if self._stream is None:
             self._stream = self.place.open()
         return self._stream
+
+    def ask(self, question: Callable[[Stream], int]) -> int:
+        """Ask the stream, waiting for a broker that was reached and goes away, or has just come back."""
+        while True:
+            try:
+                answer = question(self.stream())
+            except UnreachableError:
+                if not self._patient():
+                    raise
+                sleep(RETRY_S)
+            else:
+                self._lost_s = None
+                return answer
 
     def end(self, known: int) -> int:
         """One more than the last offset, and at least ``known``. A broker that has gone for a while has nothing new."""
