@@ -38,6 +38,4 @@ def test_every_line_begins_with_its_status_and_what_to_type_comes_below() -> Non
 
 
 def test_a_folder_that_is_not_there_is_named() -> None:
-    assert complaint("doctor", "--folder", "/nowhere") == (
-        "mead doctor: /nowhere: there is no such folder; make it first"
-    )
+    assert complaint("doctor", "--folder", "/nowhere") == ("mead doctor: /nowhere: no such folder; create it first")

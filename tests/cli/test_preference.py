@@ -52,8 +52,8 @@ def test_a_folder_is_answered_window_by_window(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["offers", "--minimise", "price"], "Name it with --event-time"),
-        (["--minimise", "price"], "generated points have their own columns, all of them minimised"),
+        (["offers", "--minimise", "price"], "name the column of the event time with --event-time"),
+        (["--minimise", "price"], "these options need a FOLDER to read"),
         (["--window", "soon"], "--window: write a length such as '500 ms' or '2 seconds'; got 'soon'"),
         (["--slack", "5 parsecs"], "--slack: write a length such as '500 ms' or '2 seconds'; got '5 parsecs'"),
         (["--profile", "hope"], "'hope' is not one of 'code', 'paper'"),

@@ -66,10 +66,10 @@ def test_help_is_there_before_anything_slow_is_loaded() -> None:
         (["fit", "."], "mead fit: .: is a folder; name a file"),
         (["solve"], "mead solve: Missing argument 'CASE'."),
         (["solve", "a.json", "b.json"], "mead solve: Got unexpected extra argument"),
-        (["generate"], "mead generate: which kind of arrivals? One of poisson, map, "),
+        (["generate"], "mead generate: name a kind of arrivals: poisson, map, "),
         (
             ["generate", "white-noise"],
-            "mead generate: there is no kind of arrivals 'white-noise'; the kinds are poisson",
+            "mead generate: unknown kind of arrivals 'white-noise'; choose from poisson",
         ),
         (["generate", "poisson", "--rate", "5"], "mead generate poisson: Missing option '--output'"),
     ],

@@ -1,6 +1,6 @@
-"""The program ``mead``: parse, call, print, one module per command.
+"""The ``mead`` command line: parse, call, print, one module per command.
 
-What a command needs is imported when it runs, so that ``mead --help`` is there at once.
+Commands import what they need when they run, so that ``mead --help`` starts fast.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ app.command()(preference.preference)
 
 
 def main() -> None:
-    """The entry point of the program."""
+    """Run the program."""
     app()
 
 
@@ -61,7 +61,7 @@ def program(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Response times of streaming pipelines under bursty arrivals."""
-    del version  # dealt with before any command
+    """Keep streaming pipelines within a latency bound, at the lowest CPU cost."""
+    del version  # handled by its callback
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())

@@ -1,4 +1,4 @@
-"""``mead doctor``: is this machine ready, and what to install."""
+"""``mead doctor``: check the machine and say what to install."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ NOT_READY = 1
 
 def doctor(
     ctx: typer.Context,
-    folder: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where streams and checkpoints would be kept.")
-    ] = Path(),
+    folder: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for streams and checkpoints.")] = Path(),
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Whether this machine is ready to run pipelines on Spark, and what to install.
+    """Check whether this machine can run pipelines on Spark.
 
-    Tries everything: a small Spark job, a process held to a CPU share. Every line says what was found and, if something
-    is missing, what to type. The exit code is 0 if all that is needed works, and 1 if not.
+    Runs a small Spark job and limits the CPU of a process. Each line shows one result and, if something is missing,
+    the command that installs it. Exits with 0 if everything required works, else with 1.
 
     Example: `mead doctor`
     """
@@ -34,7 +32,7 @@ def doctor(
     from mead.spark.runtime.doctor import checks
 
     if not folder.is_dir():
-        ctx.fail(f"{folder}: there is no such folder; make it first")
+        ctx.fail(f"{folder}: no such folder; create it first")
     console = Console(soft_wrap=True)
     colours = {"ok": "green", "missing": "red", "optional": "yellow"}
     done = []

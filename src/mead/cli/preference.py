@@ -1,4 +1,4 @@
-"""``mead preference``: skylines and the best so many of a stream, window by window, on Spark."""
+"""``mead preference``: the skyline or the top N of every window of a stream, on Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mead.preference.spark.handle import PreferenceQuery
 
 SHOWN = 20
-"""Windows in the table; all of them are in the JSON document."""
+"""Windows in the table. The JSON document has all of them."""
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 
@@ -29,103 +29,116 @@ def preference(
         Path | None,
         typer.Argument(
             metavar="FOLDER",
-            help="Files to read as a stream: Parquet, CSV with a header, or JSON lines; also a single file. Without "
-            "it, points are generated.",
+            help="Folder of files to read as a stream (Parquet, CSV with a header, or JSON lines), or a single file. "
+            "Default: generated points.",
         ),
     ] = None,
     *,
     event_time: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="When a tuple came into being: timestamp, or microseconds since 1970."),
+        typer.Option(metavar="COLUMN", help="Event time: a timestamp, or microseconds since 1970."),
     ] = None,
     minimise: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Less is better; may be repeated.")
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to minimise; may be repeated.")
     ] = None,
     maximise: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="More is better; may be repeated.")
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to maximise; may be repeated.")
     ] = None,
-    window: Annotated[str, typer.Option(metavar="LENGTH", help="Such as `10 s` or `500 ms`.")] = "1 s",
+    window: Annotated[
+        str, typer.Option(metavar="LENGTH", help="Length of a window, such as `10 s` or `500 ms`.")
+    ] = "1 s",
     slide: Annotated[
-        str | None, typer.Option(metavar="LENGTH", help="A window begins so often; default one after the other.")
+        str | None, typer.Option(metavar="LENGTH", help="Time between starts of windows. Default: the window length.")
     ] = None,
     top: Annotated[
-        int | None, typer.Option(metavar="N", help="The best N of every window; default the whole skyline.")
+        int | None, typer.Option(metavar="N", help="Return the best N of every window. Default: the whole skyline.")
     ] = None,
     arrival_time: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Orders the tuples of a micro-batch; default their event times do."),
+        typer.Option(metavar="COLUMN", help="Column that orders the tuples of a micro-batch. Default: the event time."),
     ] = None,
     slack: Annotated[
         str | None,
-        typer.Option(metavar="LENGTH", help="Wait so long for late tuples; default the longest delay seen (K-slack)."),
+        typer.Option(
+            metavar="LENGTH", help="Time to wait for late tuples. Default: the longest delay so far (K-slack)."
+        ),
     ] = None,
     target_drop: Annotated[
-        float, typer.Option(metavar="RATIO", help="Do not wait for this part of the tuples: adaptive K-slack.")
+        float,
+        typer.Option(metavar="RATIO", help="Accept this fraction of dropped tuples and wait less (adaptive K-slack)."),
     ] = 0.0,
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write the results there, as Parquet, in window order.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write the results to this folder, as Parquet, in window order."),
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="State and results; a query that was killed goes on here. Default none."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep state and results here, so that a killed query can resume. Default: a temporary folder.",
+        ),
     ] = None,
-    files: Annotated[int, typer.Option(min=1, metavar="N", help="Read so many files in a micro-batch.")] = 8,
+    files: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum files per micro-batch.")] = 8,
     duration: Annotated[
         float | None,
         typer.Option(
-            min=1.0, metavar="SECONDS", help="Follow the folder for so long; default until what is there is done."
+            min=1.0,
+            metavar="SECONDS",
+            help="Follow the folder for this time. Default: until all present files are read.",
         ),
     ] = None,
-    rate: Annotated[float, typer.Option(min=1.0, metavar="PER_S", help="Of generated points.")] = 2000.0,
-    idc: Annotated[float, typer.Option(min=1.0, metavar="I", help="Index of dispersion of their arrivals.")] = 200.0,
+    rate: Annotated[float, typer.Option(min=1.0, metavar="PER_S", help="Rate of generated points.")] = 2000.0,
+    idc: Annotated[
+        float, typer.Option(min=1.0, metavar="I", help="Index of dispersion of generated points; 1 is Poisson.")
+    ] = 200.0,
     mean_delay: Annotated[
-        float, typer.Option(min=0.0, metavar="SECONDS", help="Of generated points, at most twice this.")
+        float,
+        typer.Option(min=0.0, metavar="SECONDS", help="Mean delay of generated points; the longest is twice this."),
     ] = 0.2,
-    attributes: Annotated[int, typer.Option(min=1, metavar="N", help="Of generated points.")] = 8,
+    attributes: Annotated[int, typer.Option(min=1, metavar="N", help="Number of columns of generated points.")] = 8,
     seed: Seed = 1,
     workers: Annotated[
-        int | None, typer.Option(min=2, metavar="N", help="Most tasks of both stages; default twice the cores.")
+        int | None,
+        typer.Option(min=2, metavar="N", help="Maximum tasks of both stages together. Default: twice the cores."),
     ] = None,
     splitting: Annotated[
-        Literal["adaptive", "never", "even"], typer.Option(help="Whether hot panes are split over tasks.")
+        Literal["adaptive", "never", "even"], typer.Option(help="Split large panes over several tasks.")
     ] = "adaptive",
-    elastic: Annotated[
-        bool, typer.Option("--elastic/--static", help="Whether the numbers of tasks follow the load.")
-    ] = True,
+    elastic: Annotated[bool, typer.Option("--elastic/--static", help="Adapt the number of tasks to the load.")] = True,
     profile: Annotated[
         Literal["code", "paper"],
-        typer.Option(help="Of the fuzzy controller: as its authors have released it, or as their paper has it."),
+        typer.Option(help="Parameters of the fuzzy controller: from the authors' code or from their paper."),
     ] = "code",
     most_rows: Annotated[
         int,
         typer.Option(
             min=1,
             metavar="N",
-            help="Of a micro-batch: what waits is worked on in such pieces, and both levels act between them.",
+            help="Maximum rows per micro-batch. A larger backlog is split; control acts between the parts.",
         ),
     ] = 200_000,
     master: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Where Spark runs.  [default: all cores of this machine]", show_default=False),
+        typer.Option(metavar="URL", help="Spark master.  [default: all cores of this machine]", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the best tuples of every window of a stream: those that no other one beats in all columns.
+    """Find the best tuples of every window of a stream: those that no other tuple beats in all columns.
 
-    Results leave in the order of the windows, each once, also if the query was killed in between (`--folder`).
+    Prints every window once, in order. With `--folder` this also holds for a query that was killed and resumed.
 
     Example: `mead preference offers --event-time seen --minimise price --maximise stars --window "10 s" --slide "2 s"`
 
     Example: `mead preference --rate 5000 --duration 10 --window "1 s" --slide "200 ms" --top 10`
     """
     if source is not None and event_time is None:
-        ctx.fail("which column says when a tuple came into being? Name it with --event-time")
+        ctx.fail("name the column of the event time with --event-time")
     if source is None and (minimise or maximise or event_time or arrival_time):
-        ctx.fail("generated points have their own columns, all of them minimised; name a folder to read others")
+        ctx.fail("these options need a FOLDER to read; generated points have their own columns")
     from mead.preference.kernels.dominance import PreferenceError
     from mead.preference.spark.query_spec import length_ms
 
-    try:  # what is wrong at first sight needs no Spark
+    try:  # check before Spark starts
         for what, length in (("--window", window), ("--slide", slide), ("--slack", slack)):
             if length is not None:
                 length_ms(length, what)
@@ -172,7 +185,7 @@ def preference(
 
 
 def _place(ctx: typer.Context, folder: Path | None, opened: ExitStack) -> Path:
-    """The folder for this command: the query has a folder of its own inside it, beside other files."""
+    """Lock and return the folder of this command, which holds the folder of the query."""
     from tempfile import TemporaryDirectory
 
     from mead.spark.pipeline.folder_lock import held
@@ -189,7 +202,7 @@ def _place(ctx: typer.Context, folder: Path | None, opened: ExitStack) -> Path:
 
 
 def _started(ctx: typer.Context, master: str | None, opened: ExitStack) -> SparkSession:
-    """Stopped at the end, unless it was there before."""
+    """Start a Spark session. It is stopped at the end unless it existed before."""
     from pyspark.sql import SparkSession
 
     from mead.spark.runtime.quiet_start import SparkStartError, quiet_start
@@ -207,7 +220,7 @@ def _started(ctx: typer.Context, master: str | None, opened: ExitStack) -> Spark
 
 
 def _files(ctx: typer.Context, source: Path) -> list[Path]:
-    """The files of a folder that Spark would see, all of one format; or the single file."""
+    """Return the files that Spark would read, all of one format."""
     if source.is_file():
         if source.suffix not in FORMATS:
             ctx.fail(f"{source}: the name must end in one of {', '.join(FORMATS)}")
@@ -224,7 +237,7 @@ def _files(ctx: typer.Context, source: Path) -> list[Path]:
 
 
 def _stream(ctx: typer.Context, spark: SparkSession, source: Path, found: list[Path], files: int) -> DataFrame:
-    """The columns are those that are there now; in a folder, files that come later are read, too."""
+    """Open the files as a stream. Columns are those of the present files; later files are read too."""
     from pyspark.errors import AnalysisException
 
     kind = FORMATS[found[0].suffix]
@@ -271,7 +284,7 @@ def _ask(stream: DataFrame, place: Path, asked: dict[str, Any], *, at_once: bool
 
 
 def _follow(query: PreferenceQuery, duration_s: float) -> None:
-    """Let the query run for that long, or until it ends or Ctrl-C is pressed; then stop it."""
+    """Run the query for a time, or until it ends or the user presses Ctrl-C; then stop it."""
     from contextlib import suppress
     from time import monotonic, sleep
 
@@ -283,7 +296,7 @@ def _follow(query: PreferenceQuery, duration_s: float) -> None:
 
 
 def _write(query: PreferenceQuery, place: Path, out: Path) -> None:
-    """What has come since the last time, by Spark's own sink for files."""
+    """Write the results since the last call with Spark's file sink."""
     writer = query.results.writeStream.format("parquet").option("checkpointLocation", str(place / "written"))
     writer.trigger(availableNow=True).start(str(out.resolve())).awaitTermination()
 

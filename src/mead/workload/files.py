@@ -1,12 +1,12 @@
-"""Reading a trace from a file and writing it to one; the extension names the format.
+"""Read and write trace files. The extension selects the format.
 
 The same rules hold for every format:
 
-* The column is the one that is asked for; or one with a customary name (``timestamp_us``, ``timestamp_s``,
-  ``timestamp``; ``iat_s``, ``iat_us``, ``iat`` for inter-arrival times); or the only one.
-* The unit is the one that is asked for; or the one at the end of the column's name (``_s``, ``_ms``, ``_us``,
-  ``_ns``); or seconds for text and for floats, and microseconds for the integers of Parquet and ``.npy``.
-* A column ``event_timestamp_us`` or ``event_timestamp_s`` beside the time stamps gives the event times.
+* Column: the requested one; else a known name (``timestamp_us``, ``timestamp_s``, ``timestamp``; with ``iat``
+  ``iat_s``, ``iat_us``, ``iat``); else the only column.
+* Unit: the requested one; else the suffix of the column name (``_s``, ``_ms``, ``_us``, ``_ns``); else seconds for
+  text and floats, microseconds for the integers of Parquet and ``.npy``.
+* Event times: a column ``event_timestamp_us`` or ``event_timestamp_s`` beside the time stamps.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Writer(Protocol):
     """Writes a trace to a path."""
 
     def __call__(self, path: Path, trace: Trace, *, iat: bool) -> None:
-        """As time stamps, or as IATs."""
+        """Write time stamps, or IATs with ``iat``."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a kind of file is read, at once or in pieces, and written."""
+    """The functions of a file format: read a file whole, split it into pieces, write it."""
 
     read: Callable[[Path, Choice], Columns]
     split: Callable[[Path, Choice], Pieces]
@@ -47,16 +47,16 @@ TEXT = Format(text.read, text.split, text.write)
 NPY = Format(npy.read, npy.split, npy.write)
 
 FORMATS = {".parquet": PARQUET, ".pq": PARQUET, ".csv": TEXT, ".tsv": TEXT, ".txt": TEXT, ".dat": TEXT, ".npy": NPY}
-"""The format by the extension of the file."""
+"""Formats by file extension."""
 
 
 def read_trace(
     path: str | Path, *, iat: bool = False, sort: bool = False, column: str | None = None, unit: Unit | None = None
 ) -> Trace:
-    """The arrivals in a file of time stamps, or of inter-arrival times with ``iat``.
+    """Read the arrivals from a file of time stamps, or of inter-arrival times with ``iat``.
 
-    ``sort`` puts time stamps in order that are not. ``column`` is a name, or a number from 1 in a text without a
-    header. Raises TraceError, in one line, for anything that is not at least two arrivals in order of time.
+    ``sort`` sorts time stamps that are out of order. ``column`` is a name, or a number from 1 in text without a
+    header. Raises TraceError with a message of one line if the file is not a valid trace.
     """
     path = Path(path)
     with _complaints_about(path):
@@ -67,9 +67,9 @@ def read_trace(
 
 
 def split_trace(path: str | Path, *, iat: bool = False, column: str | None = None, unit: Unit | None = None) -> Pieces:
-    """A file that may be larger than memory, in pieces that can be read one by one, here or on other machines.
+    """Split a file, which may be larger than memory, into pieces that other machines can read too.
 
-    Nothing but the layout of the file is looked at. Raises TraceError, in one line, for what is wrong with that.
+    Reads only the layout of the file, and raises TraceError if that is invalid.
     """
     path = Path(path)
     with _complaints_about(path):
@@ -78,7 +78,7 @@ def split_trace(path: str | Path, *, iat: bool = False, column: str | None = Non
 
 @contextmanager
 def _complaints_about(path: Path) -> Iterator[None]:
-    """Every complaint begins with the path."""
+    """Put the path in front of every error message."""
     try:
         yield
     except TraceError as error:
@@ -96,10 +96,10 @@ def _format_for_reading(path: Path, unit: Unit | None) -> Format:
 
 
 def write_trace(trace: Trace, path: str | Path, *, iat: bool = False) -> None:
-    """Write time stamps, or inter-arrival times with ``iat``; the file appears whole or not at all.
+    """Write time stamps, or inter-arrival times with ``iat``. The file appears complete or not at all.
 
-    Time stamps have the resolution of a microsecond. Parquet gets ``timestamp_us``, text ``timestamp_s`` with six
-    decimals, ``.npy`` integers of microseconds.
+    Time stamps have a resolution of one microsecond: ``timestamp_us`` in Parquet, ``timestamp_s`` with six decimals
+    in text, integers in ``.npy``.
     """
     path = Path(path)
     try:
@@ -145,7 +145,7 @@ def _from_timestamps(columns: Columns, *, sort: bool) -> Trace:
 
 
 def _whole_us(column: Column) -> IntArray:
-    """Event times: they need no order, but each must be a number."""
+    """Convert event times, which need no order but must be finite."""
     finite = np.isfinite(column.values)
     if not finite.all():
         raise BadRowError(int((~finite).argmax()) + 1, ": the event time is not a finite number")

@@ -1,7 +1,7 @@
-"""A first look at a trace in pieces: is every row an arrival, are all in order, how many are there, from when to when.
+"""First pass over a trace in pieces: check every row, count rows, find the first and the last arrival.
 
-Each piece is looked at alone, and says it in a few numbers. Put together, they say what is wrong with the trace in the
-words of `read_trace`, or what has to be known before its parts can be added up.
+Each piece yields a `Survey` of a few numbers. Merged, they either give the error that `read_trace` would raise or the
+`Course` that the second pass needs.
 """
 
 from __future__ import annotations
@@ -32,52 +32,52 @@ from mead.workload.trace import (
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is wrong, and in which row if it is one row."""
+    """An error found in a piece, and its row if it has one."""
 
     said: str
     row: int | None = None
 
     @classmethod
     def of(cls, error: TraceError | OSError) -> Complaint:
-        """From the error that was met."""
+        """Make a complaint from an error."""
         if isinstance(error, BadRowError):
             return cls(error.said, error.row)
         return cls(str(error) if isinstance(error, TraceError) else f"cannot be read ({error.strerror or error})")
 
     def error(self, rows_before: int) -> TraceError:
-        """The error to raise for the whole trace, with the row counted from its beginning."""
+        """Return the error for the whole trace, with the row counted from its beginning."""
         return TraceError(self.said) if self.row is None else BadRowError(self.row, self.said).after(rows_before)
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a piece, or a trace, has shown. Time stamps are in the file's unit if they are whole, or in seconds."""
+    """Summary of a piece or a trace. Whole time stamps are in the unit of the file, others in seconds."""
 
     rows: int = 0
     first: int | float = 0
     last: int | float = 0
     highest: int | float = 0
     off_us: float = 0.0
-    """How far seconds are from whole microseconds."""
+    """Largest distance of a time stamp in seconds from whole microseconds."""
     total_s: float = 0.0
     """Sum of the IATs."""
     complaint: Complaint | None = None
     disorder: Complaint | None = None
-    """Where a time stamp is before the one above it: no reason to complain, if they are to be sorted."""
+    """The first time stamp that is before its predecessor. It is no error if the trace is sorted afterwards."""
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, to be sent."""
+        """Return plain values."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, sent: Mapping[str, Any]) -> Survey:
-        """What was sent."""
+        """Restore a survey from the values of ``as_json``."""
         said = {name: sent[name] and Complaint(**sent[name]) for name in ("complaint", "disorder")}
         return cls(**{**sent, **said})
 
 
 def survey_piece(piece: Piece, unit: Unit, *, iat: bool) -> Survey:
-    """Look at all rows of a piece."""
+    """Check and summarize all rows of a piece."""
     found = Survey()
     try:
         for chunk in piece.chunks():
@@ -89,7 +89,7 @@ def survey_piece(piece: Piece, unit: Unit, *, iat: bool) -> Survey:
 
 
 def whole_or_seconds(values: IntArray | FloatArray, unit: Unit) -> tuple[IntArray | FloatArray, Unit]:
-    """Time stamps and their unit. Whole numbers stay as they are, because they are exact; floats become seconds."""
+    """Return time stamps and their unit: whole numbers unchanged, because they are exact, and floats in seconds."""
     return (values, unit) if values.dtype.kind == "i" else (values / TICKS_PER_S[unit], "s")
 
 
@@ -125,7 +125,7 @@ def _off_us(seconds: IntArray | FloatArray) -> float:
 
 
 def _disorder(values: IntArray | FloatArray, unit: Unit, above: Survey) -> Complaint | None:
-    """The first of these time stamps that is before the one above it."""
+    """Return the first time stamp that is before its predecessor."""
     known = np.concatenate([np.array([above.last], dtype=values.dtype), values]) if above.rows else values
     try:
         gaps_in_order(known, unit)
@@ -135,7 +135,7 @@ def _disorder(values: IntArray | FloatArray, unit: Unit, above: Survey) -> Compl
 
 
 def merge_surveys(surveys: Iterable[Survey], unit: Unit, *, iat: bool) -> Survey:
-    """What all pieces have shown. Raises TraceError if anything but the order is wrong."""
+    """Merge the surveys of all pieces. Raises TraceError for every error except disorder."""
     whole = Survey()
     totals_s = []
     for survey in surveys:
@@ -176,7 +176,7 @@ def _then(whole: Survey, survey: Survey, unit: Unit) -> Survey:
 
 @dataclass(frozen=True)
 class Course:
-    """How the numbers of a file become IATs and ages, which are seconds before the last arrival."""
+    """Conversion of the numbers of a file into IATs and ages (seconds before the last arrival)."""
 
     unit: Unit
     iat: bool
@@ -185,11 +185,11 @@ class Course:
     duration_s: float
     ticks_per_s: int
     in_us: bool = False
-    """Whether seconds are whole microseconds but for the rounding of floats, and are taken as such."""
+    """True if seconds are whole microseconds up to float rounding. They are then rounded."""
 
     @classmethod
     def of(cls, whole: Survey, unit: Unit, *, iat: bool) -> Course:
-        """From what all pieces have shown."""
+        """Make the conversion from the merged survey."""
         if iat:
             return cls(unit, iat, whole.total_s, whole.total_s, 1)
         if isinstance(whole.last, int):
@@ -201,15 +201,15 @@ class Course:
         return cls(unit, iat, whole.last, whole.last - whole.first, 1)
 
     def before_s(self, values: IntArray | FloatArray) -> FloatArray:
-        """The IATs among some rows."""
+        """Return the IATs between some rows."""
         return values / TICKS_PER_S[self.unit] if self.iat else np.diff(self._ticks(values)) / self.ticks_per_s
 
     def stretches(
         self, chunks: Iterable[IntArray | FloatArray], before: IntArray | FloatArray, passed_s: float
     ) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """IATs, and the age of the arrival that ends each: of rows that follow ``before``, ``passed_s`` into the trace.
+        """Yield IATs, and the age of the arrival at the end of each, for rows that follow ``before``.
 
-        The time that has passed is needed only where rows are IATs. Where a trace begins, there is nothing before.
+        ``before`` is empty at the start of the trace. ``passed_s`` is the time before these rows; only IATs need it.
         """
         last = self._ticks(before[-1:])
         for chunk in chunks:
@@ -225,6 +225,6 @@ class Course:
                 last = ticks[-1:]
 
     def _ticks(self, values: IntArray | FloatArray) -> IntArray | FloatArray:
-        """Time stamps, exact if there is a unit in which they are whole."""
+        """Return time stamps, in whole ticks where that is exact."""
         known, _ = whole_or_seconds(values, self.unit)
         return whole_us(known.astype(np.float64))[0] if self.in_us else known

@@ -1,4 +1,4 @@
-"""The arrivals of one stream: what every reader and every generator returns."""
+"""The arrivals of one stream, as every reader and every generator returns them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ LONGEST_MEAN_DELAY_S = 1e9
 
 
 class TraceError(ValueError):
-    """These are not the arrivals of a stream. The message says what is wrong, where, and what to do."""
+    """Invalid arrivals. The message says what is wrong, where, and what to do."""
 
 
 class BadRowError(TraceError):
-    """A row that is no arrival. Rows are counted from 1.
+    """An invalid row. Rows are counted from 1.
 
     >>> str(BadRowError(3, ": no number").after(100))
     'row 103: no number'
@@ -38,7 +38,7 @@ class BadRowError(TraceError):
         self.row, self.said = row, said
 
     def after(self, rows: int) -> BadRowError:
-        """The same error, with ``rows`` rows before those that were looked at."""
+        """Return the error for a trace with ``rows`` rows before this part."""
         return BadRowError(self.row + rows, self.said)
 
 
@@ -46,9 +46,9 @@ class BadRowError(TraceError):
 class Trace:
     """At least two arrivals in order of time: n time stamps and the n - 1 inter-arrival times (IATs) between them.
 
-    Both are kept, because neither gives the other back exactly: the time stamps are whole microseconds, exact for
-    however long a trace, and the IATs are seconds, which resolve more than a microsecond where the source did.
-    Make one with ``from_timestamps_us``, ``from_timestamps_s`` or ``from_iats_s``, which check what they are given.
+    It keeps both, because neither can be computed exactly from the other: time stamps are whole microseconds, IATs
+    are floats in seconds and may be finer. Use ``from_timestamps_us``, ``from_timestamps_s`` or ``from_iats_s``:
+    they check their input.
 
     >>> trace = Trace.from_timestamps_us([5_000_000, 5_500_000, 7_000_000])
     >>> trace.iats_s.tolist(), trace.duration_s, trace.rate_per_s
@@ -58,23 +58,23 @@ class Trace:
     timestamps_us: IntArray
     iats_s: FloatArray
     event_timestamps_us: IntArray | None = None
-    """When each tuple came into being, if it arrived later than that (see ``with_random_delays``)."""
+    """Time at which each tuple was created, if it arrived later (see ``with_random_delays``)."""
 
     def __post_init__(self) -> None:
         for values in (self.timestamps_us, self.iats_s, self.event_timestamps_us):
             if values is not None:
                 values.setflags(write=False)
 
-    # -- ways to make one ---------------------------------------------------------------------------------------
+    # -- constructors -------------------------------------------------------------------------------------------
 
     @classmethod
     def from_timestamps_us(cls, timestamps_us: npt.ArrayLike, *, sort: bool = False) -> Trace:
-        """From whole microseconds, as they stand in a Parquet file."""
+        """Make a trace from whole microseconds."""
         return cls.from_ticks(timestamps_us, "us", sort=sort)
 
     @classmethod
     def from_ticks(cls, timestamps: npt.ArrayLike, unit: Unit, *, sort: bool = False) -> Trace:
-        """From whole numbers of any unit.
+        """Make a trace from whole numbers of any unit.
 
         >>> Trace.from_ticks([1, 3], "ms").timestamps_us.tolist()
         [1000, 3000]
@@ -90,9 +90,9 @@ class Trace:
 
     @classmethod
     def from_timestamps_s(cls, timestamps_s: npt.ArrayLike, *, sort: bool = False) -> Trace:
-        """From seconds. Values that are whole microseconds but for the rounding of floats are taken as whole.
+        """Make a trace from seconds.
 
-        So a trace that was written as text with six decimals comes back exactly.
+        Values within rounding error of whole microseconds become whole, so that text with six decimals is exact.
         """
         seconds = np.array(timestamps_s, dtype=np.float64)
         gaps = _checked_gaps(seconds, "s", sort=sort)
@@ -103,7 +103,7 @@ class Trace:
 
     @classmethod
     def from_iats_s(cls, iats_s: npt.ArrayLike) -> Trace:
-        """From n inter-arrival times in seconds: n + 1 arrivals, the first at time 0.
+        """Make a trace of n + 1 arrivals, the first at time 0, from n inter-arrival times in seconds.
 
         >>> Trace.from_iats_s([0.25, 0.5]).timestamps_us.tolist()
         [0, 250000, 750000]
@@ -116,7 +116,7 @@ class Trace:
         check_iats(iats)
         micros = iats * 1e6
         check_range(float(micros.sum()), "the sum of the inter-arrival times")
-        # Whole microseconds add up exactly as integers; what remains of each is small, and so is the error of its sum.
+        # Integers add up exactly. The remainders are small, and so is the error of their sum.
         whole = np.rint(micros)
         micros -= whole
         timestamps_us = np.zeros(iats.size + 1, dtype=np.int64)
@@ -125,7 +125,7 @@ class Trace:
         return cls(timestamps_us, iats)
 
     def with_event_timestamps_us(self, event_timestamps_us: npt.ArrayLike) -> Trace:
-        """The same arrivals, each with the time its tuple came into being."""
+        """Return the same arrivals with the creation time of each tuple."""
         events = np.array(event_timestamps_us, dtype=np.int64)
         if events.shape != self.timestamps_us.shape:
             raise TraceError(f"{self.timestamps_us.size} arrivals need as many event time stamps; got {events.size}")
@@ -149,7 +149,7 @@ class Trace:
         return Trace.from_timestamps_us(arrivals_us[order]).with_event_timestamps_us(self.timestamps_us[order])
 
     def between(self, start_s: float, end_s: float) -> Trace:
-        """The arrivals from ``start_s`` to ``end_s`` after the first one, both included.
+        """Return the arrivals from ``start_s`` to ``end_s`` after the first one, both included.
 
         >>> Trace.from_timestamps_s([5.0, 6.0, 8.0, 9.0]).between(1.0, 3.0).timestamps_us.tolist()
         [6000000, 8000000]
@@ -168,10 +168,10 @@ class Trace:
             event_timestamps_us=None if events is None else events[first:end],
         )
 
-    # -- what it says -------------------------------------------------------------------------------------------
+    # -- statistics ---------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """How many arrivals there are."""
+        """Return the number of arrivals."""
         return int(self.timestamps_us.size)
 
     @property
@@ -186,14 +186,14 @@ class Trace:
 
     @property
     def rate_per_s(self) -> float:
-        """Mean arrivals per second: IATs over their sum."""
+        """Mean arrivals per second: the number of IATs over their sum."""
         if self.duration_s == 0:
             raise TraceError(f"all {len(self)} arrivals have the same time stamp, so there is no rate")
         return self.iats_s.size / self.duration_s
 
 
 def _checked_gaps(values: IntArray | FloatArray, unit: Unit, *, sort: bool) -> IntArray | FloatArray:
-    """What lies between the time stamps, which are sorted in place if that is asked for."""
+    """Check time stamps, sort them in place if ``sort``, and return the gaps between them."""
     if values.ndim != 1:
         raise TraceError(f"time stamps must be one row of numbers; got an array of shape {values.shape}")
     check_enough(values.size)
@@ -204,17 +204,17 @@ def _checked_gaps(values: IntArray | FloatArray, unit: Unit, *, sort: bool) -> I
     return gaps_in_order(values, unit)
 
 
-# -- checks, for a whole trace or a part of one -------------------------------------------------------------------
+# -- checks of a trace or a part of one ---------------------------------------------------------------------------
 
 
 def check_enough(arrivals: int) -> None:
-    """Refuse fewer than two arrivals: they make no IAT."""
+    """Refuse fewer than two arrivals."""
     if arrivals < 2:
         raise TraceError(f"{'only one arrival' if arrivals else 'no arrivals'}; a trace needs at least two")
 
 
 def check_timestamps(values: IntArray | FloatArray, unit: Unit) -> None:
-    """Each must be a number, and none negative."""
+    """Refuse time stamps that are not finite, or negative."""
     _check_finite(values, "time stamp")
     if values.min() < 0:
         row = int((values < 0).argmax())
@@ -222,7 +222,7 @@ def check_timestamps(values: IntArray | FloatArray, unit: Unit) -> None:
 
 
 def gaps_in_order(values: IntArray | FloatArray, unit: Unit) -> IntArray | FloatArray:
-    """What lies between time stamps, none of which may be before the one above it."""
+    """Return the gaps between time stamps. Refuse one that is before its predecessor."""
     gaps = np.diff(values)
     if gaps.min(initial=0) < 0:
         row = int((gaps < 0).argmax()) + 1
@@ -235,7 +235,7 @@ def gaps_in_order(values: IntArray | FloatArray, unit: Unit) -> IntArray | Float
 
 
 def check_iats(iats_s: FloatArray) -> None:
-    """Each must be a number, and none negative."""
+    """Refuse IATs that are not finite, or negative."""
     _check_finite(iats_s, "inter-arrival time")
     if iats_s.min() < 0:
         row = int((iats_s < 0).argmax())
@@ -246,13 +246,13 @@ def check_iats(iats_s: FloatArray) -> None:
 
 
 def check_range(micros: float, what: str) -> None:
-    """Refuse times in the far future: their unit must be another one."""
+    """Refuse times in the far future, which come from a mistaken unit."""
     if micros >= LARGEST_US:
         raise TraceError(f"{what} is {micros / 1e6:g} s, too far away; check the unit of the file (--unit)")
 
 
 def _check_finite(values: IntArray | FloatArray, what: str) -> None:
-    # A NaN comes through both, so good values need no array of flags.
+    # NaN propagates through min and max, so valid values need no array of flags.
     if not (np.isfinite(values.min()) and np.isfinite(values.max())):
         row = int((~np.isfinite(values)).argmax())
         raise BadRowError(row + 1, f": {what} is {values[row]}; every row needs a finite number")
@@ -262,7 +262,7 @@ def _check_finite(values: IntArray | FloatArray, what: str) -> None:
 
 
 def whole_us(seconds: FloatArray) -> tuple[IntArray, float]:
-    """The nearest whole microseconds, and how far off the farthest was. The seconds are lost on the way."""
+    """Return the nearest whole microseconds and the largest rounding error. Overwrites ``seconds``."""
     seconds *= 1e6
     whole = np.rint(seconds)
     off_us = np.abs(np.subtract(seconds, whole, out=seconds), out=seconds).max(initial=0.0)
@@ -270,7 +270,7 @@ def whole_us(seconds: FloatArray) -> tuple[IntArray, float]:
 
 
 def is_rounding(off_us: float, last_us: float) -> bool:
-    """Whether time stamps up to ``last_us`` are so close to whole microseconds that only floats can have kept them off.
+    """Return True if an error of ``off_us`` is only float rounding, for time stamps up to ``last_us``.
 
     >>> is_rounding(1e-7, last_us=5e6), is_rounding(0.25, last_us=5e6)
     (True, False)

@@ -39,7 +39,7 @@ def test_floats_are_seconds(kind: type, path: Path) -> None:
         (np.array(1.0), r"shape \(\)"),
         (np.array([], dtype=float), "no arrivals"),
         (np.array([1.0]), "only one arrival"),
-        (np.array([1, 2**64 - 1], dtype=np.uint64), "beyond 64 bits"),
+        (np.array([1, 2**64 - 1], dtype=np.uint64), "signed 64-bit"),
     ],
 )
 def test_what_is_no_row_of_numbers_is_refused(values: Any, complaint: str, path: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_missing_value_has_its_row(tmp_path: Path) -> None:
 
 
 def test_numbers_beyond_64_bits_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match="beyond 64 bits"):
+    with pytest.raises(TraceError, match="signed 64-bit"):
         read_trace(parquet(tmp_path, timestamp_us=pa.array([1, 2**64 - 1], pa.uint64())))
 
 

@@ -106,7 +106,7 @@ def test_matrices_are_parsed_from_json() -> None:
 @pytest.mark.parametrize(("option", "text"), [("rate_per_s", "fast"), ("count", "1.5"), ("D0", "[[1"), ("D1", "")])
 def test_a_value_that_cannot_be_read_names_its_flag(option: str, text: str) -> None:
     parameter = KINDS["map"].parameter(option)
-    with pytest.raises(GeneratorError, match=f"^{parameter.flag} cannot be read from '"):
+    with pytest.raises(GeneratorError, match=f"^{parameter.flag}: cannot parse '"):
         parameter.parse(text)
 
 

@@ -16,36 +16,34 @@ if TYPE_CHECKING:
     from mead.workload import Generator, Kind, Parameter
 
 Output = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="The trace to write; its ending names the format.")
+    Path, typer.Option("--output", "-o", metavar="FILE", help="Trace file to write. The extension selects the format.")
 ]
 MeanDelay = Annotated[
     float,
-    typer.Option(
-        min=0, metavar="SECONDS", help="Delay each tuple on its own, by this on average and at most twice this."
-    ),
+    typer.Option(min=0, metavar="SECONDS", help="Delay tuples independently, uniformly from 0 to twice this mean."),
 ]
-AsIats = Annotated[bool, typer.Option("--iat", help="Write inter-arrival times, not time stamps.")]
+AsIats = Annotated[bool, typer.Option("--iat", help="Write inter-arrival times instead of time stamps.")]
 Matrices = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="JSON with D0 and D1, or with what `mead fit --json` has printed.")
+    Path | None, typer.Option(metavar="FILE", help="JSON file with D0 and D1, or the output of `mead fit --json`.")
 ]
 
 
 class Kinds(TyperGroup):
-    """The kinds as commands. They are made when they are asked for, since the registry is slow to import."""
+    """One command per kind, built on demand because the registry is slow to import."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names of all kinds."""
+        """Return the names of all kinds."""
         del ctx
         from mead.workload import KINDS
 
         return list(KINDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand:
-        """The command of one kind."""
+        """Return the command of one kind."""
         from mead.workload import KINDS
 
         if cmd_name not in KINDS:
-            ctx.fail(f"there is no kind of arrivals {cmd_name!r}; the kinds are {', '.join(KINDS)}")
+            ctx.fail(f"unknown kind of arrivals {cmd_name!r}; choose from {', '.join(KINDS)}")
         return _command_of(KINDS[cmd_name])
 
 
@@ -54,7 +52,7 @@ app = typer.Typer(cls=Kinds, rich_markup_mode="markdown", subcommand_metavar="KI
 
 @app.callback(invoke_without_command=True)
 def generate(ctx: typer.Context) -> None:
-    """Write a trace of generated arrivals.
+    """Generate arrivals and write them to a trace file.
 
     `mead generate KIND --help` lists the options of a kind. Examples:
 
@@ -67,11 +65,11 @@ def generate(ctx: typer.Context) -> None:
     if ctx.invoked_subcommand is None:
         from mead.workload import KINDS
 
-        ctx.fail(f"which kind of arrivals? One of {', '.join(KINDS)}")
+        ctx.fail(f"name a kind of arrivals: {', '.join(KINDS)}")
 
 
 def _command_of(kind: Kind) -> TyperCommand:
-    """A command whose options are those of the generator, with its help texts, and those of every kind."""
+    """Build the command of a kind from the options of its generator and the common options."""
 
     def run(
         ctx: typer.Context,
@@ -98,7 +96,7 @@ def _command_of(kind: Kind) -> TyperCommand:
 
 
 def _option_of(parameter: Parameter) -> inspect.Parameter:
-    """An option of a generator. It stays a text until the registry parses it, which knows lists and matrices too."""
+    """Build an option as text; the registry parses it, including lists and matrices."""
     default = "" if parameter.required or parameter.default is None else f"  [default: {_shown(parameter.default)}]"
     metavar = {float: "NUMBER", int: "N"}.get(
         parameter.type, "NUMBER,..." if "tuple" in str(parameter.type) else "ROWS"
@@ -117,14 +115,14 @@ def _shown(default: Any) -> str:
 
 
 def _built(ctx: typer.Context, kind: Kind, texts: dict[str, Any]) -> Generator:
-    """The generator with the options that were given."""
+    """Build the generator from the given options."""
     from mead.config.solve_case import matrices_in
     from mead.keys import ConfigError, read_file
     from mead.workload import GeneratorError
 
     matrices: Path | None = texts.pop("matrices", None)
     if matrices is not None and (texts["D0"] is not None or texts["D1"] is not None):
-        ctx.fail("--matrices already gives both matrices; leave out --d0 and --d1")
+        ctx.fail("--matrices sets both matrices; leave out --d0 and --d1")
     try:
         options = {name: None if text is None else kind.parameter(name).parse(text) for name, text in texts.items()}
         if matrices is not None:
@@ -138,9 +136,9 @@ def _built(ctx: typer.Context, kind: Kind, texts: dict[str, Any]) -> Generator:
 
 
 def _with_flags(message: str, kind: Kind) -> str:
-    """The message in the words of the command line, where an option goes without its unit."""
+    """Replace names of options by their command line flags."""
     for parameter in kind.parameters:
-        if "_" in parameter.name:  # the others are spelt the same here and there
+        if "_" in parameter.name:  # other names equal their flags
             message = re.sub(rf"\b{parameter.name}\b", parameter.flag, message)
     return message
 
@@ -160,14 +158,14 @@ def _write(
     from mead.workload import FORMATS, GeneratorError, TraceError, write_trace
 
     if iat and mean_delay > 0:
-        ctx.fail("inter-arrival times leave no room for the event times of delayed tuples; leave out --iat")
+        ctx.fail("--iat cannot store the event times of delayed tuples; leave out --iat or --mean-delay")
     check_writable(ctx, output, tuple(FORMATS))
     rng = np.random.default_rng(seed)
     try:
         trace = generator.generate(rng)
         if mean_delay > 0:
             trace = trace.with_random_delays(mean_delay, rng)
-        span_s, rate_per_s = trace.duration_s, trace.rate_per_s  # before anything is written: there may be no rate
+        span_s, rate_per_s = trace.duration_s, trace.rate_per_s  # before writing, because a trace may have no rate
         write_trace(trace, output, iat=iat)
     except (GeneratorError, TraceError) as error:
         ctx.fail(str(error))

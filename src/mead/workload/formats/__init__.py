@@ -1,1 +1,1 @@
-"""File formats of traces, one module each, with a ``read`` and a ``write``."""
+"""File formats of traces, one module each with ``read``, ``split`` and ``write``."""

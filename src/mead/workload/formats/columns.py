@@ -1,4 +1,4 @@
-"""Which column of a file holds the arrivals, and in which unit: the same rules for every format."""
+"""Rules for the column and the unit of arrivals, the same for every format."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ IAT_NAMES = ("iat_s", "iat_us", "iat")
 EVENT_NAMES = ("event_timestamp_us", "event_timestamp_s")
 
 CHUNK_ROWS = 1 << 18
-"""Rows of a piece that are read at a time: few enough for a processor's cache."""
+"""Rows read at a time from a piece: few enough for the cache of a processor."""
 
 MOST_ROWS = 200_000_000
-"""The most rows of a trace that is read at once: 3 GB of memory. A file of a few kilobytes can claim to have more."""
+"""Maximum rows of a trace read whole: 3 GB of memory. A file of a few kilobytes can claim to have more."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """The numbers of one column. Integers are exact; floats have whatever a float has."""
+    """The numbers of one column and their unit."""
 
     values: IntArray | FloatArray
     unit: Unit
@@ -30,22 +30,22 @@ class Column:
 
 @dataclass(frozen=True)
 class Columns:
-    """What a file says about its arrivals."""
+    """The arrivals of a file, and their event times if it has them."""
 
     arrivals: Column
     events: Column | None = None
 
 
 class Piece(Protocol):
-    """A stretch of a file that can be read alone, by whoever has the file. It is small and can be sent."""
+    """Reference to a part of a file that any process with access to the file can read."""
 
     def chunks(self) -> Iterator[IntArray | FloatArray]:
-        """The arrivals, some at a time. Raises TraceError; a BadRowError is counted within the piece."""
+        """Yield the arrivals in chunks. Raises TraceError; a BadRowError counts rows within the piece."""
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """A file in pieces, in the order of their rows: the column that holds the arrivals, not read yet."""
+    """The pieces of a file in the order of its rows, not read yet."""
 
     unit: Unit
     pieces: Sequence[Piece]
@@ -53,14 +53,14 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user asked for. ``None`` leaves it to the names in the file."""
+    """Column and unit that the user requested. ``None`` leaves the choice to the names in the file."""
 
     column: str | None = None
     unit: Unit | None = None
     iat: bool = False
 
     def arrivals_among(self, names: Sequence[str]) -> int:
-        """The position of the column with the arrivals.
+        """Return the position of the column with the arrivals.
 
         >>> Choice().arrivals_among(["size", "timestamp_us"])
         1
@@ -82,12 +82,12 @@ class Choice:
         raise TraceError(f"which column holds the {what}? {_listed(names)}; name one with --column")
 
     def events_among(self, names: Sequence[str]) -> int | None:
-        """The position of the column with the event times, if there is one beside the arrivals."""
+        """Return the position of the column with the event times, or None."""
         events = (names.index(name) for name in EVENT_NAMES if name in names and not self.iat)
         return next((place for place in events if place != self.arrivals_among(names)), None)
 
     def unit_of(self, name: str, default: Unit) -> Unit:
-        """The unit of the arrivals in a column of this name.
+        """Return the unit of the arrivals in a column of this name.
 
         >>> Choice().unit_of("timestamp_us", default="s"), Choice(unit="ms").unit_of("timestamp_us", default="s")
         ('us', 'ms')
@@ -96,15 +96,15 @@ class Choice:
 
 
 def check_rows(rows: int) -> None:
-    """Refuse what would fill the memory, before it is read."""
+    """Refuse a file that would fill the memory, before reading it."""
     if rows > MOST_ROWS:
         raise TraceError(
-            f"it has {rows:,} rows, and {MOST_ROWS:,} are the most that are read at once: see mead characterize"
+            f"it has {rows:,} rows; at most {MOST_ROWS:,} are read at once. Use mead characterize for larger files"
         )
 
 
 def unit_in_name(name: str, default: Unit) -> Unit:
-    """The unit that a column's name ends in."""
+    """Return the unit at the end of a column name."""
     stem, _, ending = name.rpartition("_")
     return ending if stem and ending in TICKS_PER_S else default
 

@@ -1,4 +1,4 @@
-"""Parquet, the format of choice for traces: exact microseconds, small, and read at memory speed."""
+"""Parquet, the preferred format for traces: exact microseconds, small files, fast to read."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class RowGroup:
     group: int
     column: str
     type: pa.DataType
-    """Type of the column in the whole folder: the files in it may have others."""
+    """Type of the column in the schema of the folder. Single files may differ."""
 
     def chunks(self) -> Iterator[IntArray | FloatArray]:
-        """Some rows at a time, through a small buffer: a row group may be larger than memory."""
+        """Yield the rows through a small buffer, because a row group may be larger than memory."""
         rows = 0
         with _readable(), pq.ParquetFile(self.path, buffer_size=BUFFER_BYTES) as file:
             for batch in file.iter_batches(CHUNK_ROWS, [self.group], [self.column], use_threads=False):
@@ -43,7 +43,7 @@ class RowGroup:
 
 
 def read(path: Path, choice: Choice) -> Columns:
-    """The columns of a Parquet file, or of a folder of them as Spark writes it."""
+    """Read a Parquet file, or a folder of them as Spark writes it."""
     with _readable():
         dataset = pq.ParquetDataset(path)
         names = dataset.schema.names
@@ -58,7 +58,7 @@ def read(path: Path, choice: Choice) -> Columns:
 
 
 def split(path: Path, choice: Choice) -> Pieces:
-    """The row groups of a file, or of all files in a folder."""
+    """Split a file, or all files of a folder, into row groups."""
     with _readable():
         dataset = pq.ParquetDataset(path)
         field = dataset.schema.field(choice.arrivals_among(dataset.schema.names))
@@ -69,7 +69,7 @@ def split(path: Path, choice: Choice) -> Pieces:
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """Arrow's complaint as one of ours."""
+    """Turn an error of Arrow into a TraceError."""
     try:
         yield
     except TraceError:
@@ -82,7 +82,7 @@ def _readable() -> Iterator[None]:
 
 
 def _numbers(column: pa.ChunkedArray, name: str) -> Column:
-    """Arrow values as NumPy numbers with their unit. A time stamp type brings its own unit."""
+    """Convert Arrow values to NumPy numbers with their unit. A timestamp type has its own unit."""
     kind = column.type
     if column.null_count:
         row = pc.index(pc.is_null(column), value=True).as_py()
@@ -93,19 +93,19 @@ def _numbers(column: pa.ChunkedArray, name: str) -> Column:
         try:
             return Column(column.cast(pa.int64()).to_numpy(), unit_in_name(name, default="us"))
         except pa.ArrowInvalid as error:
-            raise TraceError(f"column '{name}' holds numbers beyond 64 bits with a sign ({error})") from error
+            raise TraceError(f"column '{name}' does not fit into signed 64-bit integers ({error})") from error
     if pa.types.is_floating(kind):
         return Column(column.to_numpy().astype(np.float64), unit_in_name(name, default="s"))
     raise TraceError(f"column '{name}' is of type {kind}; it must hold integers (microseconds) or floats (seconds)")
 
 
 def write(path: Path, trace: Trace, *, iat: bool) -> None:
-    """``timestamp_us`` as int64, and ``event_timestamp_us`` if there are event times; or ``iat_s`` as double."""
+    """Write ``timestamp_us`` as int64, with ``event_timestamp_us`` if there are event times; or ``iat_s``."""
     columns: dict[str, IntArray | FloatArray] = (
         {"iat_s": trace.iats_s} if iat else {"timestamp_us": trace.timestamps_us}
     )
     if trace.event_timestamps_us is not None:
         columns["event_timestamp_us"] = trace.event_timestamps_us
-    # Differences of sorted stamps are small: this encoding makes the file less than a quarter of plain int64.
+    # Gaps between sorted stamps are small, so this encoding takes less than a quarter of plain int64.
     encoding = dict.fromkeys(columns, "BYTE_STREAM_SPLIT" if iat else "DELTA_BINARY_PACKED")
     pq.write_table(pa.table(columns), path, compression="zstd", use_dictionary=False, column_encoding=encoding)

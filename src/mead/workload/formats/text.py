@@ -1,7 +1,7 @@
-"""CSV and plain text: time stamps or inter-arrival times in seconds, one row each, with or without a header.
+"""CSV and plain text: time stamps or inter-arrival times in seconds, with or without a header.
 
-Columns may be separated by commas, semicolons, tabs or blanks. Lines before the data that start with ``#`` are
-left out. Rows are counted from 1 at the first row of data.
+Columns are separated by commas, semicolons, tabs or blanks. Lines before the data that start with ``#`` are skipped.
+Rows are counted from 1 at the first row of data.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from mead.workload.formats.columns import MOST_ROWS, Choice, Column, Columns, Pi
 from mead.workload.trace import BadRowError, Trace, TraceError
 
 HEAD_BYTES = 1 << 16
-"""How much of the file is looked at to find out its layout."""
+"""Bytes read to detect the layout."""
 
 BLOCK_BYTES = 1 << 23
 
 MOST_BYTES = 20 * MOST_ROWS
-"""Largest text that is read at once: ``MOST_ROWS`` rows of ten digits and six decimals."""
+"""Maximum size of a text read whole: ``MOST_ROWS`` rows of ten digits and six decimals."""
 
 BLANKS = " "
-"""The separator of columns that are set apart by any number of blanks."""
+"""Stands for any number of blanks between columns."""
 
 NO_SEPARATOR = "\x1f"
-"""A character that no text of numbers holds: with it as separator, Arrow reads whole lines."""
+"""A character that no numbers contain. With this separator Arrow reads whole lines."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the file is laid out. Columns without a header have empty names."""
+    """Layout of a file. Columns without a header have empty names."""
 
     names: tuple[str, ...]
     separator: str
@@ -59,11 +59,11 @@ class Block:
     column: int
 
     def chunks(self) -> Iterator[FloatArray]:
-        """All at once: a block is small."""
+        """Yield all lines of the block at once."""
         with self.path.open("rb") as file:
             file.seek(self.first if self.is_first else self.first - 1)
             if not self.is_first:
-                file.readline()  # the rest of a line that begins before; nothing but its end, if it ends just there
+                file.readline()  # skip the rest of a line that began in the block before
             lines = file.read(max(self.end - file.tell(), 0))
             if lines and not lines.endswith(b"\n"):
                 lines += file.readline()
@@ -72,9 +72,11 @@ class Block:
 
 
 def read(path: Path, choice: Choice) -> Columns:
-    """The columns of a text file."""
+    """Read the columns of a text file."""
     if (size := path.stat().st_size) > MOST_BYTES:
-        raise TraceError(f"it has {size:,} bytes, and {MOST_BYTES:,} are the most that are read at once; cut it")
+        raise TraceError(
+            f"it has {size:,} bytes; at most {MOST_BYTES:,} are read at once. Use mead characterize for larger files"
+        )
     layout = _layout(path)
     arrivals, events = choice.arrivals_among(layout.names), choice.events_among(layout.names)
     numbers = _columns(path, layout, [i for i in (arrivals, events) if i is not None])
@@ -85,7 +87,7 @@ def read(path: Path, choice: Choice) -> Columns:
 
 
 def split(path: Path, choice: Choice) -> Pieces:
-    """The file in blocks of lines."""
+    """Split the file into blocks of lines."""
     layout = _layout(path)
     arrivals = choice.arrivals_among(layout.names)
     with path.open("rb") as file:
@@ -136,11 +138,11 @@ def _is_number(word: str) -> bool:
 
 
 def _columns(source: Path | bytes, layout: Layout, wanted: Sequence[int]) -> list[FloatArray]:
-    """The wanted columns as floats, which hold whole microseconds exactly until the year 2255."""
+    """Read columns as floats, which hold whole microseconds exactly until the year 2255."""
     try:
         return [_floats(column) for column in _arrow_columns(source, layout, wanted)]
     except pa.ArrowInvalid as error:
-        # Arrow reads fast and does not say in which row it stopped, so look for the row only now.
+        # Arrow does not say in which row it stopped, so search for the row.
         raise _first_bad_row(source, layout, wanted) or TraceError(str(error).splitlines()[0]) from error
 
 
@@ -188,7 +190,7 @@ def _floats(column: pa.ChunkedArray) -> FloatArray:
 
 
 def write(path: Path, trace: Trace, *, iat: bool) -> None:
-    """Seconds, under a header that says so. Time stamps have at most six decimals and lose nothing."""
+    """Write seconds under a header. Time stamps have at most six decimals, which is exact."""
     columns = {"iat_s": trace.iats_s} if iat else {"timestamp_s": trace.timestamps_us / 1e6}
     if trace.event_timestamps_us is not None:
         columns["event_timestamp_s"] = trace.event_timestamps_us / 1e6

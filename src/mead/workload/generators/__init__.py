@@ -1,1 +1,1 @@
-"""Generators of arrivals, one module per kind; ``registry`` has them all by name."""
+"""Generators of arrivals. ``registry`` lists them by name."""

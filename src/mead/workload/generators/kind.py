@@ -1,7 +1,7 @@
-"""What all generators have in common: documented options, and one method.
+"""The interface of generators, and checks of their options.
 
-A generator is a frozen dataclass. Its fields are its options, each with a help text, so that a command line or a
-page of documentation can be made from the class alone. ``generate`` takes the random numbers and returns a trace.
+A generator is a frozen dataclass whose fields are its options, each with a help text; the command line is made from
+them. ``generate`` takes a random number generator and returns a trace.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from mead.workload.trace import Trace, TraceError
 
 
 class GeneratorError(ValueError):
-    """The options of a generator do not fit. The message names the option and says what it must be."""
+    """Invalid options of a generator. The message names the option and says what it must be."""
 
 
 class Generator(Protocol):
-    """One kind of arrivals with its options chosen."""
+    """A kind of arrivals with its options."""
 
     def generate(self, rng: np.random.Generator) -> Trace:
-        """Arrivals; the same ones for the same state of ``rng``."""
+        """Generate arrivals; the same ones for the same state of ``rng``."""
 
 
 LARGEST = 1e12
-"""Times and rates lie between this and its inverse, in seconds and 1/s; anything else is a mistaken unit."""
+"""Times (s) and rates (1/s) lie between this and its inverse; other values come from a mistaken unit."""
 
 MOST_ARRIVALS = 1e9
-"""A trace is made in memory, which takes some 50 bytes per arrival; more than this would fill any machine."""
+"""Maximum arrivals of a trace. Generating one takes about 50 bytes of memory per arrival."""
 
 
 def option(help_text: str, *, default: Any = MISSING) -> Any:
-    """A dataclass field with a help text; without a default it must be given."""
+    """Return a dataclass field with a help text. It is required unless it has a default."""
     return field(default=default, metadata={"help": help_text})
 
 
 def check_positive(**options: float) -> None:
-    """Refuse zero, negative numbers, infinity and NaN, and what no stream can have."""
+    """Refuse numbers that are not positive and finite, and values of a mistaken unit."""
     for name, value in options.items():
         if not (isfinite(value) and value > 0):
             raise GeneratorError(f"{name} must be a finite number above 0; got {value:g}")
@@ -53,7 +53,7 @@ def check_positive(**options: float) -> None:
 
 
 def check_expected(arrivals: float, advice: str) -> None:
-    """Refuse to make more arrivals than fit into memory."""
+    """Refuse more arrivals than fit into memory."""
     if not arrivals <= MOST_ARRIVALS:
         raise GeneratorError(
             f"these would be {arrivals:,.4g} arrivals, and a trace can have {MOST_ARRIVALS:,.4g}; {advice}"
@@ -62,7 +62,7 @@ def check_expected(arrivals: float, advice: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Endless(ABC):
-    """Arrivals that could go on for ever, cut to so many seconds or to so many arrivals."""
+    """Base of unlimited streams, cut to a duration or to a number of arrivals."""
 
     duration_s: float | None = option("length of the trace in seconds; either this or the count", default=None)
     count: int | None = option("number of arrivals; either this or the duration", default=None)
@@ -78,21 +78,21 @@ class Endless(ABC):
     @property
     @abstractmethod
     def mean_rate_per_s(self) -> float:
-        """Arrivals per second to be expected."""
+        """Expected arrivals per second."""
 
     @abstractmethod
     def segments(self, rng: np.random.Generator) -> Iterator[Segment]:
-        """The stream piece by piece, without an end."""
+        """Yield the stream in segments, without an end."""
 
     def generate(self, rng: np.random.Generator) -> Trace:
-        """The arrivals of the first seconds, or the first so many arrivals."""
+        """Generate ``duration_s`` seconds, or ``count`` arrivals."""
         expected = self.duration_s * self.mean_rate_per_s if self.duration_s is not None else self.count or 0
         check_expected(expected, "ask for a shorter duration or a smaller count")
         return trace_of(joined(self.segments(rng), duration_s=self.duration_s, count=self.count))
 
 
 def trace_of(arrivals: Segment) -> Trace:
-    """The trace of a piece of stream. Arrivals that are none are the fault of the options."""
+    """Make a trace of a segment. Raises GeneratorError if the options gave no valid trace."""
     try:
         trace = Trace.from_timestamps_s(arrivals.times_s)
     except TraceError as error:

@@ -1,4 +1,4 @@
-"""Arrivals of a MAP: by its matrices, or a two-state one by rate and index of dispersion."""
+"""Arrivals of a MAP, given by its matrices, by rate and index of dispersion, or by its bursts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mead.workload.generators.kind import Endless, GeneratorError, check_positiv
 from mead.workload.generators.segments import Segment, map_segments
 
 USUAL_RATIO = 4.0
-"""The published fit ends at 4.0004 for every index of dispersion above 205 (Elastic-PPQ's generator)."""
+"""Fast over mean rate. The generator of Elastic-PPQ uses 4.0004 for every index of dispersion above 205."""
 
 LARGEST_LEAVE_SLOW = 0.5
-"""Where the index of dispersion is small, the ratio is lowered until the slow state lasts two arrivals on average."""
+"""For a small index of dispersion the ratio is lowered until the slow state lasts two arrivals on average."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,19 +40,19 @@ class Markovian(Endless):
         try:
             if self.rate_per_s is not None:
                 check_positive(rate_per_s=self.rate_per_s)
-            self.map  # noqa: B018 - a wrong MAP must be refused here and not when arrivals are drawn
+            self.map  # noqa: B018 - refuse an invalid MAP here, before arrivals are drawn
         except InvalidMAPError as error:
             raise GeneratorError(str(error)) from error
         check_positive(rate_per_s=self.mean_rate_per_s)
 
     @property
     def mean_rate_per_s(self) -> float:
-        """The rate of the process."""
+        """Rate of the process."""
         return self.map.rate_per_s
 
     @cached_property
     def map(self) -> MAP:
-        """The process itself."""
+        """The arrival process."""
         if self.D0 is not None and self.D1 is not None and self.idc is None and self.ratio is None:
             given = MAP(self.D0, self.D1)
             return given if self.rate_per_s is None else given.with_rate(self.rate_per_s)
@@ -61,13 +61,13 @@ class Markovian(Endless):
         raise GeneratorError("a MAP needs either rate_per_s and idc, or both matrices D0 and D1")
 
     def segments(self, rng: np.random.Generator) -> Iterator[Segment]:
-        """By duration from an arbitrary moment on, by count from an arbitrary arrival on."""
+        """Yield segments, from a random time if a duration is given, from a random arrival if a count is given."""
         start = self.map.time_stationary if self.count is None else self.map.arrival_stationary
         return map_segments(self.map, start, rng)
 
 
 def largest_ratio(idc: float) -> float:
-    """The usual ratio, or the largest F for which the slow state is left with probability at most one half.
+    """Return the usual ratio, or the largest F that leaves the slow state with probability at most one half.
 
     ``2 (F-1)^2 / ((1+F) (I-1)) = p`` is a quadratic in F (closed form of ``MAP.two_state``).
 
@@ -80,7 +80,7 @@ def largest_ratio(idc: float) -> float:
 
 @dataclass(frozen=True)
 class Bursts:
-    """Poisson arrivals at a calm rate, interrupted by bursts at a higher one; both last exponential times.
+    """An MMPP(2): Poisson arrivals at a calm and at a burst rate, in turns of exponential length.
 
     >>> round(Bursts(calm_per_s=100.0, burst_per_s=400.0, mean_calm_s=2.0, mean_burst_s=1.0).map.rate_per_s, 9)
     200.0
@@ -93,7 +93,7 @@ class Bursts:
 
     @cached_property
     def map(self) -> MAP:
-        """Heffes and Lucantoni (1986), section II: rates on the diagonal of D1, switching in D0."""
+        """The MAP of Heffes and Lucantoni (1986), section II: rates on the diagonal of D1, switching in D0."""
         rates = np.diag([self.calm_per_s, self.burst_per_s])
         start, stop = 1 / self.mean_calm_s, 1 / self.mean_burst_s
         return MAP(np.array([[-start, start], [stop, -stop]]) - rates, rates)

@@ -19,21 +19,21 @@ PHASES = (
     Bursts(calm_per_s=250.0, burst_per_s=600.0, mean_calm_s=8.0, mean_burst_s=3.0).map,
     Bursts(calm_per_s=210.0, burst_per_s=700.0, mean_calm_s=10.0, mean_burst_s=3.0).map,
 )
-"""The MAPs that follow each other: the first has no bursts, those of the last exceed what one core can do."""
+"""The MAPs of SYNT in their order. The first has no bursts; bursts of the last overload one core."""
 
 SLOW_BURSTS = Bursts(calm_per_s=120.0, burst_per_s=625.0, mean_calm_s=60.0, mean_burst_s=40.0)
-"""322/s on average. Bursts load one core to 0.94 at 1.5 ms per tuple; at a share of 0.85 the queue grows in them."""
+"""322/s on average. At 1.5 ms per tuple, bursts load one core to 0.94 and overload a share of 0.85."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Synt:
-    """Five MAPs of growing variability one after the other, 320/s on average.
+    """Five MAPs of growing variability in sequence, 320/s on average.
 
     Russo Russo et al., "MEAD" (2021), evaluate on a trace "generated from MAPs with different variability" with
-    "abrupt workload changes" and do not give the MAPs. These are ours: mean rates 285, 327, 320, 345 and 323/s,
-    bursts at 460, 520, 600 and 700/s, indices of dispersion 1, 74, 251, 308 and 610. At 1.5 ms per tuple one core does
-    667/s: it is loaded to 0.48 on average, to 0.69, 0.78 and 0.90 in bursts, and overloaded (1.05) in the bursts of
-    the last phase, for 3 s at a time.
+    "abrupt workload changes" but do not publish the MAPs. Those here have mean rates 285, 327, 320, 345 and
+    323/s, bursts at 460, 520, 600 and 700/s, and indices of dispersion 1, 74, 251, 308 and 610. At 1.5 ms per tuple
+    one core serves 667/s: its load is 0.48 on average, 0.69, 0.78 and 0.90 in bursts, and 1.05 in the bursts of the
+    last phase, which last 3 s.
 
     >>> [round(phase.idc_limit) for phase in PHASES]
     [1, 74, 251, 308, 610]
@@ -46,7 +46,7 @@ class Synt:
         check_expected(self.duration_s * max(phase.rate_per_s for phase in PHASES), "ask for a shorter duration")
 
     def generate(self, rng: np.random.Generator) -> Trace:
-        """All phases, each from a stationary start: the change is abrupt."""
+        """Generate all phases, each from a stationary start."""
         phase_s = self.duration_s / len(PHASES)
         return trace_of(
             joined(joined(map_segments(phase, phase.time_stationary, rng), duration_s=phase_s) for phase in PHASES)
@@ -58,8 +58,9 @@ class LiveMapsStandIn:
     """SYNTHETIC stand-in for the Live Maps back-end trace: slow, strong bursts, the most correlated of all kinds.
 
     The real trace (SNIA IOTTA 158, Microsoft Live Maps back end) is used by Russo Russo et al., "MEAD" (2021), who
-    report it as the most correlated of three and set requirements of 1.5 to 5 s on it. This MMPP(2) has these two
-    properties and claims no other: lag-1 autocorrelation 0.31 (0.26 still at lag 1,000), index of dispersion 9,100.
+    report it as the most correlated of three traces and require 1.5 to 5 s on it. This MMPP(2) is not fitted to that
+    trace; it only reproduces strong correlation: lag-1 autocorrelation 0.31 (0.26 at lag 1,000), index of dispersion
+    9,100.
 
     >>> SLOW_BURSTS.map.acf([1, 1000]).round(2).tolist(), round(SLOW_BURSTS.map.idc_limit, -2)
     ([0.31, 0.26], 9100.0)
@@ -72,6 +73,6 @@ class LiveMapsStandIn:
         check_expected(self.duration_s * SLOW_BURSTS.map.rate_per_s, "ask for a shorter duration")
 
     def generate(self, rng: np.random.Generator) -> Trace:
-        """Arrivals from a stationary start."""
+        """Generate arrivals from a stationary start."""
         source = SLOW_BURSTS.map
         return trace_of(joined(map_segments(source, source.time_stationary, rng), duration_s=self.duration_s))

@@ -32,11 +32,11 @@ class Poisson(Endless):
 
     @property
     def mean_rate_per_s(self) -> float:
-        """The one rate."""
+        """Rate of the process."""
         return self.rate_per_s
 
     def segments(self, rng: np.random.Generator) -> Iterator[Segment]:
-        """Stretches of about as many arrivals as there are in a block."""
+        """Yield segments of about one block of arrivals each."""
         for block in block_sizes():
             yield poisson_segment(self.rate_per_s, block / self.rate_per_s, rng)
 
@@ -45,8 +45,8 @@ class Poisson(Endless):
 class Steps:
     """Poisson arrivals at a list of rates, each for the same time.
 
-    By default the artificial stream of Mencagli, Torquati and Danelutto, "Elastic-PPQ" (2018), Fig. 9: six steps
-    of 30 s between 40,000 and 80,000/s.
+    The default is the artificial stream of Mencagli, Torquati and Danelutto, "Elastic-PPQ" (2018), Fig. 9: six
+    steps of 30 s between 40,000 and 80,000/s.
 
     >>> trace = Steps(rates_per_s=(10.0, 1000.0), step_s=2.0).generate(np.random.default_rng(1))
     >>> [int(n) for n in np.histogram(trace.timestamps_us, [0, 2e6, 4e6])[0]]
@@ -68,17 +68,17 @@ class Steps:
         check_expected(sum(self.rates_per_s) * self.step_s, "ask for lower rates or shorter steps")
 
     def generate(self, rng: np.random.Generator) -> Trace:
-        """Arrivals for as many steps as there are rates."""
+        """Generate one step per rate."""
         return trace_of(joined([poisson_segment(rate, self.step_s, rng) for rate in self.rates_per_s]))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RandomWalk(Endless):
-    """Poisson arrivals at a rate that is multiplied by a lognormal factor every few seconds, within bounds.
+    """Poisson arrivals at a rate that follows a lognormal random walk within bounds.
 
     The stream RW-DS of Mencagli, Torquati and Danelutto, "Elastic-PPQ" (2018), section 6: 5 million tuples, start at
     5,000/s, standard deviation 0.4 of the logarithm, inter-arrival times held between 16 and 300 microseconds.
-    The paper says 5 s per phase, the published stream has 3 s; we take the stream.
+    The paper says 5 s per phase; the published stream has 3 s, as here.
 
     >>> walk = RandomWalk(count=10).rates_per_s(np.random.default_rng(1))
     >>> [round(next(walk)) for _ in range(4)]
@@ -105,18 +105,18 @@ class RandomWalk(Endless):
 
     @property
     def mean_rate_per_s(self) -> float:
-        """That of the start: where the walk goes is not known before."""
+        """Rate of the first phase; the later ones are random."""
         return self.rate_per_s
 
     @property
     def bounds_per_s(self) -> tuple[float, float]:
-        """The rates between which the walk stays: those asked for, or the published ones in proportion."""
+        """Lowest and highest rate: the given ones, or the published ones in proportion."""
         lowest = self.rate_per_s * LOWEST_OF_FIRST if self.lowest_per_s is None else self.lowest_per_s
         highest = self.rate_per_s * HIGHEST_OF_FIRST if self.highest_per_s is None else self.highest_per_s
         return lowest, highest
 
     def rates_per_s(self, rng: np.random.Generator) -> Iterator[float]:
-        """The rate of one phase after the other."""
+        """Yield the rate of each phase."""
         rate = self.rate_per_s
         while True:
             yield rate
@@ -124,6 +124,6 @@ class RandomWalk(Endless):
             rate = float(np.clip(rate / step, *self.bounds_per_s))
 
     def segments(self, rng: np.random.Generator) -> Iterator[Segment]:
-        """One phase after the other."""
+        """Yield one segment per phase."""
         for rate in self.rates_per_s(rng):
             yield poisson_segment(rate, self.phase_s, rng)

@@ -1,4 +1,4 @@
-"""All generators by name, with their options described well enough to make a command line of them."""
+"""Generators by name, with descriptions of their options."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Parameter:
 
     @property
     def flag(self) -> str:
-        """The option on a command line, where the unit stands in the help text.
+        """The command line option. It has no unit; the help text has.
 
         >>> [KINDS["random-walk"].parameter(name).flag for name in ("rate_per_s", "phase_s")]
         ['--rate', '--phase']
@@ -38,7 +38,7 @@ class Parameter:
         return "--" + stem.replace("_", "-").lower()
 
     def parse(self, text: str) -> Any:
-        """The value that a text stands for: a number, numbers with commas, or rows as JSON.
+        """Parse a number, numbers separated by commas, or rows as JSON.
 
         >>> KINDS["steps"].parameter("rates_per_s").parse("100, 2e3")
         (100.0, 2000.0)
@@ -50,12 +50,12 @@ class Parameter:
                 return tuple(float(word) for word in text.split(","))
             return _rows(json.loads(text))
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
-            raise GeneratorError(f"{self.flag} cannot be read from '{text}'; {self.help}") from error
+            raise GeneratorError(f"{self.flag}: cannot parse '{text}'; {self.help}") from error
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of arrivals: its name, its generator, and what its options are.
+    """A kind of arrivals: its name, generator and options.
 
     >>> KINDS["poisson"].build(rate_per_s=10.0, count=5)
     Poisson(duration_s=None, count=5, rate_per_s=10.0)
@@ -66,12 +66,12 @@ class Kind:
 
     @property
     def summary(self) -> str:
-        """One line for a list of kinds."""
+        """First line of the docstring."""
         return (getdoc(self.generator) or "").splitlines()[0]
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The options, those of this kind before those of every kind."""
+        """Options; those of this kind come before the common ones."""
         hints = get_type_hints(self.generator)
         described = [
             Parameter(
@@ -87,11 +87,11 @@ class Kind:
         return tuple(sorted(described, key=lambda parameter: parameter.name not in own))
 
     def parameter(self, name: str) -> Parameter:
-        """One option by its name."""
+        """Return an option by its name."""
         return next(parameter for parameter in self.parameters if parameter.name == name)
 
     def build(self, **options: Any) -> Generator:
-        """The generator with these options. Those that are None count as not given."""
+        """Build the generator. Options that are None count as not given."""
         given = {name: value for name, value in options.items() if value is not None}
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in given:
@@ -119,7 +119,7 @@ KINDS = {
 
 
 def _rows(value: Any) -> list[list[float]]:
-    """A matrix that has been read from JSON. Raises an error for anything that is not rows of numbers."""
+    """Convert a JSON value to a matrix. Raises an error if it is not rows of numbers."""
     if not isinstance(value, list) or any(not isinstance(row, list) for row in value):
         raise TypeError("a matrix is a list of rows")
     if any(isinstance(rate, bool | str) for row in value for rate in row) or len({len(row) for row in value}) != 1:

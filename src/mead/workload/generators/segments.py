@@ -1,4 +1,4 @@
-"""Pieces of a stream, and how they are joined into a longer one."""
+"""Segments of a stream, and functions that draw and join them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SMALLEST_BLOCK = 1 << 10
 
 
 class Segment(NamedTuple):
-    """Arrivals from 0 to ``duration_s``, in order."""
+    """Sorted arrivals from 0 to ``duration_s``."""
 
     times_s: FloatArray
     duration_s: float
 
 
 def joined(segments: Iterable[Segment], *, duration_s: float | None = None, count: int | None = None) -> Segment:
-    """Segments one after the other, until there are so many seconds or arrivals.
+    """Join segments in sequence, up to a duration or a number of arrivals.
 
     >>> half = Segment(np.array([0.1, 0.4]), 0.5)
     >>> joined([half, half, half], duration_s=0.9).times_s.tolist()
@@ -42,7 +42,7 @@ def joined(segments: Iterable[Segment], *, duration_s: float | None = None, coun
 
 
 def block_sizes() -> Iterator[int]:
-    """How many random numbers to draw at once: few at first, for short traces, then as many as are fastest."""
+    """Yield sizes for draws of random numbers: small at first, for short traces, then the fastest size."""
     block = SMALLEST_BLOCK
     while True:
         yield block
@@ -50,16 +50,16 @@ def block_sizes() -> Iterator[int]:
 
 
 def poisson_segment(rate_per_s: float, duration_s: float, rng: np.random.Generator) -> Segment:
-    """A Poisson process: a Poisson number of arrivals, which are then uniform.
+    """Draw a Poisson process: a Poisson number of arrivals at uniform times.
 
-    Sums of exponentials divided by their total are uniform order statistics (Devroye 1986, V.2.1): no sorting.
+    Sums of exponentials over their total are uniform order statistics (Devroye 1986, V.2.1), so nothing is sorted.
     """
     sums = np.cumsum(rng.standard_exponential(int(rng.poisson(rate_per_s * duration_s)) + 1))
     return Segment(sums[:-1] * (duration_s / sums[-1]), duration_s)
 
 
 def map_segments(arrivals: MAP, start: FloatArray, rng: np.random.Generator) -> Iterator[Segment]:
-    """A MAP without end whose first phase is distributed as ``start``. The chain goes on from piece to piece.
+    """Yield segments of a MAP whose first phase has the distribution ``start``.
 
     Starting in ``time_stationary``, the mean number of arrivals in t seconds is exactly rate times t; starting in
     ``arrival_stationary``, the mean inter-arrival time is exactly the inverse of the rate.

@@ -1,4 +1,4 @@
-"""Heavy-tailed counts in short slots: the "self-similar" streams of the Elastic-PPQ experiments."""
+"""The "self-similar" streams of the Elastic-PPQ experiments: heavy-tailed counts in short slots."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mead.workload.generators.segments import Segment, block_sizes
 USUAL_SLOT_S = 0.001
 
 TUPLES_PER_SLOT = 10.0
-"""Below 10,000/s the slots are made longer to hold this many: no slot is ever empty, which must not raise the rate."""
+"""Mean per slot. Below 10,000/s slots are longer: no slot is empty, which would raise the rate of short ones."""
 
 ROUNDING = 1e-9
-"""Relative; a slot that was computed from the rate is long enough."""
+"""Relative tolerance of the slot length, so that one computed from the rate is accepted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,9 +27,9 @@ class SelfSimilar(Endless):
 
     The recipe of Mencagli, Torquati and Danelutto, "Elastic-PPQ" (2018), as found in their streams: Pareto shape
     ``a = 3 - 2H``, scale ``b = mean per slot * (a-1)/a``, count ``ceil(b floor(Pareto))``, slots independent of
-    each other. Two things follow that are not what the name promises. Rounding makes the realised mean 0.83 to
-    0.98 of the nominal rate (0.86 at H = 0.6); ``mean_rate_per_s`` is exact. And independent slots have no memory:
-    the index of dispersion is large and the same at every time scale above the slot.
+    each other. The result differs from its name in two ways. Rounding makes the mean 0.83 to 0.98 of the nominal
+    rate (0.86 at H = 0.6); ``mean_rate_per_s`` is exact. Independent slots have no long memory: the index of
+    dispersion is large, but the same at every time scale above the slot.
 
     >>> round(SelfSimilar(rate_per_s=30_000.0, hurst=0.6, count=10).mean_rate_per_s)
     25656
@@ -59,7 +59,7 @@ class SelfSimilar(Endless):
 
     @property
     def slot_length_s(self) -> float:
-        """Length of a slot, as asked for or as the rate needs it."""
+        """Length of a slot: the given one, or the one that the rate needs."""
         return max(USUAL_SLOT_S, TUPLES_PER_SLOT / self.rate_per_s) if self.slot_s is None else self.slot_s
 
     @property
@@ -76,7 +76,7 @@ class SelfSimilar(Endless):
         return float(self.scale * zeta(self.shape) + chance @ rounded_up) / self.slot_length_s
 
     def segments(self, rng: np.random.Generator) -> Iterator[Segment]:
-        """Many slots at a time; within a slot the arrivals are uniform."""
+        """Yield segments of many slots. Arrivals are uniform within a slot."""
         for block in block_sizes():
             slots = ceil(block / (self.rate_per_s * self.slot_length_s))
             pareto = rng.pareto(self.shape, slots) + 1
