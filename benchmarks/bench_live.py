@@ -36,8 +36,7 @@ from mead.cpu import closing_shares, detect, measure_actuation_delay_s
 from mead.demo import counter, matcher, parser
 from mead.demo.calibration import calibrate
 from mead.history import IN_FOLDER, History
-from mead.policies import registry
-from mead.policies.options import kept_iats_for
+from mead.policies import make_policy
 from mead.session.result import LiveResult
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.build import live_pipeline
@@ -164,9 +163,9 @@ def light_run(spark: SparkSession, policy: str, duration_s: float) -> LiveResult
                 light.work,
                 Path(name),
                 shares,
-                registry.policy(options),
+                make_policy(options),
                 duration_s=duration_s,
-                kept_iats=kept_iats_for(options),
+                kept_iats=options.kept_iats,
             )
 
 

@@ -19,8 +19,8 @@ from rich.console import Console
 
 from mead.config.pipeline_file import read_pipeline
 from mead.monitor import BatchResponses, PathMonitor
-from mead.policies import registry
-from mead.policies.options import ThresholdOptions
+from mead.policies import make_policy
+from mead.policies.baselines.threshold import ThresholdOptions
 from mead.queueing import MAP
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import decided
@@ -43,7 +43,7 @@ PIPELINE = read_pipeline(Path(__file__).parents[1] / "src/mead/demo/pipeline.yam
 def main() -> None:
     """Print two tables."""
     iats_s = MAP.two_state(rate_per_s=250.0, idc=200.0).sample(250 * DURATION_S, np.random.default_rng(1))
-    policy = registry.policy(ThresholdOptions(interval_s=1.0))
+    policy = make_policy(ThresholdOptions(interval_s=1.0))
     rounds = run(PIPELINE, Trace.from_iats_s(iats_s), policy, seed=1).rounds
     facts = RunFacts(PIPELINE, "threshold", "act", "simulator", "", "2026-01-01T12:00:00+00:00", 1.0)
     monitors = {path: PathMonitor(()) for path in PIPELINE.paths}

@@ -19,8 +19,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from mead.policies.options import MG1Options
-from mead.policies.predictive.mg1 import MG1
+from mead.policies.predictive.mg1 import MG1, MG1Options
 from mead.policies.predictive.predictions import meets, remembered, response_s, worst
 from mead.policies.predictive.search import Predictor, exact, heuristic
 from mead.queueing import Edge, NetworkSolution, Unstable

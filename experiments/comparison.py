@@ -17,14 +17,12 @@ import numpy as np
 from experiments.clairvoyant import clairvoyant
 from experiments.mead_paper.tables import Case
 from mead.arrays import FloatArray
-from mead.config.policy_choice import OPTIONS, chosen_policy
+from mead.config.policy_choice import choose_policy
 from mead.loading import modules_in
-from mead.policies import registry
-from mead.policies.options import OwnOptions, PolicyOptions, PredictiveOptions, StaticOptions, kept_iats_for
-from mead.policies.user_policy import own_policy
+from mead.policies import PolicyOptions, make_policy, options_class
 from mead.queueing import PATH_SEPARATOR
 from mead.reports.judge import Outcome, Verdict, statistic_s
-from mead.simulator import Conditions, FaultyMetrics, Restart, Run, recorded_every_for
+from mead.simulator import Conditions, FaultyMetrics, Run
 from mead.simulator.run import run
 
 T = TypeVar("T")
@@ -113,13 +111,13 @@ class PolicyContender:
         0.7
         """
         name, *settings = text.split("@")
-        if issubclass(OPTIONS.get(name, StaticOptions), PredictiveOptions):
+        if "careful" in options_class(name).model_fields:
             # As in the papers: a planner that learns from its errors is another one, and hides what its model lacks.
             settings = ["careful=false", *settings]
-        options = chosen_policy(StaticOptions(), name, settings)
-        if isinstance(options, OwnOptions):
+        options = choose_policy(None, name, settings)
+        if ":" in name:
             modules_in(Path())  # there is no pipeline file that it could lie beside
-            own_policy(options)  # so that a mistake in it is told before anything starts
+            make_policy(options)  # so that a mistake in it is told before anything starts
         return cls(text, options)
 
     def result(self, case: Case, seed: int) -> Result:
@@ -127,12 +125,12 @@ class PolicyContender:
         done = run(
             case.workload.pipeline(case.requirement),
             case.workload.trace(seed),
-            registry.policy(self.options),
+            make_policy(self.options),
             seed=seed,
-            conditions=self.conditions or Conditions(restart=Restart.of(self.options)),
+            conditions=self.conditions or Conditions(restart=self.options.restart),
             metrics=self.metrics,
-            kept_iats=kept_iats_for(self.options),
-            recorded_every=recorded_every_for(self.options),
+            kept_iats=self.options.kept_iats,
+            recorded_every=self.options.recorded_every,
         )
         return Result(case, self.label, seed, Outcome.of(done), course=Course.of(done))
 

@@ -15,12 +15,11 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from mead.policies.options import KingmanOptions, MapOptions, MG1Options
 from mead.policies.predictive.base import Analysis, Predictive
-from mead.policies.predictive.kingman import Kingman
-from mead.policies.predictive.map import Map
+from mead.policies.predictive.kingman import Kingman, KingmanOptions
+from mead.policies.predictive.map import Map, MapOptions
 from mead.policies.predictive.map_network import ArrivalModel
-from mead.policies.predictive.mg1 import MG1
+from mead.policies.predictive.mg1 import MG1, MG1Options
 from mead.policies.predictive.predictions import response_s
 from mead.queueing import MAP, PH, Edge, Unstable, idc, map_ph_1
 from mead.reports.models.fit_plot import KINGMAN, MODEL, PLAIN, SECONDS, STYLE, TRACE

@@ -19,18 +19,10 @@ from experiments.clairvoyant import clairvoyant
 from experiments.comparison import PolicyContender, each
 from experiments.pasps.scenarios import LOG_LIKE, Rates, logs_from
 from experiments.workloads import MISSING, Workload, generated, live_maps, recorded, required, synt
-from mead.policies import registry
+from mead.policies import make_policy, policy_names
 from mead.policies.adaptive.knobs import levels
-from mead.policies.options import (
-    DS2Options,
-    ForecastKeys,
-    PolicyOptions,
-    StaticOptions,
-    ThresholdOptions,
-    kept_iats_for,
-)
 from mead.reports.judge import Outcome
-from mead.simulator import Conditions, Restart, Run, recorded_every_for
+from mead.simulator import Conditions, Run
 from mead.simulator.run import run
 from mead.values import Pipeline, Requirement
 from mead.workload import SelfSimilar, Steps, Trace
@@ -38,15 +30,9 @@ from mead.workload import SelfSimilar, Steps, Trace
 OURS = "hybrid"
 """Our policy: it is meant to be first, and the report says where it is not."""
 
-POLICIES = (
-    *(OURS, "adaptive", "map", "replay", "kingman", "mg1", "threshold"),
-    *("ds2", "drs", "drs@t_ra_s=60", "pasps", "pasps@predictor=conformal", "psps", "dabs", "static"),
-)
-"""All of them as they are by default. DRS first moves after six minutes, so it is there with one minute too; PA-SPS
-plans for the arrivals that it expects, so it is there with an upper quantile of them too."""
-
-BLIND = StaticOptions, ThresholdOptions, DS2Options, ForecastKeys
-"""Options of policies that do not look at the requirement themselves. See ``blind``."""
+VARIANTS = ("drs@t_ra_s=60", "pasps@predictor=conformal")
+"""Policies with other options than the default. DRS first moves after six minutes, so it is there with one minute too;
+PA-SPS plans for the arrivals that it expects, so it is there with an upper quantile of them too."""
 
 REQUIREMENTS = tuple(required(text) for text in ("mean=0.3", "p95=0.5", "p99=1"))
 
@@ -140,11 +126,11 @@ class Bout:
         return run(
             self.contest.under(trace, self.requirements),
             trace,
-            registry.policy(options),
+            make_policy(options),
             seed=self.seed,
-            conditions=Conditions(replicas_delay_s=self.replicas_delay_s, restart=Restart.of(options)),
-            kept_iats=kept_iats_for(options),
-            recorded_every=recorded_every_for(options),
+            conditions=Conditions(replicas_delay_s=self.replicas_delay_s, restart=options.restart),
+            kept_iats=options.kept_iats,
+            recorded_every=options.recorded_every,
         )
 
     def judged(self) -> list[Judged]:
@@ -183,15 +169,13 @@ def named(requirement: Requirement) -> str:
     return f"{requirement.statistic}={requirement.bound_s:g}"
 
 
-def blind(options: PolicyOptions) -> bool:
-    """Whether a policy does not look at what is required: then one run of it is judged by every requirement.
+def contenders() -> list[str]:
+    """Every policy with its default options, ours first, then the variants.
 
-    On two levels each does: what waits is split by how soon it has to be done.
-
-    >>> [blind(PolicyContender.of(text).options) for text in ("static", "static@two_level=true", "drs")]
-    [True, False, False]
+    >>> contenders()[0], contenders()[-1]
+    ('hybrid', 'pasps@predictor=conformal')
     """
-    return isinstance(options, BLIND) and not options.two_level
+    return [OURS, *(name for name in policy_names() if name != OURS), *VARIANTS]
 
 
 def bouts(
@@ -207,7 +191,7 @@ def bouts(
         Bout(contest, policy, seen, seed, replicas_delay_s)
         for contest in contests
         for policy in policies
-        for seen in ([every] if blind(policy.options) else [(one,) for one in every])
+        for seen in ([(one,) for one in every] if policy.options.sees_requirements else [every])
         for seed in seeds
     ]
 

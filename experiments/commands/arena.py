@@ -74,14 +74,14 @@ def arena(
     Example: `mead evaluate arena --workload synt --workload walk --policy hybrid --policy drs --seeds 1`
     """
     from experiments.arena.board import board, by_workload
-    from experiments.arena.contest import POLICIES, REQUIREMENTS, Bound, Judged, bouts, fought, named
+    from experiments.arena.contest import REQUIREMENTS, Bound, Judged, bouts, contenders, fought, named
     from experiments.arena.page import arena_page
     from experiments.arena.report import NOTE, arena_tables, write_csv
     from experiments.comparison import PolicyContender, each
     from experiments.workloads import required
 
     try:
-        policies = [PolicyContender.of(text) for text in dict.fromkeys(policy or POLICIES)]
+        policies = [PolicyContender.of(text) for text in dict.fromkeys(policy or contenders())]
         asked = list(dict.fromkeys(required(text) for text in requirement or ())) or list(REQUIREMENTS)
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)

@@ -16,9 +16,8 @@ import numpy as np
 from mead.arrays import FloatArray, frozen
 from mead.policies.drs.measurer import Measurer
 from mead.policies.drs.model import Model, OpenNetwork
-from mead.policies.drs.policy import DRS, network_of
+from mead.policies.drs.policy import DRS, DRSOptions, network_of
 from mead.policies.drs.smoothing import Window
-from mead.policies.options import DRSOptions
 from mead.queueing import Edge
 from mead.simulator import Responses, Run, Simulation
 from mead.simulator.run import run

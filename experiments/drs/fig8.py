@@ -22,7 +22,7 @@ from experiments.drs.applications import (
     tweets,
 )
 from mead.arrays import FloatArray
-from mead.policies.options import DRSOptions
+from mead.policies.drs.policy import DRSOptions
 from mead.reports.tables import number, plain_table
 
 MINUTES = 27

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from experiments.drs.applications import VIDEO, Event, by_minute, controlled, events, shown
 from mead.arrays import FloatArray
-from mead.policies.options import DRSOptions
+from mead.policies.drs.policy import DRSOptions
 from mead.reports.tables import number, plain_table
 from mead.workload import Steps
 

@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.arena.contest import blind
 from experiments.comparison import PolicyContender
 from experiments.live.rows import LiveRow
 from experiments.workloads import PATH, Workload
 from mead.cpu import Opener, closing_shares
 from mead.demo import counter, matcher, parser
 from mead.history import IN_FOLDER, History
-from mead.policies import registry
-from mead.policies.options import kept_iats_for
+from mead.policies import make_policy
 from mead.reports.judge import SketchedTimes, judge
 from mead.reports.runs.live_report import LiveReport
 from mead.reports.what_if.twin import twin
@@ -99,8 +97,8 @@ def runs_of(requirements: Sequence[Requirement], policies: Sequence[PolicyConten
     >>> [str(run) for run in runs_of(both, [PolicyContender.of("static"), PolicyContender.of("adaptive")])]
     ['static (mean 0.5 s, mean 1 s)', 'adaptive (mean 0.5 s)', 'adaptive (mean 1 s)']
     """
-    once = [LiveRun(policy, tuple(requirements)) for policy in policies if blind(policy.options)]
-    seeing = [policy for policy in policies if not blind(policy.options)]
+    once = [LiveRun(policy, tuple(requirements)) for policy in policies if not policy.options.sees_requirements]
+    seeing = [policy for policy in policies if policy.options.sees_requirements]
     return [*once, *(LiveRun(policy, (requirement,)) for requirement in requirements for policy in seeing)]
 
 
@@ -190,9 +188,9 @@ class LiveComparison:
                 self._work(),
                 folder,
                 shares,
-                registry.policy(options),
+                make_policy(options),
                 duration_s=duration_s,
-                kept_iats=kept_iats_for(options),
+                kept_iats=options.kept_iats,
                 on_round=lambda this, _: record(this),
             )
         if result.interrupted:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from experiments.comparison import PolicyContender
 from experiments.live.comparison import BATCHES
 from experiments.workloads import DEMAND_S, Workload
-from mead.policies.options import DRSOptions, ForecastKeys, StaticOptions
 from mead.values import Pipeline, Requirement
 from mead.workload import Steps
 
@@ -81,9 +80,9 @@ def refusal(policy: PolicyContender, most_replicas: int) -> str:
     'static@replicas=3 is for 3 replicas, and operators may have 2; give --replicas 3 or more'
     """
     options = policy.options
-    if most_replicas == 1 and isinstance(options, DRSOptions | ForecastKeys):
+    if most_replicas == 1 and options.knobs == ("replicas",):
         return f"{policy.label} changes replicas alone, and operators may have one; give --replicas 2 or more"
-    if isinstance(options, StaticOptions) and (asked := options.replicas or 1) > most_replicas:
+    if (asked := options.replicas_asked) > most_replicas:
         return (
             f"{policy.label} is for {asked} replicas, and operators may have {most_replicas}; "
             f"give --replicas {asked} or more"

@@ -17,8 +17,8 @@ from rich.table import Table
 from experiments.comparison import PolicyContender
 from experiments.mead_paper.tables import Case
 from experiments.workloads import PATH, Workload, required
-from mead.policies import registry
-from mead.policies.options import MapOptions
+from mead.policies import make_policy
+from mead.policies.predictive.map import MapOptions
 from mead.queueing import DEFAULT_WINDOWS, MAP, Unstable, distinct, fit_windows, solve_network
 from mead.reports.tables import plain_table
 from mead.simulator import Simulation
@@ -91,12 +91,12 @@ def loop_cost(workload: Workload, policy: str, requirement: str, *, seed: int) -
     if outcome is None:
         raise RuntimeError(f"policy {policy} has left no outcome")
     spent_s = outcome.own_load * outcome.duration_s
-    rounds = max(1, int(outcome.duration_s / registry.policy(PolicyContender.of(policy).options).interval_s))
+    rounds = max(1, int(outcome.duration_s / make_policy(PolicyContender.of(policy).options).interval_s))
     return LoopCost(policy, requirement, rounds, spent_s / rounds, 100 * outcome.own_load)
 
 
 def _round(pipeline: Pipeline, seen: Observation) -> None:
-    policy, knowledge = registry.policy(MapOptions()), Knowledge(pipeline)
+    policy, knowledge = make_policy(MapOptions()), Knowledge(pipeline)
     policy.plan(seen, policy.analyze(seen, knowledge), knowledge)
 
 

@@ -11,13 +11,11 @@ import numpy as np
 from experiments.pasps.metrics import Intervals, Metrics
 from experiments.pasps.scenarios import DURATION_S, Scenario
 from mead.arrays import FloatArray
-from mead.config.policy_choice import chosen_policy
-from mead.policies import registry
-from mead.policies.base import Policy
-from mead.policies.options import ForecastKeys, PolicyOptions, StaticOptions
-from mead.policies.pasps.policy import Outlook, asked_for
+from mead.config.policy_choice import choose_policy
+from mead.policies import Policy, PolicyOptions, make_policy
+from mead.policies.pasps.policy import ForecastKeys, Outlook, asked_for
 from mead.queueing import replicas_needed, whole_replicas
-from mead.simulator import Conditions, Restart, Run
+from mead.simulator import Conditions, Run
 from mead.simulator.run import run
 from mead.values import Knowledge, Observation, Pipeline, Plan
 
@@ -28,7 +26,7 @@ INTERVAL_S = 30.0
 class Witness:
     """A policy as it is, with a record of what it has foreseen."""
 
-    def __init__(self, policy: Policy[Any]) -> None:
+    def __init__(self, policy: Policy) -> None:
         self.policy, self.name, self.interval_s = policy, policy.name, policy.interval_s
         self.outlooks: dict[float, Outlook] = {}
 
@@ -65,7 +63,7 @@ def options_of(system: str) -> PolicyOptions:
     Who forecasts has to do it for the interval that the metrics are of, or its errors would be of something else.
     """
     name, *settings = system.split("@")
-    options = chosen_policy(StaticOptions(), name, settings)
+    options = choose_policy(None, name, settings)
     if isinstance(options, ForecastKeys) and options.interval_s != INTERVAL_S:
         raise ValueError(f"{system}: the tables are of intervals of {INTERVAL_S:g} s; leave interval_s out")
     return options
@@ -74,9 +72,9 @@ def options_of(system: str) -> PolicyOptions:
 def system_run(scenario: Scenario, system: str, seed: int, duration_s: int = DURATION_S) -> SystemRun:
     """Let a system process a scenario."""
     options = options_of(system)
-    witness = Witness(registry.policy(options))
+    witness = Witness(make_policy(options))
     trace = scenario.trace(seed, duration_s)
-    done = run(scenario.pipeline, trace, witness, seed=seed, conditions=Conditions(restart=Restart.of(options)))
+    done = run(scenario.pipeline, trace, witness, seed=seed, conditions=Conditions(restart=options.restart))
     count = int(done.duration_s / INTERVAL_S + 0.05)  # a stream ends with its last arrival, before its time is over
     received = np.histogram(trace.times_s, _bounds_s(count))[0].astype(float)
     processed, latency_s = _departures(done, count)

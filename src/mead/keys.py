@@ -52,9 +52,10 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
-def wrong_key(key: str, complaint: str) -> PydanticCustomError:
-    """What a validator of several keys raises about one of them."""
-    return PydanticCustomError("wrong_key", "{complaint}", {"key": key, "complaint": complaint})
+def wrong_key(key: str | KeyPath, complaint: str) -> PydanticCustomError:
+    """The error that a validator of several keys raises about one of them, or about a key inside them."""
+    location = (key,) if isinstance(key, str) else key
+    return PydanticCustomError("wrong_key", "{complaint}", {"location": location, "complaint": complaint})
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -155,33 +156,18 @@ def _key_path(location: KeyPath) -> str:
 
 
 def _located(kind: type[BaseModel], error: Any) -> ConfigError:
-    """The complaint about the key that is wrong, without the tags of unions, which stand in no file."""
-    models, location = [kind], []
-    last = len(error["loc"]) - 1
-    for place, key in enumerate(error["loc"]):
+    """The complaint about the first wrong key, with its place in the file."""
+    models, location = [kind], tuple(error["loc"])
+    for key in location:
         fields = [model.model_fields[key] for model in models if key in model.model_fields]
-        tagged = [
-            model for model in models if "name" in model.model_fields and model.model_fields["name"].default == key
-        ]
-        if tagged and not fields and not (place == last and error["type"] == "extra_forbidden"):
-            models = tagged
-            continue
-        location.append(key)
-        if isinstance(key, str) and fields:
+        if fields:
             models = [model for field in fields for model in _models_in(field.annotation)]
-    context = error.get("ctx", {})
     if error["type"] == "extra_forbidden":
         known = [name for model in models for name in model.model_fields]
-        return ConfigError(f"there is no such key{did_you_mean(str(location[-1]), known)}", tuple(location))
+        return ConfigError(f"there is no such key{did_you_mean(str(location[-1]), known)}", location)
     if error["type"] == "wrong_key":
-        return ConfigError(context["complaint"], (*location, context["key"]))
-    if error["type"] == "union_tag_not_found":
-        return ConfigError("is missing", (*location, "name"))
-    if error["type"] == "union_tag_invalid":
-        known = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
-        near = did_you_mean(context["tag"], known) or f"; there are {', '.join(known)}"
-        return ConfigError(f"there is no {location[-1]} {context['tag']!r}{near}", (*location, "name"))
-    return ConfigError(_complaint(error), tuple(location))
+        return ConfigError(error["ctx"]["complaint"], (*location, *error["ctx"]["location"]))
+    return ConfigError(_complaint(error), location)
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

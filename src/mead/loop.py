@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import floor, inf
-from typing import Any, Protocol
+from typing import Protocol
 
 from threadpoolctl import ThreadpoolController
 
 from mead.clock import Clock
 from mead.monitor import CostEstimates, implausible
-from mead.policies.base import Policy
+from mead.policies import Policy
 from mead.values import Allocation, Because, Knowledge, Observation, Plan, Round
 
 
@@ -55,7 +55,7 @@ class ControlLoop:
     def __init__(
         self,
         engine: Engine,
-        policy: Policy[Any],
+        policy: Policy,
         knowledge: Knowledge,
         clock: Clock,
         *,

@@ -13,7 +13,9 @@ from tests.paths import EXAMPLES
 from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipeline
 from mead.config.yaml_lines import MOST_BYTES
 from mead.keys import ConfigError
-from mead.policies.options import MapOptions, ReplayOptions, ThresholdOptions
+from mead.policies.baselines.threshold import ThresholdOptions
+from mead.policies.predictive.map import MapOptions
+from mead.policies.predictive.replay import ReplayOptions
 from mead.queueing import Edge
 from mead.values import DEFAULT_SHARES, Batches, Operator, Pipeline, Requirement
 
@@ -210,7 +212,7 @@ def test_files_of_windows_editors_are_read(tmp_path: Path) -> None:
             "9: requirements[0]['p95.0_s']: there is a bound on the p95 of parser>matcher already, requirements[0].p",
         ),
         ("name: map", "name: mapp", "10: policy.name: there is no policy 'mapp'; did you mean map?"),
-        ("name: map", "name: best", "10: policy.name: there is no policy 'best'; there are static, threshold, mg1"),
+        ("name: map", "name: best", "10: policy.name: there is no policy 'best'; there are adaptive, dabs, drs"),
         ("name: map, ", "", "10: policy.name: is missing"),
         ("best: 5", "bst: 5", "10: policy.bst: there is no such key; did you mean best?"),
         ("best: 5", "map: 5", "10: policy.map: there is no such key"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.paths import ROOT
 
 from mead.config.pipeline_file import OperatorKeys, PipelineKeys
-from mead.config.policy_choice import OPTIONS
 from mead.config.reference import policy_help, tables, with_tables
+from mead.policies import policies
 
 PAGE = ROOT / "docs/reference/pipeline-file.md"
 
@@ -18,8 +18,8 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_every_key_of_every_policy_has_a_row_with_a_meaning() -> None:
     sections = {part.splitlines()[0]: part for part in tables().split("\n#### ")[1:]}
-    assert list(sections) == list(OPTIONS)
-    for name, kind in OPTIONS.items():
+    assert list(sections) == list(policies())
+    for name, kind in policies().items():
         rows = {line.split("`")[1]: line.split(" | ") for line in sections[name].splitlines() if line.startswith("| `")}
         assert rows.keys() == kind.model_fields.keys() - {"name"}
         assert all(len(cells) == 4 and cells[3].strip(" |") for cells in rows.values())
@@ -44,7 +44,7 @@ def test_help_has_every_option_of_every_policy_once_per_group() -> None:
         for names, _, options in (group.partition("**") for group in groups)
         for name in names.split(", ")
     }
-    assert listed == {name: kind.model_fields.keys() - {"name"} for name, kind in OPTIONS.items()}
+    assert listed == {name: kind.model_fields.keys() - {"name"} for name, kind in policies().items()}
 
 
 def test_help_says_meaning_type_unit_and_default() -> None:

@@ -14,8 +14,9 @@ from tests.spark import log_pipeline as logs
 
 from mead.config.pipeline_file import parse_pipeline
 from mead.cpu import DryRunShares
-from mead.policies import registry
-from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions
+from mead.policies import PolicyOptions, make_policy
+from mead.policies.drs.policy import DRSOptions
+from mead.policies.pasps.policy import PaSpsOptions
 from mead.session.result import LiveResult
 from mead.spark.pipeline.build import live_pipeline, source_of, work_of
 from mead.spark.pipeline.checkpoint import last_done
@@ -50,7 +51,7 @@ def ran(
             work_of(file, EXAMPLES),
             folder,
             shares,
-            registry.policy(policy),
+            make_policy(policy),
             duration_s=DURATION_S,
             kept_iats=1000,
         )

@@ -17,7 +17,7 @@ from experiments.workloads import Workload, recorded, required, synt
 from rich.console import Console
 
 from mead.keys import ConfigError
-from mead.policies.registry import POLICIES, policy
+from mead.policies import make_policy, policy_names
 from mead.simulator.run import run
 from mead.workload import Bursts, Trace
 
@@ -45,7 +45,7 @@ def test_every_contender_meets_every_case_with_every_seed_in_order(compared: lis
 def test_a_result_is_what_the_experiment_gives(compared: list[Result]) -> None:
     workload = bursty_workload()
     contender = PolicyContender.of("threshold")
-    alone = run(workload.pipeline(required("mean=0.5")), workload.trace(2), policy(contender.options), seed=2)
+    alone = run(workload.pipeline(required("mean=0.5")), workload.trace(2), make_policy(contender.options), seed=2)
     response_s = alone.simulation.responses("parser>matcher").response_s
     result = next(r for r in compared if r.label == "threshold" and r.seed == 2)
     assert result.verdict is not None
@@ -109,8 +109,8 @@ def test_requirements_of_the_user_take_the_place_of_those_of_the_paper() -> None
 
 def test_policies_of_all_tables_can_be_asked_for() -> None:
     for label in {*EVERYONE, *TABLE_3.policies}:
-        assert PolicyContender.of(label).options.name in POLICIES
-    assert PolicyContender.of("map@windows=100000").options.windows == (100_000,)  # type: ignore[union-attr]
+        assert PolicyContender.of(label).options.name in policy_names()
+    assert PolicyContender.of("map@windows=100000").options.windows == (100_000,)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("text", ["nobody", "static@share", "static@speed=3", "map@windows=3"])

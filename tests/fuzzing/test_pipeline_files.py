@@ -28,11 +28,13 @@ from mead.config.pipeline_file import (
     parse_pipeline,
     read_pipeline,
 )
-from mead.config.policy_choice import OPTIONS, chosen_policy
+from mead.config.policy_choice import choose_policy
 from mead.config.yaml_lines import MOST_BYTES
 from mead.keys import LONGEST_NAME, ConfigError
+from mead.policies import policies as registered
 from mead.values import Pipeline
 
+OPTIONS = registered()
 KINDS: tuple[type[BaseModel], ...] = (PipelineKeys, OperatorKeys, BatchKeys, RequirementKeys, *OPTIONS.values())
 KEYS = sorted({key for kind in KINDS for key in kind.model_fields} | {"p95_s", "p99.9_s", "trace", "generate", "kind"})
 NAMES = ["a", "b", "c", "parser", "a>b", "a>c", "", "../..", "a/b", ".", "\x1b[2J", "naïve", "x" * 200, "null", "1"]
@@ -155,7 +157,7 @@ def test_every_graph_is_a_pipeline_that_works_or_is_refused(document: dict[str, 
 def test_any_option_of_a_policy_is_answered_in_one_line(name: str, words: list[str]) -> None:
     said = ""
     try:
-        options = chosen_policy(parse_pipeline(b"name: p\noperators: [{name: a, demand_s: 1}]").policy, name, words)
+        options = choose_policy(parse_pipeline(b"name: p\noperators: [{name: a, demand_s: 1}]").policy, name, words)
         assert not name or options.name == name
     except ConfigError as error:
         said = str(error)

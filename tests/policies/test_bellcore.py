@@ -8,8 +8,10 @@ from __future__ import annotations
 import pytest
 from tests.paths import DATA
 
-from mead.policies.options import KingmanOptions, MG1Options, PolicyOptions, ReplayOptions
-from mead.policies.registry import policy
+from mead.policies import PolicyOptions, make_policy
+from mead.policies.predictive.kingman import KingmanOptions
+from mead.policies.predictive.mg1 import MG1Options
+from mead.policies.predictive.replay import ReplayOptions
 from mead.queueing import Edge
 from mead.reports.judge import Outcome
 from mead.simulator.run import run
@@ -49,6 +51,6 @@ def test_the_published_response_times_come_out(
         [Edge("parser", "counter"), Edge("parser", "matcher")],
         [Requirement("parser>matcher", bound_s=0.3)],
     )
-    outcome = Outcome.of(run(pipeline, bellcore, policy(options), seed=1))
+    outcome = Outcome.of(run(pipeline, bellcore, make_policy(options), seed=1))
     assert outcome.verdicts[0].response_s == pytest.approx(response_s, rel=0.15)
     assert outcome.cpu == pytest.approx(cpu, abs=0.01)

@@ -12,8 +12,12 @@ import pytest
 
 from mead.arrays import frozen
 from mead.history import History
-from mead.policies import registry
-from mead.policies.options import DabsOptions, DRSOptions, MG1Options, PolicyOptions, StaticOptions, ThresholdOptions
+from mead.policies import PolicyOptions, make_policy
+from mead.policies.baselines.static import StaticOptions
+from mead.policies.baselines.threshold import ThresholdOptions
+from mead.policies.drs.policy import DRSOptions
+from mead.policies.pasps.dabs import DabsOptions
+from mead.policies.predictive.mg1 import MG1Options
 from mead.simulator import Run
 from mead.simulator.run import run
 from mead.values import (
@@ -44,7 +48,7 @@ def words(options: PolicyOptions, bound_s: float = 0.1, rate_per_s: float = 400.
 def simulated(options: PolicyOptions, bound_s: float, rate_per_s: float) -> Run:
     pipeline = Pipeline("one", [Operator("a", 0.001, max_replicas=2)], requirements=[Requirement("a", bound_s)])
     iats_s = np.random.default_rng(1).exponential(1 / rate_per_s, round(120 * rate_per_s))
-    return run(pipeline, Trace.from_iats_s(iats_s), registry.policy(options), seed=1)
+    return run(pipeline, Trace.from_iats_s(iats_s), make_policy(options), seed=1)
 
 
 MG1 = MG1Options(interval_s=10.0, windows=(2000,))
@@ -71,7 +75,7 @@ def test_policies_say_why(options: PolicyOptions, bound_s: float, said: set[str]
 def test_more_is_needed_when_more_arrives() -> None:
     iats_s = np.concatenate([np.full(12_000, 1 / 200), np.full(54_000, 1 / 900)])
     pipeline = Pipeline("one", [Operator("a", 0.001, max_replicas=2)], requirements=[Requirement("a", 0.1)])
-    result = run(pipeline, Trace.from_iats_s(iats_s), registry.policy(MG1), seed=1)
+    result = run(pipeline, Trace.from_iats_s(iats_s), make_policy(MG1), seed=1)
     for this in result.rounds:
         assert this.observation is not None
         assert this.plan is not None

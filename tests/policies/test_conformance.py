@@ -7,27 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter
 
 from mead.arrays import FloatArray
-from mead.policies.base import Policy
-from mead.policies.options import PolicyOptions
-from mead.policies.registry import POLICIES, policy
+from mead.policies import Policy, make_policy, options_class, policy_names
 from mead.testing.conformance import CHECKS, Maker, controlled, planned
 from mead.testing.readings import MIDDLE
 
 if TYPE_CHECKING:
     from tests.policies.conftest import Describer, Observer
 
-EVERY = pytest.mark.parametrize("name", POLICIES)
+EVERY = pytest.mark.parametrize("name", policy_names())
 USES_ARRIVALS = pytest.mark.parametrize("name", ["mg1", "kingman", "map", "replay"])
 UNBOUND = {"static", "adaptive", "hybrid", "drs", "pasps", "psps", "dabs"}
 """They lower as far as they see fit: one rule for both directions, or Algorithm 2 of PA-SPS."""
 
 
-def made(name: str, **changes: Any) -> Policy[Any]:
-    options: PolicyOptions = TypeAdapter(PolicyOptions).validate_python({"name": name, **changes})
-    return policy(options)
+def made(name: str, **changes: Any) -> Policy:
+    return make_policy(options_class(name)(**changes))
 
 
 @EVERY
@@ -58,7 +54,7 @@ def test_arrivals_that_say_nothing_change_nothing(
     assert "IATs" in plan.reason
 
 
-@pytest.mark.parametrize("name", [name for name in POLICIES if name not in UNBOUND])
+@pytest.mark.parametrize("name", [name for name in policy_names() if name not in UNBOUND])
 def test_nothing_falls_by_more_than_one_level_per_round(name: str) -> None:
     # Of every model the cheapest pipeline is enough: how far one falls is for the rules that they share to say.
     _, this = next(controlled(lambda: made(name, interval_s=5.0)))

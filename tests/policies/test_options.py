@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from mead.policies.options import AdaptiveOptions
+from mead.policies.adaptive.policy import AdaptiveOptions
 
 
 @pytest.mark.parametrize("interval_s", [0.1, 0.3, 0.7, 1.0, 2.5, 60.0])

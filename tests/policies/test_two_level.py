@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from mead.policies.options import PolicyOptions, StaticOptions
-from mead.policies.registry import policy
+from mead.policies import PolicyOptions, make_policy
+from mead.policies.baselines.static import StaticOptions
 from mead.policies.two_level import TwoLevel, split
 from mead.simulator.run import run
 from mead.testing.conformance import CHECKS
@@ -145,7 +145,7 @@ def test_a_policy_on_two_levels_conforms_as_on_one(name: str, check: Callable[[A
     options: PolicyOptions = TypeAdapter(PolicyOptions).validate_python(
         {"name": name, "interval_s": 5.0, "two_level": True}
     )
-    check(lambda: policy(options))
+    check(lambda: make_policy(options))
 
 
 def test_a_policy_that_restarts_with_every_change_is_refused_on_two_levels() -> None:
@@ -158,6 +158,6 @@ def test_bursts_are_over_sooner_on_two_levels() -> None:
     pipeline = replace(ONE, requirements=(Requirement("matcher", bound_s=0.1),))
     for two_level in (False, True):
         options = StaticOptions(share=1.0, replicas=1, two_level=two_level)
-        this = run(pipeline, trace, policy(options), seed=1)
+        this = run(pipeline, trace, make_policy(options), seed=1)
         means_s.append(float(np.mean(this.simulation.responses("matcher").response_s)))
     assert means_s[1] < 0.7 * means_s[0]

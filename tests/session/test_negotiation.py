@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from mead.clock import VirtualClock
 from mead.loop import ControlLoop, NotGranted
-from mead.policies.drs.policy import DRS
-from mead.policies.options import DRSOptions
+from mead.policies.drs.policy import DRS, DRSOptions
 from mead.queueing import Edge
 from mead.session.negotiation import PATIENCE_S, NegotiatedEngine, Pool, within
 from mead.simulator import Simulation

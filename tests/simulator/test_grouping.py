@@ -10,7 +10,8 @@ from numba import njit
 from tests.paths import vectors
 
 from mead.config.replica_keys import GroupingKind
-from mead.simulator import Conditions, Grouping, Restart, Simulation
+from mead.policies import Restart
+from mead.simulator import Conditions, Grouping, Simulation
 from mead.simulator.kernel import least_utilised
 from mead.simulator.records import GROUP, OPERATOR
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources

@@ -11,8 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mead.config.replica_keys import GroupingKind
+from mead.policies import Restart
 from mead.queueing import Edge
-from mead.simulator import Conditions, Grouping, Restart, Simulation
+from mead.simulator import Conditions, Grouping, Simulation
 from mead.values import Allocation, Batches, InvalidPipelineError, Operator, Pipeline, Resources
 from mead.workload import Trace
 

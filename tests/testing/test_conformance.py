@@ -12,9 +12,8 @@ import pytest
 from tests.paths import EXAMPLES
 
 from mead.loading import modules_in, named
-from mead.policies.options import OwnOptions
+from mead.policies.registry import OwnOptions, own_policy
 from mead.policies.steps import unusable
-from mead.policies.user_policy import own_policy
 from mead.testing.conformance import CHECKS, NonconformityError, check_policy
 from mead.values import Allocation, Knowledge, Observation, Plan, Prediction, Resources
 

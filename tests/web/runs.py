@@ -10,8 +10,10 @@ import numpy as np
 
 from mead.history import History
 from mead.loop import Mode
-from mead.policies import registry
-from mead.policies.options import AdaptiveOptions, MG1Options, PolicyOptions, ThresholdOptions
+from mead.policies import PolicyOptions, make_policy
+from mead.policies.adaptive.policy import AdaptiveOptions
+from mead.policies.baselines.threshold import ThresholdOptions
+from mead.policies.predictive.mg1 import MG1Options
 from mead.queueing import MAP, Edge
 from mead.reports.live.board import Board
 from mead.reports.live.run_facts import RunFacts
@@ -40,7 +42,7 @@ def simulated(policy: str = "mg1", mode: str = "act") -> Run:
         options = ThresholdOptions(interval_s=5.0)
     if policy == "adaptive":
         options = AdaptiveOptions()
-    return run(PIPELINE, trace, registry.policy(options), seed=1, mode=Mode(mode))
+    return run(PIPELINE, trace, make_policy(options), seed=1, mode=Mode(mode))
 
 
 def facts(policy: str = "mg1", mode: str = "act") -> RunFacts:

@@ -14,7 +14,7 @@ from tests.web.browser import browser, complaints, why_no_browser
 from tests.web.page import VIEWS, Page
 
 from mead.config.pipeline_file import read_pipeline
-from mead.policies import registry
+from mead.policies import make_policy
 from mead.queueing import MAP
 from mead.reports.live.board import Board
 from mead.reports.live.run_facts import RunFacts
@@ -59,7 +59,7 @@ def _demo_in_virtual_time() -> Board:
     """What `mead demo` runs, five minutes of it."""
     file = read_pipeline(SHIPPED)
     iats_s = MAP.two_state(rate_per_s=250.0, idc=200.0).sample(75_000, np.random.default_rng(1))
-    policy = registry.policy(file.policy)
+    policy = make_policy(file.policy)
     started = "2026-01-01T12:00:00+00:00"
     facts = RunFacts(file.pipeline, policy.name, "act", "simulator", "", started, policy.interval_s)
     board = Board(facts, wall_s=lambda: facts.started_s)  # no time passes while the pictures are taken

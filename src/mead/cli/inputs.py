@@ -5,21 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
-    from mead.policies.options import PolicyOptions
+    from mead.policies import PolicyOptions
     from mead.workload import Trace
 
-POLICY_NAMES = (
-    *("static", "threshold", "mg1", "kingman", "map", "replay", "ds2", "drs"),
-    *("pasps", "psps", "dabs", "adaptive", "hybrid", "module:Class"),
-)
-"""Names for the help, which must not wait until the options are loaded; a test compares the two."""
+POLICIES = "POLICIES"
+"""Stands for the names of all policies in a help text, until the help is shown."""
 
 PLOT_ENDINGS = (".png", ".pdf", ".svg")
 
@@ -37,7 +34,7 @@ UnitName = Annotated[UnitOption, typer.Option(help="Unit of the numbers, where n
 Sorted = Annotated[bool, typer.Option("--sort", help="Put time stamps in order that are not.")]
 PolicyName = Annotated[
     str | None,
-    typer.Option("--policy", metavar="NAME", help=f"{', '.join(POLICY_NAMES)}; default the one of the pipeline file."),
+    typer.Option("--policy", metavar="NAME", help=f"{POLICIES}; default the one of the pipeline file."),
 ]
 PolicyOption = Annotated[
     list[str] | None,
@@ -46,19 +43,41 @@ PolicyOption = Annotated[
 PlotPath = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw to this file: .png, .pdf or .svg.")]
 
 
+class _NamesPolicies(TyperOption):
+    """An option whose help names all policies. They are looked up when the help is shown, because that takes time."""
+
+    @property
+    def help(self) -> str:
+        """The help text with the names."""
+        from mead.policies import policies
+
+        return self._help.replace(POLICIES, ", ".join(policies()))
+
+    @help.setter  # noqa: A003 - the name is click's
+    def help(self, text: str) -> None:
+        self._help = text
+
+
 class HelpsWithPolicies(TyperCommand):
-    """A command whose help ends with the options of the policies."""
+    """A command whose help names the policies and ends with their options."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        for option in self.params:
+            if isinstance(option, TyperOption) and POLICIES in (text := option.help or ""):
+                option.__class__ = _NamesPolicies
+                option.help = text
 
     @property
     def epilog(self) -> str:
-        """The end of the help, made from the typed options when somebody asks for it."""
+        """The options of all policies."""
         from mead.config.reference import policy_help
 
         return policy_help()
 
     @epilog.setter
     def epilog(self, _: str | None) -> None:
-        """The base class sets one of its own."""
+        """Ignore the text that the base class sets."""
 
 
 def read_case(case: Path) -> bytes:
@@ -82,18 +101,20 @@ def read_pipeline_or_fail(ctx: typer.Context, path: Path) -> PipelineFile:
 def policy_or_fail(
     ctx: typer.Context, file: PipelineFile, beside: Path, name: str | None, settings: Sequence[str] = ()
 ) -> PolicyOptions:
-    """The policy, or the end of the command with the reason. A user's own may lie beside the pipeline file."""
-    from mead.config.policy_choice import chosen_policy
+    """The options of a policy, or the end of the command with the reason.
+
+    A user's own policy may lie beside the pipeline file. The policy is made once to find its mistakes before a run.
+    """
+    from mead.config.policy_choice import choose_policy
     from mead.keys import ConfigError
     from mead.loading import modules_in
-    from mead.policies.options import OwnOptions
-    from mead.policies.user_policy import own_policy
+    from mead.policies import make_policy
 
     try:
-        options = chosen_policy(file.policy, name, settings)
-        if isinstance(options, OwnOptions):
+        options = choose_policy(file.policy, name, settings)
+        if ":" in options.name:
             modules_in(beside)
-            own_policy(options)  # so that a mistake in it is told before anything starts
+        make_policy(options)
     except ConfigError as error:
         ctx.fail(str(error))
     return options

@@ -15,6 +15,7 @@ from typing import Annotated, Any, NoReturn, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
+from mead.config.policy_choice import PolicyKey
 from mead.config.replica_keys import GroupingKeys, Replicas, ReplicasKeys
 from mead.config.source_keys import SourceKeys, Text
 from mead.config.stream_keys import StreamsKeys
@@ -33,7 +34,7 @@ from mead.keys import (
     read_file,
     wrong_key,
 )
-from mead.policies.options import MapOptions, PolicyOptions
+from mead.policies import DEFAULT
 from mead.queueing import MAX_ERLANG_PHASES, Edge, InvalidNetworkError
 from mead.values import DEFAULT_SHARES, Batches, InvalidPipelineError, Knowledge, Operator, Pipeline, Requirement
 
@@ -183,7 +184,9 @@ class PipelineKeys(Keys):
     requirements: Annotated[tuple[RequirementKeys, ...], Field(max_length=MOST_EDGES)] = Field(
         default=(), description="bounds on response times"
     )
-    policy: PolicyOptions = Field(default=MapOptions(), description="who decides on the resources, and how")
+    policy: PolicyKey = Field(
+        default={"name": DEFAULT}, validate_default=True, description="the policy that decides on the resources"
+    )
     source: SourceKeys | None = Field(
         default=None, description="where tuples come from on Spark; default none, for virtual time alone"
     )

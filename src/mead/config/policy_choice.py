@@ -4,40 +4,50 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import get_args, get_origin
+from typing import Annotated, get_origin
+
+from pydantic import BeforeValidator, SerializeAsAny
 
 from mead.config.yaml_lines import Plain, read_yaml
-from mead.keys import ConfigError, Keys, did_you_mean, parsed
-from mead.policies.options import PolicyOptions, kind_of
-
-OPTIONS: dict[str, type[Keys]] = {
-    kind.model_fields["name"].default: kind for kind, _ in map(get_args, get_args(get_args(PolicyOptions)[0]))
-}
-"""The options of every policy, by its name."""
+from mead.keys import ConfigError, Keys, parsed, wrong_key
+from mead.policies import DEFAULT, PolicyOptions, options_class
 
 
-class _Choice(Keys):
-    policy: PolicyOptions
+def _options(value: object) -> object:
+    """The options of the policy that is named, in place of a mapping with its name."""
+    if not isinstance(value, dict):
+        return value
+    if value.get("name") is None:
+        raise wrong_key("name", "is missing")
+    try:
+        kind = options_class(str(value["name"]))
+    except ConfigError as error:
+        raise wrong_key("name", error.complaint) from error
+    try:
+        return parsed(kind, json.dumps(value))
+    except ConfigError as error:
+        raise wrong_key(error.location, error.complaint) from error
 
 
-def chosen_policy(of_file: PolicyOptions, name: str | None, settings: Sequence[str]) -> PolicyOptions:
+PolicyKey = Annotated[SerializeAsAny[PolicyOptions], BeforeValidator(_options)]
+"""The key ``policy`` of a file: the registry knows which options belong to a name."""
+
+
+def choose_policy(of_file: PolicyOptions | None, name: str | None, settings: Sequence[str]) -> PolicyOptions:
     """The options of a file with a few changed by ``key=value``, or those of another policy.
 
     What the file says counts for its own policy only; another starts from its defaults.
 
-    >>> from mead.policies.options import MapOptions
-    >>> chosen_policy(MapOptions(best=3), None, ["windows=20000,10000"]).windows
+    >>> of_file = options_class("map")(best=3)
+    >>> choose_policy(of_file, None, ["windows=20000,10000"]).windows
     (20000, 10000)
-    >>> chosen_policy(MapOptions(best=3), "replay", ["interval_s=30"]).interval_s
+    >>> choose_policy(of_file, "replay", ["interval_s=30"]).interval_s
     30.0
     """
-    name = name or of_file.name
-    kind = OPTIONS.get(kind_of({"name": name}) or "")
-    if kind is None:
-        near = did_you_mean(name, OPTIONS) or f"; there are {', '.join(OPTIONS)}"
-        raise ConfigError(f"there is no policy {name!r}{near}")
+    name = name or (of_file.name if of_file else DEFAULT)
+    kind = options_class(name)
     values: dict[str, Plain] = {"name": name}
-    if name == of_file.name:
+    if of_file is not None and name == of_file.name:
         values |= of_file.model_dump(mode="json", exclude_unset=True)
     for setting in settings:
         key, equals, text = setting.partition("=")
@@ -47,10 +57,9 @@ def chosen_policy(of_file: PolicyOptions, name: str | None, settings: Sequence[s
             raise ConfigError(f"a policy is chosen by its name, not by the option {setting!r}")
         values[key.strip()] = _value(kind, key.strip(), text)
     try:
-        return parsed(_Choice, json.dumps({"policy": values})).policy
+        return parsed(kind, json.dumps(values))
     except ConfigError as error:
-        of_policy = ConfigError(error.complaint, error.location[1:])
-        raise ConfigError(f"option of {name}: {of_policy}") from error
+        raise ConfigError(f"option of {name}: {error}") from error
 
 
 def _value(kind: type[Keys], key: str, text: str) -> Plain:

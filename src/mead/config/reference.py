@@ -14,11 +14,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from mead.config.pipeline_file import BatchKeys, OperatorKeys, PipelineKeys, RequirementKeys
-from mead.config.policy_choice import OPTIONS
 from mead.config.replica_keys import GroupingKeys, ReplicasKeys
 from mead.config.source_keys import GenerateKeys, PayloadKeys, RabbitMQKeys, SourceKeys, TraceKeys
 from mead.config.stream_keys import RabbitMQStreamsKeys, StreamsKeys
-from mead.policies.options import OWN
+from mead.policies import OWN, PolicyOptions, policies
 
 BEGIN, END = "<!-- keys: begin, made by `make docs` -->", "<!-- keys: end -->"
 
@@ -53,14 +52,14 @@ def tables() -> str:
     """All tables in Markdown."""
     parts = [part for title, kind in SECTIONS.items() for part in _section(f"### {title}", kind)]
     parts += ["### A policy\n", "Its `name` is one of those below; the other keys are its options.\n"]
-    parts += [part for name, kind in OPTIONS.items() for part in _section(f"#### {name}", kind)]
+    parts += [part for name, kind in policies().items() for part in _section(f"#### {name}", kind)]
     return "\n".join(parts)
 
 
 def policy_help() -> str:
     """The options of all policies as lists in Markdown. Policies with the same options share one."""
     groups: dict[str, list[str]] = {}
-    for name, kind in OPTIONS.items():
+    for name, kind in policies().items():
         options = [
             f"* `{key}`: {meaning} ({kind_of_value}; default {default})"
             for key, kind_of_value, default, meaning in _rows(kind)
@@ -126,11 +125,10 @@ def _default(value: object) -> str:
 def _kind(entry: Mapping[str, Any], plural: str = "") -> str:
     """A type in words, with its bounds."""
     entry = next((one for one in entry.get("anyOf", ()) if one.get("type") != "null"), entry)
-    if "oneOf" in entry:
-        return "keys, see [a policy](#a-policy)"
     if "$ref" in entry:
         name = entry["$ref"].rpartition("/")[2]
-        title = next(title for title, kind in SECTIONS.items() if kind.__name__ == name)
+        sections: dict[str, type[BaseModel]] = {**SECTIONS, "A policy": PolicyOptions}
+        title = next(title for title, kind in sections.items() if kind.__name__ == name)
         return f"keys, see [{title.lower()}](#{title.lower().replace(' ', '-')})"
     if "enum" in entry:
         return " or ".join(f"`{value}`" for value in entry["enum"])

@@ -1,56 +1,121 @@
-"""All policies by name, in one place."""
+"""All policies by name. A policy registers itself; every module in ``mead.policies.__path__`` is looked through."""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from math import inf
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from mead.policies.adaptive.hybrid import hybrid
-from mead.policies.adaptive.policy import Adaptive
-from mead.policies.base import Policy
-from mead.policies.baselines.ds2 import DS2
-from mead.policies.baselines.static import Static
-from mead.policies.baselines.threshold import Threshold
-from mead.policies.drs.policy import DRS
-from mead.policies.options import OwnOptions, PolicyOptions, SlowKeys
-from mead.policies.pasps.dabs import Dabs
-from mead.policies.pasps.policy import PaSps
-from mead.policies.predictive.kingman import Kingman
-from mead.policies.predictive.map import Map
-from mead.policies.predictive.mg1 import MG1
-from mead.policies.predictive.replay import Replay
+from pydantic import ConfigDict, Field
+
+import mead.policies
+from mead.keys import ConfigError, Function, did_you_mean
+from mead.loading import named
+from mead.policies.base import Policy, PolicyOptions, SlowKeys
 from mead.policies.two_level import TwoLevel
-from mead.policies.user_policy import own_policy
 
-POLICIES: Mapping[str, Callable[[Any], Policy[Any]]] = MappingProxyType(
-    {
-        "static": Static,
-        "threshold": Threshold,
-        "mg1": MG1,
-        "kingman": Kingman,
-        "map": Map,
-        "replay": Replay,
-        "ds2": DS2,
-        "drs": DRS,
-        "pasps": PaSps,
-        "psps": PaSps,
-        "dabs": Dabs,
-        "adaptive": Adaptive,
-        "hybrid": hybrid,
-    }
-)
-"""Every policy, made from its own options."""
+OWN = "module:Class"
+"""The place of a name in lists of policies for a class of the user's own."""
+
+DEFAULT = "map"
+"""The policy of a pipeline file that names none."""
+
+Maker = TypeVar("Maker", bound=Callable[[Any], Policy])
+
+_OPTIONS: dict[str, type[PolicyOptions]] = {}
+_MAKERS: dict[type[PolicyOptions], Callable[[Any], Policy]] = {}
 
 
-def policy(options: PolicyOptions) -> Policy[Any]:
-    """The policy that the options are for. Raises ConfigError if it is a user's own and cannot be made.
+def register(options: type[PolicyOptions]) -> Callable[[Maker], Maker]:
+    """Decorate a policy class, so that the name in its options stands for it everywhere.
 
-    >>> from mead.policies.options import ThresholdOptions
-    >>> policy(ThresholdOptions(high=0.8)).interval_s
+    The name is the default of the key ``name``. A class may be registered for several names.
+    """
+    name = str(options.model_fields["name"].default)
+    if name in _OPTIONS and _OPTIONS[name].__module__ != options.__module__:
+        raise ValueError(f"there are two policies {name}: in {_OPTIONS[name].__module__} and {options.__module__}")
+
+    def registered(maker: Maker) -> Maker:
+        _OPTIONS[name], _MAKERS[options] = options, maker
+        return maker
+
+    return registered
+
+
+def policies() -> Mapping[str, type[PolicyOptions]]:
+    """The options of every policy by name, in alphabetical order, and those of the user's own last."""
+    for module in pkgutil.walk_packages(mead.policies.__path__, f"{mead.policies.__name__}."):
+        import_module(module.name)
+    return MappingProxyType({name: _OPTIONS[name] for name in sorted(_OPTIONS, key=lambda name: (name == OWN, name))})
+
+
+def policy_names() -> list[str]:
+    """The names of all policies, without the user's own."""
+    return [name for name in policies() if name != OWN]
+
+
+def options_class(name: str) -> type[PolicyOptions]:
+    """The options of a policy by its name, or those of a class. Raises ConfigError.
+
+    >>> options_class("trheshold")
+    Traceback (most recent call last):
+        ...
+    mead.keys.ConfigError: there is no policy 'trheshold'; did you mean threshold?
+    """
+    key = OWN if ":" in name else name
+    if key not in _OPTIONS and key not in policies():
+        near = did_you_mean(name, policies()) or f"; there are {', '.join(policies())}"
+        raise ConfigError(f"there is no policy {name!r}{near}")
+    return _OPTIONS[key]
+
+
+def make_policy(options: PolicyOptions) -> Policy:
+    """The policy that the options are for. Raises ConfigError if it is the user's own and cannot be made.
+
+    >>> make_policy(options_class("threshold")(high=0.8)).interval_s
     10.0
     """
-    if isinstance(options, OwnOptions):
-        return own_policy(options)
-    made = POLICIES[options.name](options)
-    return TwoLevel(made) if isinstance(options, SlowKeys) and options.two_level else made
+    policy = _MAKERS[type(options)](options)
+    return TwoLevel(policy) if isinstance(options, SlowKeys) and options.two_level else policy
+
+
+class OwnOptions(PolicyOptions):
+    """A policy of your own: a class whose arguments are the other keys, in a module beside the pipeline file."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: Function = Field(default=OWN, description="the class, module:Class")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the class."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+@register(OwnOptions)
+def own_policy(options: OwnOptions) -> Policy:
+    """Make the policy, and refuse a class that is none before anything runs.
+
+    >>> own_policy(OwnOptions(name="collections:Counter"))
+    Traceback (most recent call last):
+        ...
+    mead.keys.ConfigError: collections:Counter is no policy: it has no method analyze
+    """
+    made = named(options.name)
+    try:
+        policy = made(**options.arguments)
+    except (TypeError, ValueError, OSError) as error:
+        raise ConfigError(f"{options.name} does not take these options: {error}") from error
+    for method in ("analyze", "plan"):
+        if not callable(getattr(policy, method, None)):
+            raise ConfigError(f"{options.name} is no policy: it has no method {method}")
+    if not isinstance(getattr(policy, "name", None), str):
+        raise ConfigError(f"{options.name} is no policy: it has no name, which must be a text")
+    interval_s = getattr(policy, "interval_s", None)
+    if not isinstance(interval_s, int | float) or not 0 < interval_s < inf:
+        raise ConfigError(f"{options.name} is no policy: its interval_s must be seconds above 0; got {interval_s!r}")
+    checked: Policy = policy
+    return checked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import inf
 
-from mead.policies.options import RuleKeys
+from mead.policies.base import RuleKeys
 from mead.policies.rules import Rules
 from mead.values import Allocation, Because, Observation, Pipeline, Plan, Prediction
 

@@ -39,7 +39,7 @@ class Turn:
 class TwoLevel:
     """A slow policy that sets the least number of tasks, and splitting on top of it."""
 
-    def __init__(self, slow: Policy[Any]) -> None:
+    def __init__(self, slow: Policy) -> None:
         self.slow, self.name = slow, f"{slow.name}, two levels"
         self.interval_s = min(LOOK_S, slow.interval_s)
         self._looks: list[Observation] = []

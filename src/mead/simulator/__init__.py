@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mead.simulator.conditions import Conditions, Restart
+from mead.simulator.conditions import Conditions
 from mead.simulator.draws import demands_s
 from mead.simulator.grouping import Grouping
 from mead.simulator.metrics import FaultyMetrics
-from mead.simulator.run import Run, recorded_every_for
+from mead.simulator.run import Run
 from mead.simulator.simulation import Responses, Simulation
 from mead.simulator.timeline import Timeline
 
@@ -15,10 +15,8 @@ __all__ = [
     "FaultyMetrics",
     "Grouping",
     "Responses",
-    "Restart",
     "Run",
     "Simulation",
     "Timeline",
     "demands_s",
-    "recorded_every_for",
 ]

@@ -7,32 +7,9 @@ from dataclasses import dataclass, field
 from math import inf
 
 from mead.config.pipeline_file import PipelineFile
-from mead.policies.options import DabsOptions, PolicyOptions
+from mead.policies import PolicyOptions, Restart
 from mead.simulator.grouping import Grouping
 from mead.values import Pipeline
-
-
-@dataclass(frozen=True)
-class Restart:
-    """What a change of replicas costs on a system that has to stop for it, as Storm does by default."""
-
-    downtime_s: float
-    loses: bool = False
-    """Whether what waits, is in service or arrives meanwhile is lost. If not, it waits."""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.downtime_s < inf:
-            raise ValueError(f"downtime_s must be finite and not negative; got {self.downtime_s:g}")
-
-    @classmethod
-    def of(cls, options: PolicyOptions) -> Restart | None:
-        """The restart that the system of a policy needs; None for all whose replicas come from a pool.
-
-        >>> from mead.policies.options import DabsOptions, PspsOptions
-        >>> Restart.of(DabsOptions(downtime_s=60.0)), Restart.of(PspsOptions())
-        (Restart(downtime_s=60.0, loses=True), None)
-        """
-        return cls(options.downtime_s, options.loses) if isinstance(options, DabsOptions) else None
 
 
 @dataclass(frozen=True)
@@ -79,7 +56,7 @@ class Conditions:
         """What a pipeline file says of the world, and what the system of a policy needs."""
         known = file.knowledge
         groupings = {keys.name: Grouping.of(keys.grouping) for keys in file.keys.operators if keys.grouping}
-        return cls(known.shares_after_s, known.actuation_delay_s, groupings=groupings, restart=Restart.of(options))
+        return cls(known.shares_after_s, known.actuation_delay_s, groupings=groupings, restart=options.restart)
 
     def check_names(self, pipeline: Pipeline) -> None:
         """Refuse operators that the pipeline does not have."""

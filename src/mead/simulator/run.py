@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import process_time
-from typing import Any
 
 from mead.clock import VirtualClock
 from mead.loop import ControlLoop, Engine, Mode
-from mead.policies.base import Policy
-from mead.policies.options import KEPT_IATS, DRSOptions, PolicyOptions
+from mead.policies import KEPT_IATS, Policy
 from mead.session.negotiation import NegotiatedEngine, Pool, most_within
 from mead.simulator.conditions import Conditions
 from mead.simulator.metrics import FaultyMetrics, MonitoredSimulation
@@ -31,15 +29,10 @@ class Run:
     rounds: list[Round] = field(repr=False)
 
 
-def recorded_every_for(options: PolicyOptions) -> int:
-    """Every how many tuples one is recorded at an operator: as DRS's measurer is set, and every tuple for others."""
-    return options.sample_every if isinstance(options, DRSOptions) else 1
-
-
 def run(
     pipeline: Pipeline,
     trace: Trace,
-    policy: Policy[Any],
+    policy: Policy,
     *,
     seed: int,
     conditions: Conditions | None = None,

@@ -10,9 +10,9 @@ from math import inf
 import numpy as np
 
 from mead.arrays import FloatArray, frozen
-from mead.policies.options import KEPT_IATS
+from mead.policies import KEPT_IATS, Restart
 from mead.queueing import PATH_SEPARATOR
-from mead.simulator.conditions import Conditions, Restart, check_names
+from mead.simulator.conditions import Conditions, check_names
 from mead.simulator.machine import Counters, Machine
 from mead.simulator.readings import Monitor
 from mead.simulator.timeline import Timeline

@@ -16,14 +16,14 @@ from math import ceil, inf
 from typing import Any, TypeAlias
 
 from mead.monitor import implausible
-from mead.policies.base import Policy
+from mead.policies import Policy
 from mead.simulator import Run
 from mead.simulator.run import run
 from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analysis, observed, shapes
 from mead.values import Knowledge, Observation, Pipeline, Plan
 from mead.workload import Trace
 
-Maker: TypeAlias = Callable[[], Policy[Any]]
+Maker: TypeAlias = Callable[[], Policy]
 """Makes a new policy with every call: its class, or a function if the policy takes options."""
 
 SHORTEST_S = 12.0
@@ -91,7 +91,7 @@ CHECKS: tuple[Callable[[Maker], None], ...] = (
 def check_policy(make: Maker) -> list[str]:
     """Run all checks, and return their names. Raises NonconformityError with those that a policy does not pass.
 
-    >>> from mead.policies.options import StaticOptions
+    >>> from mead.policies.baselines.static import StaticOptions
     >>> from mead.policies.baselines.static import Static
     >>> check_policy(lambda: Static(StaticOptions(share=0.7)))[0]
     'says_who_it_is'
@@ -110,7 +110,7 @@ def check_policy(make: Maker) -> list[str]:
     return passed
 
 
-def planned(policy: Policy[Any], observation: Observation, pipeline: Pipeline) -> Plan:
+def planned(policy: Policy, observation: Observation, pipeline: Pipeline) -> Plan:
     """The plan for an observation, as the loop makes it: it checks the readings before it asks a policy."""
     knowledge = Knowledge(pipeline)
     if fault := observation.missing or implausible(observation, pipeline, after_s=0.0):

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.program import answer, run
 from tests.paths import EXAMPLES
 
-from mead.policies.registry import POLICIES
+from mead.policies import policy_names
 from mead.queueing import MAP
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
@@ -24,7 +24,7 @@ def bursty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_document_has_every_policy_and_a_frontier(bursty: Path) -> None:
     document = answer("plan", LOG_ANALYSIS, "--trace", bursty)
-    assert [entry["policy"] for entry in document["policies"]] == list(POLICIES)
+    assert [entry["policy"] for entry in document["policies"]] == policy_names()
     for entry in document["policies"]:
         assert entry.keys() >= {"allocation", "cores", "cores_total", "predicted", "simulated", "met", "reason"}
         assert entry["simulated"].keys() == {"parser>counter", "parser>matcher"}

@@ -15,8 +15,9 @@ from mead.cli.runs.history import recorded
 from mead.cli.runs.live import LiveOptions, _facts, _watched
 from mead.history import History
 from mead.loop import Mode
-from mead.policies import registry
-from mead.policies.options import MapOptions, OwnOptions, PolicyOptions
+from mead.policies import PolicyOptions, make_policy
+from mead.policies.predictive.map import MapOptions
+from mead.policies.registry import OwnOptions
 from mead.reports.live.run_facts import RunFacts
 from mead.web.exposition import exposition
 
@@ -31,7 +32,7 @@ def _beside_the_examples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def facts(options: PolicyOptions) -> RunFacts:
     live = LiveOptions(options, Mode.ACT, None, Path("runs/one"))
-    return _facts(runs.PIPELINE, live, Mode.ACT, registry.policy(options).interval_s)
+    return _facts(runs.PIPELINE, live, Mode.ACT, make_policy(options).interval_s)
 
 
 @pytest.mark.parametrize(("options", "interval_s"), [(OWN, 1.0), (TWO_LEVEL, 1.0), (MapOptions(), 60.0)])

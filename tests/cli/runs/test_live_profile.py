@@ -12,7 +12,7 @@ from tests.cli.program import complaint
 from mead.cli.runs import live
 from mead.cli.runs.live import LiveOptions, ProfilePart, profile_without
 from mead.loop import Mode
-from mead.policies.options import StaticOptions
+from mead.policies.baselines.static import StaticOptions
 from mead.spark.runtime.fast_profile import FastProfile
 
 PARTS = [field.name for field in fields(FastProfile)]

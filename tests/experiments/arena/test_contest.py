@@ -14,13 +14,13 @@ from experiments.arena.board import DEPENDABLE, board, by_workload
 from experiments.arena.contest import (
     BUSY_CORES,
     OURS,
-    POLICIES,
     REQUIREMENTS,
     Bound,
     Bout,
     Contest,
     Judged,
     bouts,
+    contenders,
     contests,
     fought,
     named,
@@ -32,7 +32,7 @@ from experiments.workloads import Workload, required
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.policies.registry import POLICIES as REGISTERED
+from mead.policies import policy_names
 from mead.simulator import Simulation, demands_s
 from mead.workload import Markovian, Poisson, Trace
 
@@ -53,8 +53,8 @@ def bout(policy: str, **changes: float) -> Bout:
 
 
 def test_every_policy_is_there() -> None:
-    assert {text.partition("@")[0] for text in POLICIES} == set(REGISTERED)
-    assert OURS in POLICIES
+    assert {text.partition("@")[0] for text in contenders()} == set(policy_names())
+    assert contenders()[0] == OURS
 
 
 def test_every_workload_keeps_the_matcher_as_busy_with_every_seed() -> None:

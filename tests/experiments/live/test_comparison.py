@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.arena.contest import blind
 from experiments.commands.live import LIVE_POLICIES, LIVE_REQUIREMENTS
 from experiments.comparison import PolicyContender
 from experiments.live.comparison import BATCHES, ROWS, LiveComparison, LiveRun, mean_replicas, runs_of
@@ -19,7 +18,7 @@ from rich.table import Table
 from tests.reports.live_results import live_result, seen
 
 from mead.history import IN_FOLDER, History
-from mead.policies import registry
+from mead.policies import make_policy
 from mead.session.result import LiveResult
 from mead.simulator.run import run
 from mead.spark.pipeline.build import ARRIVALS
@@ -53,11 +52,11 @@ def test_who_runs_once_decides_alike_under_any_requirement(policy: PolicyContend
     """And who runs for each of them does not."""
 
     def course(requirement: Requirement) -> list[object]:
-        done = run(BURSTS.pipeline(requirement), BURSTS.trace(1), registry.policy(policy.options), seed=1)
+        done = run(BURSTS.pipeline(requirement), BURSTS.trace(1), make_policy(policy.options), seed=1)
         return [this.in_force for this in done.rounds]
 
     alike = course(Requirement(PATH, 0.003)) == course(Requirement(PATH, 50.0))
-    assert alike == blind(policy.options)
+    assert alike is not policy.options.sees_requirements
 
 
 @pytest.mark.parametrize("policy", ["static@replicas=1", "threshold", "ds2@interval_s=15", "psps"])
@@ -67,11 +66,11 @@ def test_on_two_levels_everybody_looks_at_the_requirement(policy: str) -> None:
     options = PolicyContender.of(f"{policy}@two_level=true").options
 
     def course(requirement: Requirement) -> list[object]:
-        done = run(bursts.pipeline(requirement), bursts.trace(1), registry.policy(options), seed=1)
+        done = run(bursts.pipeline(requirement), bursts.trace(1), make_policy(options), seed=1)
         return [this.in_force for this in done.rounds]
 
     assert course(Requirement(PATH, 0.003)) != course(Requirement(PATH, 50.0))
-    assert not blind(options)
+    assert options.sees_requirements
     assert len(runs_of(REQUIREMENTS, [PolicyContender.of(f"{policy}@two_level=true")])) == len(REQUIREMENTS)
 
 
@@ -189,7 +188,7 @@ def test_one_task_cannot_carry_the_crowd_and_four_can() -> None:
     means_s = {}
     for policy in ("static@replicas=1", "static"):
         (this,) = runs_of([requirement], [PolicyContender.of(policy)])
-        done = run(this.pipeline(crowd), crowd.trace(1), registry.policy(this.policy.options), seed=1)
+        done = run(this.pipeline(crowd), crowd.trace(1), make_policy(this.policy.options), seed=1)
         means_s[policy] = done.simulation.responses(PATH).response_s.mean()
     assert means_s["static@replicas=1"] > 2 * requirement.bound_s
     assert means_s["static"] < 0.7 * requirement.bound_s
@@ -200,7 +199,7 @@ def test_whoever_changes_replicas_follows_the_crowd(policy: str) -> None:
     """As it will be run live, in virtual time: several replicas in the crowd, and one before it and after it."""
     crowd = ReplicatedWorkload("live", "live", 0.0015, flash_crowd(90.0), most_replicas=4)
     (this,) = runs_of([required(REPLICA_REQUIREMENTS[0])], [PolicyContender.of(policy)])
-    done = run(this.pipeline(crowd), crowd.trace(1), registry.policy(this.policy.options), seed=1)
+    done = run(this.pipeline(crowd), crowd.trace(1), make_policy(this.policy.options), seed=1)
 
     def held(time_s: float) -> int:
         before = [r for r in done.rounds if r.time_s <= time_s and r.in_force is not None]

@@ -9,8 +9,7 @@ import pytest
 
 from mead.clock import VirtualClock
 from mead.loop import ControlLoop, Mode
-from mead.policies.adaptive.policy import Adaptive
-from mead.policies.options import AdaptiveOptions
+from mead.policies.adaptive.policy import Adaptive, AdaptiveOptions
 from mead.queueing import Edge
 from mead.reports.judge import Outcome
 from mead.simulator import Simulation

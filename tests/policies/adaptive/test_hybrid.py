@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mead.arrays import FloatArray
+from mead.policies import PolicyOptions, make_policy
 from mead.policies.adaptive.decision import backlogs
-from mead.policies.adaptive.hybrid import TwoKnobs
+from mead.policies.adaptive.hybrid import HybridOptions, TwoKnobs
 from mead.policies.adaptive.kernel import Rule, decide, follow
-from mead.policies.options import AdaptiveOptions, HybridOptions, PolicyOptions
-from mead.policies.registry import policy
+from mead.policies.adaptive.policy import AdaptiveOptions
 from mead.reports.judge import Outcome
 from mead.simulator import Conditions, Run
 from mead.simulator.run import run
@@ -40,7 +40,7 @@ def one(max_replicas: int, demand_s: float = 0.004, requirement: Requirement | N
 
 
 def controlled(options: PolicyOptions, pipeline: Pipeline, **conditions: float) -> Run:
-    return run(pipeline, bursty(), policy(options), seed=1, conditions=Conditions(**conditions))  # type: ignore[arg-type]
+    return run(pipeline, bursty(), make_policy(options), seed=1, conditions=Conditions(**conditions))  # type: ignore[arg-type]
 
 
 def orders(this: Run) -> list[Resources]:
@@ -243,7 +243,7 @@ def jumping(calm_per_s: float = 120.0, jump_per_s: float = 650.0) -> Trace:
 def jumped(surge: float, replicas_delay_s: float) -> Run:
     pipeline = one(4, requirement=Requirement("matcher", 1.0, 99))
     conditions = Conditions(replicas_delay_s=replicas_delay_s)
-    return run(pipeline, jumping(), policy(HybridOptions(surge=surge)), seed=2, conditions=conditions)
+    return run(pipeline, jumping(), make_policy(HybridOptions(surge=surge)), seed=2, conditions=conditions)
 
 
 def test_a_jump_such_as_never_seen_finds_replicas_that_are_ready_for_it() -> None:

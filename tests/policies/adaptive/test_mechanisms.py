@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mead.policies.adaptive.policy import Adaptive
-from mead.policies.options import AdaptiveOptions
+from mead.policies.adaptive.policy import Adaptive, AdaptiveOptions
 from mead.reports.judge import Outcome
 from mead.simulator import Conditions
 from mead.simulator.run import run

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from tests.paths import DATA
 
-from mead.policies.options import AdaptiveOptions, StaticOptions
-from mead.policies.registry import policy
+from mead.policies import make_policy
+from mead.policies.adaptive.policy import AdaptiveOptions
+from mead.policies.baselines.static import StaticOptions
 from mead.queueing import Edge
 from mead.reports.judge import Outcome
 from mead.simulator import Conditions, FaultyMetrics, Run
@@ -40,7 +41,7 @@ def log_analysis(*requirements: Requirement, **matcher: Any) -> Pipeline:
 
 
 def controlled(pipeline: Pipeline, trace: Trace | None = None, *, calm: bool = False, **changes: Any) -> Run:
-    chosen = policy(AdaptiveOptions(calm=calm, ahead=changes.pop("ahead", "replay")))
+    chosen = make_policy(AdaptiveOptions(calm=calm, ahead=changes.pop("ahead", "replay")))
     return run(pipeline, trace or bursty(), chosen, seed=1, **changes)
 
 
@@ -51,7 +52,7 @@ def usual() -> Run:
 
 @cache
 def full() -> Outcome:
-    return Outcome.of(run(log_analysis(), bursty(), policy(StaticOptions()), seed=1))
+    return Outcome.of(run(log_analysis(), bursty(), make_policy(StaticOptions()), seed=1))
 
 
 def reasons(this: Run) -> list[str]:
@@ -221,7 +222,7 @@ def test_arrivals_may_be_drawn_from_the_fitted_map(ahead: str) -> None:
 
 @pytest.mark.parametrize("interval_s", [0.5, 7.0, 60.0])
 def test_any_interval_will_do(interval_s: float) -> None:
-    chosen = policy(AdaptiveOptions(interval_s=interval_s, ahead="map", window=10_000))
+    chosen = make_policy(AdaptiveOptions(interval_s=interval_s, ahead="map", window=10_000))
     this = run(log_analysis(Requirement(PATH, 5.0)), bursty(), chosen, seed=1)
     check(this)
     assert len(this.rounds) == int(bursty().duration_s / interval_s)

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from mead.policies.baselines.ds2 import DS2
-from mead.policies.options import DS2Options
+from mead.policies.baselines.ds2 import DS2, DS2Options
 from mead.queueing import Edge
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources
 

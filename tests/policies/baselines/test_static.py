@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mead.policies.baselines.static import Static
-from mead.policies.options import StaticOptions
+from mead.policies.baselines.static import Static, StaticOptions
 from mead.values import Knowledge
 
 if TYPE_CHECKING:

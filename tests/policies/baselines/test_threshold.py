@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mead.policies.baselines.threshold import Threshold
-from mead.policies.options import ThresholdOptions
+from mead.policies.baselines.threshold import Threshold, ThresholdOptions
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from mead.config.policy_choice import chosen_policy
+from mead.config.policy_choice import choose_policy
 from mead.keys import ConfigError
 from mead.loop import Mode
-from mead.policies.drs.policy import DRS
-from mead.policies.options import DRSOptions, StaticOptions
+from mead.policies.baselines.static import StaticOptions
+from mead.policies.drs.policy import DRS, DRSOptions
 from mead.queueing import Edge
 from mead.simulator import Conditions, Run
 from mead.simulator.run import run
@@ -137,11 +137,11 @@ def test_every_model_and_smoothing_finds_a_placement(model: str, smoothing: dict
 
 
 def test_options_are_typed() -> None:
-    options = chosen_policy(StaticOptions(), "drs", ["t_max_s=1", "model=ggk_whitt", "sample_every=20"])
+    options = choose_policy(StaticOptions(), "drs", ["t_max_s=1", "model=ggk_whitt", "sample_every=20"])
     assert isinstance(options, DRSOptions)
     assert (options.model, options.sample_every) == ("ggk_whitt", 20)
     with pytest.raises(ConfigError, match="t_min_s: must be below t_max_s"):
-        chosen_policy(StaticOptions(), "drs", ["t_max_s=1", "t_min_s=2"])
+        choose_policy(StaticOptions(), "drs", ["t_max_s=1", "t_min_s=2"])
 
 
 def batched(trigger_s: float | None, bound_s: float) -> Pipeline:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.policies.options import DabsOptions, PaSpsOptions, PspsOptions
-from mead.policies.pasps.dabs import Dabs
-from mead.policies.pasps.policy import PaSps
+from mead.policies.pasps.dabs import Dabs, DabsOptions
+from mead.policies.pasps.policy import PaSps, PaSpsOptions, PspsOptions
 from mead.queueing import CycleError, Edge
 from mead.values import Allocation, Knowledge, Observation, Operator, OperatorReading, Pipeline, Plan, Resources
 

@@ -8,11 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mead.arrays import FloatArray
-from mead.policies.options import KingmanOptions, MapOptions, MG1Options, PolicyOptions, ReplayOptions
+from mead.policies import PolicyOptions, make_policy
+from mead.policies.predictive.kingman import KingmanOptions
+from mead.policies.predictive.map import MapOptions
 from mead.policies.predictive.map_network import ArrivalModel
+from mead.policies.predictive.mg1 import MG1Options
 from mead.policies.predictive.predictions import response_s
+from mead.policies.predictive.replay import ReplayOptions
 from mead.policies.predictive.replay_network import Draws, WindowReplay
-from mead.policies.registry import policy
 from mead.queueing import MAP, Arrivals, Edge, Unstable
 from mead.values import Allocation, Batches, Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Resources
 
@@ -29,7 +32,7 @@ EVERY = pytest.mark.parametrize("name", OPTIONS)
 
 
 def planned(options: PolicyOptions, observation: Observation, pipeline: Pipeline) -> Plan:
-    chosen, knowledge = policy(options), Knowledge(pipeline)
+    chosen, knowledge = make_policy(options), Knowledge(pipeline)
     return chosen.plan(observation, chosen.analyze(observation, knowledge), knowledge)
 
 
@@ -118,7 +121,7 @@ def test_what_the_heuristic_gives_up_is_met_all_the_same(observed: Observer) -> 
 def test_caution_raises_the_rate_by_its_error_and_no_other_statistic(
     log_analysis: Describer, observed: Observer, bursty: FloatArray
 ) -> None:
-    pipeline, chosen = log_analysis(), policy(MG1Options(cautious=True))
+    pipeline, chosen = log_analysis(), make_policy(MG1Options(cautious=True))
     (rate,) = chosen.analyze(observed(pipeline, iats_s=bursty), Knowledge(pipeline)).models
     plain = bursty.size / bursty.sum()
     counts = np.histogram(np.cumsum(bursty), bins=10)[0]
@@ -155,7 +158,7 @@ def test_more_cpu_never_makes_a_predicted_response_longer(
     high = [Resources(max(x.share, y.share), max(x.replicas, y.replicas)) for x, y in zip(low, more, strict=True)]
     model = WindowReplay(WINDOW, Draws(0)) if name == "replay" else MODELS[name]
     before, after = (
-        policy(OPTIONS[name]).predict(pipeline, Allocation.of(a=a, b=b), [model])[0].paths["a>b"]  # type: ignore[attr-defined]
+        make_policy(OPTIONS[name]).predict(pipeline, Allocation.of(a=a, b=b), [model])[0].paths["a>b"]  # type: ignore[attr-defined]
         for a, b in (low, high)
     )
     assert isinstance(before, Unstable) or not isinstance(after, Unstable)

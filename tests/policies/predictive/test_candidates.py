@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mead.policies.adaptive.policy import TOLERATED, Adaptive
-from mead.policies.options import AdaptiveOptions
+from mead.policies.adaptive.policy import TOLERATED, Adaptive, AdaptiveOptions
 from mead.queueing import MAP
 from mead.simulator.run import run
 from mead.values import Knowledge, Operator, Pipeline, Requirement

@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 
 from mead.arrays import FloatArray
 from mead.loop import Mode
-from mead.policies.options import KingmanOptions, MapOptions, MG1Options, PredictiveOptions, ReplayOptions
-from mead.policies.predictive.base import Predictive
+from mead.policies import make_policy
+from mead.policies.predictive.base import Predictive, PredictiveOptions
+from mead.policies.predictive.kingman import KingmanOptions
+from mead.policies.predictive.map import MapOptions
+from mead.policies.predictive.mg1 import MG1Options
 from mead.policies.predictive.predictions import mean_s
+from mead.policies.predictive.replay import ReplayOptions
 from mead.policies.predictive.trust import FORGOTTEN, MOST, TOLERATED, Trust
-from mead.policies.registry import policy
 from mead.queueing import MAP, Edge
 from mead.simulator import Run
 from mead.simulator.run import run
@@ -135,7 +138,7 @@ def test_careful_never_gives_less_than_trusting(
     options = OPTIONS[name].model_copy(update={"search": search, "one_level_down": False})
     plans = {}
     for careful in (False, True):
-        chosen = policy(options.model_copy(update={"careful": careful}))  # type: ignore[arg-type]
+        chosen = make_policy(options.model_copy(update={"careful": careful}))
         assert isinstance(chosen, Predictive)
         observations = [seen(pipeline, iats_s, pipeline.most, 10.0 * (turn + 1), mean_s) for turn in range(4)]
         plans[careful] = [planned(chosen, pipeline, observation) for observation in observations]
@@ -170,7 +173,7 @@ def simulated(name: str, *, careful: bool, mode: Mode = Mode.ACT, calm_after: bo
     if calm_after:
         iats_s = np.concatenate([iats_s, rng.exponential(1 / 150.0, 60_000)])
     options = OPTIONS[name].model_copy(update={"careful": careful, "windows": (3000,)})
-    return run(CHAIN, Trace.from_iats_s(iats_s), policy(options), seed=1, mode=mode)  # type: ignore[arg-type]
+    return run(CHAIN, Trace.from_iats_s(iats_s), make_policy(options), seed=1, mode=mode)
 
 
 def cautions(result: Run) -> list[float]:
@@ -223,7 +226,7 @@ def test_overload_and_silence_are_no_predictions_to_learn_from() -> None:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_what_was_weighed_is_what_the_models_predict(name: str) -> None:
     options = OPTIONS[name]
-    chosen = policy(options)  # type: ignore[arg-type]
+    chosen = make_policy(options)
     assert isinstance(chosen, Predictive)
     iats_s = BURSTY.sample(4_000, np.random.default_rng(1))
     held = CHAIN.most.with_("matcher", Resources(0.85))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mead.policies.options import ThresholdOptions
-from mead.policies.registry import policy
+from mead.policies import make_policy
+from mead.policies.baselines.threshold import ThresholdOptions
 from mead.queueing import MAP, Edge
 from mead.reports.runs.run_plot import by_arrival, drawn, plot_run
 from mead.reports.runs.simulated_report import RunReport, run_tables
@@ -33,7 +33,7 @@ def trace() -> Trace:
 
 @pytest.fixture(scope="module")
 def done(trace: Trace) -> Run:
-    return run(PIPELINE, trace, policy(ThresholdOptions(interval_s=5.0)), seed=2)
+    return run(PIPELINE, trace, make_policy(ThresholdOptions(interval_s=5.0)), seed=2)
 
 
 def test_bins_hold_the_tuples_that_arrived_in_them() -> None:
@@ -64,7 +64,7 @@ def test_the_picture_has_a_panel_per_path_that_is_asked_for_and_one_for_the_core
 
 def test_without_requirements_all_paths_are_drawn(trace: Trace) -> None:
     free = Pipeline("fork", PIPELINE.operators, PIPELINE.edges)
-    assert len(drawn(run(free, trace, policy(ThresholdOptions()), seed=2)).axes) == 3
+    assert len(drawn(run(free, trace, make_policy(ThresholdOptions()), seed=2)).axes) == 3
 
 
 def test_tuples_are_neither_lost_nor_made(done: Run, trace: Trace) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.web import runs
 
-from mead.policies.options import StaticOptions
+from mead.policies.baselines.static import StaticOptions
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame
 from mead.reports.what_if.savings import Savings, advised, figures_of, in_charge, observed

@@ -8,19 +8,15 @@ import numpy as np
 import pytest
 from rich.table import Table
 
-from mead.policies.options import (
-    KEPT_IATS,
-    AdaptiveOptions,
-    DS2Options,
-    MapOptions,
-    MG1Options,
-    ReplayOptions,
-    StaticOptions,
-    ThresholdOptions,
-    kept_iats_for,
-)
+from mead.policies import KEPT_IATS, make_policy
+from mead.policies.adaptive.policy import AdaptiveOptions
+from mead.policies.baselines.ds2 import DS2Options
+from mead.policies.baselines.static import StaticOptions
+from mead.policies.baselines.threshold import ThresholdOptions
+from mead.policies.predictive.map import MapOptions
+from mead.policies.predictive.mg1 import MG1Options
+from mead.policies.predictive.replay import ReplayOptions
 from mead.policies.predictive.replay_network import Draws, WindowReplay
-from mead.policies.registry import policy
 from mead.queueing import MAP, Edge
 from mead.reports.what_if.frontier import FACTORS
 from mead.reports.what_if.what_if import MOST_TUPLES, WhatIf, tail, what_if
@@ -81,7 +77,7 @@ def test_a_blind_model_is_seen_to_be_wrong(answer: WhatIf) -> None:
 
 def test_a_policy_that_reacts_is_run_and_its_average_counts(answer: WhatIf, bursty: Trace) -> None:
     threshold = next(choice for choice in answer.choices if choice.policy == "threshold")
-    result = run(PIPELINE, bursty, policy(ThresholdOptions()), seed=1)
+    result = run(PIPELINE, bursty, make_policy(ThresholdOptions()), seed=1)
     assert threshold.allocation is None
     assert threshold.cores["matcher"] == result.simulation.timeline.mean_cores("matcher", bursty.duration_s)
     assert threshold.simulated[PATH].mean_s == result.simulation.responses(PATH).response_s.mean()
@@ -216,16 +212,16 @@ def test_a_model_that_fails_is_a_row_with_the_reason(bursty: Trace, monkeypatch:
 def test_a_policy_that_looks_ahead_shows_what_it_predicts(bursty: Trace) -> None:
     knowledge, short = Knowledge(PIPELINE), bursty.between(0.0, 60.0)
     choice = what_if(knowledge, short, (AdaptiveOptions(),), seed=1).choices[0]
-    last = run(PIPELINE, short, policy(AdaptiveOptions()), seed=1).rounds[-1].plan
+    last = run(PIPELINE, short, make_policy(AdaptiveOptions()), seed=1).rounds[-1].plan
     assert last is not None
     assert choice.predicted == last.predicted
     assert choice.predicted[PATH].mean_s is not None
 
 
 def test_as_many_iats_are_kept_as_the_longest_window_holds() -> None:
-    assert kept_iats_for(AdaptiveOptions(window=KEPT_IATS + 1)) == KEPT_IATS + 1
-    assert kept_iats_for(ReplayOptions(windows=(200, KEPT_IATS + 2))) == KEPT_IATS + 2
-    assert kept_iats_for(StaticOptions()) == KEPT_IATS
+    assert AdaptiveOptions(window=KEPT_IATS + 1).kept_iats == KEPT_IATS + 1
+    assert ReplayOptions(windows=(200, KEPT_IATS + 2)).kept_iats == KEPT_IATS + 2
+    assert StaticOptions().kept_iats == KEPT_IATS
 
 
 def test_small_micro_batches_are_overloaded_by_their_overhead(bursty: Trace) -> None:

@@ -22,7 +22,7 @@ from mead.cpu import Opener, detect, find_other_group, measure_actuation_delay_s
 from mead.cpu.control_file import read_counters, read_processes
 from mead.cpu.share_probe import TOLERANCE
 from mead.history import History
-from mead.policies.options import StaticOptions
+from mead.policies.baselines.static import StaticOptions
 from mead.reports.pages.figures import RunFigures
 from mead.spark.attach.engine import came_since_us
 from mead.spark.telemetry.probe import Stamps
@@ -288,7 +288,7 @@ FORGETFUL = """
 import sys, time
 import mead
 from mead.clock import Stopped
-from mead.policies.options import StaticOptions
+from mead.policies.baselines.static import StaticOptions
 from mead.spark.runtime.spark_session import started
 
 spark = started("forgetful", master="local[2]")

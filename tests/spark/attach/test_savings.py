@@ -14,8 +14,9 @@ import pytest
 from mead.clock import RunClock
 from mead.history import History
 from mead.loop import ControlLoop, Mode
-from mead.policies.options import MG1Options, PolicyOptions, StaticOptions
-from mead.policies.registry import policy as policy_of
+from mead.policies import PolicyOptions, make_policy
+from mead.policies.baselines.static import StaticOptions
+from mead.policies.predictive.mg1 import MG1Options
 from mead.reports.live.run_facts import RunFacts
 from mead.reports.pages.figures import RunFigures
 from mead.session.record import RunRecord
@@ -61,7 +62,7 @@ def attached(mode: Mode, options: PolicyOptions, file: Path) -> Attached:
     trace = Trace.from_iats_s(np.random.default_rng(1).exponential(0.01, 30_000))
     engine: Any = Quick(Simulation(PIPELINE, trace, 1))
     query: Any = Query()
-    policy, opened, clock = policy_of(options), ExitStack(), RunClock()
+    policy, opened, clock = make_policy(options), ExitStack(), RunClock()
     policy.interval_s = 0.2
     history = opened.enter_context(History.open(file))
     recorder = history.begin("mine", PIPELINE, policy=options.name, started=STARTED, engine="spark", mode=mode.value)

@@ -19,8 +19,7 @@ from mead.clock import RunClock
 from mead.cpu import PROCESSES, detect
 from mead.demo import counter, matcher, parser
 from mead.loop import ControlLoop
-from mead.policies.drs.policy import DRS
-from mead.policies.options import DRSOptions
+from mead.policies.drs.policy import DRS, DRSOptions
 from mead.queueing import Edge
 from mead.session.negotiation import NegotiatedEngine
 from mead.session.record import RunRecord

@@ -23,8 +23,8 @@ from mead.clock import WallClock
 from mead.cpu import CpuUsage, detect, read_process
 from mead.demo import matcher
 from mead.loop import ControlLoop
-from mead.policies.options import AdaptiveOptions
-from mead.policies.registry import policy
+from mead.policies import make_policy
+from mead.policies.adaptive.policy import AdaptiveOptions
 from mead.spark.log.number_file import number_in, put_number
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline import engine as engine_module
@@ -108,7 +108,7 @@ class Controller:
     kill: bool = False
 
     def __post_init__(self) -> None:
-        chosen, knowledge = policy(AdaptiveOptions(interval_s=0.5)), Knowledge(self.engine.pipeline)
+        chosen, knowledge = make_policy(AdaptiveOptions(interval_s=0.5)), Knowledge(self.engine.pipeline)
         self.loop = ControlLoop(self.engine, chosen, knowledge, WallClock(), record=self.record)
         self.start()
 

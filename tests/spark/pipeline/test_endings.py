@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, current_thread, main_thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -17,10 +17,8 @@ from tests.spark import log_pipeline as logs
 
 from mead.cpu import closing_shares, detect
 from mead.demo.parser import OUTPUT_SCHEMA, parse
-from mead.policies.base import Policy
-from mead.policies.baselines.static import Static
-from mead.policies.options import StaticOptions
-from mead.policies.registry import policy
+from mead.policies import Policy, make_policy
+from mead.policies.baselines.static import Static, StaticOptions
 from mead.session.result import LiveResult
 from mead.spark.pipeline.checkpoint import last_done
 from mead.spark.pipeline.engine import SparkEngine
@@ -58,7 +56,7 @@ class Ending:
         on_round: Callable[[], None] = lambda: None,
         on_wait: Callable[[str], None] = lambda _: None,
         pause_s: float = 0.0,
-        chosen: Policy[Any] | None = None,
+        chosen: Policy | None = None,
     ) -> LiveResult:
         """With an operator that takes so long for every batch once arrivals take their course."""
         begun = self.folder / "begun"
@@ -86,7 +84,7 @@ class Ending:
                 {"parser": OnBatches(work, OUTPUT_SCHEMA)},
                 self.folder,
                 shares,
-                chosen or policy(StaticOptions()),
+                chosen or make_policy(StaticOptions()),
                 duration_s=duration_s,
                 kept_iats=100,
                 on_round=seen,

@@ -17,8 +17,9 @@ import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.cpu import ShareManager, detect
-from mead.policies import registry
-from mead.policies.options import DRSOptions, PaSpsOptions, PolicyOptions
+from mead.policies import PolicyOptions, make_policy
+from mead.policies.drs.policy import DRSOptions
+from mead.policies.pasps.policy import PaSpsOptions
 from mead.session.result import LiveResult
 from mead.spark.pipeline.run import run_live
 from mead.values import Batches, Knowledge, Pipeline
@@ -113,7 +114,7 @@ def crowd(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory:
                 logs.work(),
                 folder,
                 cast("ShareManager", noted),
-                registry.policy(options),
+                make_policy(options),
                 duration_s=RUN_S,
                 kept_iats=10_000,
             )

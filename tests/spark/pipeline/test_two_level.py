@@ -15,8 +15,8 @@ import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.cpu import detect
-from mead.policies import registry
-from mead.policies.options import StaticOptions
+from mead.policies import make_policy
+from mead.policies.baselines.static import StaticOptions
 from mead.session.result import LiveResult
 from mead.spark.pipeline.run import run_live
 from mead.values import Batches, Knowledge, Pipeline
@@ -66,7 +66,7 @@ def crowd(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Crow
             logs.work(),
             folder,
             shares,
-            registry.policy(StaticOptions(replicas=1, two_level=True)),
+            make_policy(StaticOptions(replicas=1, two_level=True)),
             duration_s=RUN_S,
             kept_iats=10_000,
         )

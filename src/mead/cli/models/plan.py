@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mead.cli.inputs import (
-    POLICY_NAMES,
+    POLICIES,
     AreIats,
     ColumnName,
     PipelinePath,
@@ -29,7 +29,7 @@ def plan(
     trace: TracePath,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help=f"{', '.join(POLICY_NAMES)}; may be repeated; default all of them."),
+        typer.Option(metavar="NAME", help=f"{POLICIES}; may be repeated; default all of them."),
     ] = None,
     iat: AreIats = False,
     column: ColumnName = None,
@@ -45,14 +45,14 @@ def plan(
 
     Example: `mead plan examples/log-analysis.yaml --trace arrivals.parquet --policy map --policy mg1`
     """
-    from mead.policies import registry
+    from mead.policies import policy_names
     from mead.reports.what_if.what_if import what_if
     from mead.reports.what_if.what_if_report import as_json as document
     from mead.reports.what_if.what_if_report import what_if_tables
     from mead.workload import TraceError
 
     file = read_pipeline_or_fail(ctx, pipeline)
-    names = dict.fromkeys(policy or (*registry.POLICIES, file.policy.name))
+    names = dict.fromkeys(policy or (*policy_names(), file.policy.name))
     options = [policy_or_fail(ctx, file, pipeline.parent, name) for name in names]
     arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
     try:

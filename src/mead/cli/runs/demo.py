@@ -39,7 +39,7 @@ def demo(
     """
     from mead.cli.runs.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
     from mead.config.pipeline_file import read_pipeline
-    from mead.config.policy_choice import chosen_policy
+    from mead.config.policy_choice import choose_policy
     from mead.demo.calibration import calibrate
     from mead.keys import ConfigError
     from mead.loop import Mode
@@ -55,7 +55,7 @@ def demo(
     shipped = Path(__file__).parents[2] / "demo" / "pipeline.yaml"
     file = read_pipeline(shipped).with_options("matcher", {"tried": measured.tried(DEMAND_S)})
     try:
-        options = chosen_policy(file.policy, policy, [])
+        options = choose_policy(file.policy, policy, [])
     except ConfigError as error:
         ctx.fail(str(error))
     watched = PageOptions(port=port, or_any=True) if serve else None

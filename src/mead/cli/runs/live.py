@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mead.arrays import FloatArray
     from mead.config.pipeline_file import PipelineFile
     from mead.loop import Mode
-    from mead.policies.options import PolicyOptions
+    from mead.policies import PolicyOptions
     from mead.reports.judge import Figures
     from mead.reports.live.board import Board
     from mead.reports.live.run_facts import RunFacts
@@ -95,8 +95,7 @@ def run_file(
     from mead.history import IN_FOLDER
     from mead.keys import ConfigError
     from mead.loop import Mode
-    from mead.policies import registry
-    from mead.policies.options import kept_iats_for
+    from mead.policies import make_policy
     from mead.reports.runs.live_report import LiveReport
     from mead.spark.pipeline.build import live_pipeline, source_of, streams_of, work_of
     from mead.spark.pipeline.operators import OperatorError
@@ -115,7 +114,7 @@ def run_file(
         folder.mkdir(parents=True, exist_ok=True)
         work = work_of(file, beside)
         source = source_of(file, beside, folder, options.duration_s, folder / WARM_UP)
-        policy = registry.policy(options.policy)
+        policy = make_policy(options.policy)
         facts = _facts(pipeline, options, mode, policy.interval_s)
         with (
             _watched(facts, options.page) as board,
@@ -152,7 +151,7 @@ def run_file(
                 policy,
                 duration_s=inf if options.duration_s is None else options.duration_s,
                 mode=mode,
-                kept_iats=kept_iats_for(options.policy),
+                kept_iats=options.policy.kept_iats,
                 streams=streams_of(file),
                 on_round=follow,
                 on_wait=wait,

@@ -49,10 +49,9 @@ def simulate(
 
     Example: `mead simulate examples/log-analysis.yaml --trace arrivals.parquet --policy map --option best=3`
     """
-    from mead.policies import registry
-    from mead.policies.options import kept_iats_for
+    from mead.policies import make_policy
     from mead.reports.runs.simulated_report import RunReport
-    from mead.simulator import Conditions, recorded_every_for
+    from mead.simulator import Conditions
     from mead.simulator.run import run
     from mead.workload import TraceError
 
@@ -67,7 +66,7 @@ def simulate(
             arrivals = arrivals.between(0.0, duration)
         except TraceError as error:
             ctx.fail(f"{trace}: {error}")
-    workload, decides = f"{trace.name}, seed {seed}", registry.policy(options)
+    workload, decides = f"{trace.name}, seed {seed}", make_policy(options)
     with (
         progress_bar(arrivals.duration_s) as bar,
         recorded(
@@ -88,8 +87,8 @@ def simulate(
             seed=seed,
             conditions=Conditions.of(file, options),
             processors=file.keys.processors,
-            kept_iats=kept_iats_for(options),
-            recorded_every=recorded_every_for(options),
+            kept_iats=options.kept_iats,
+            recorded_every=options.recorded_every,
             progress=follow,
         )
         report = RunReport.of(result, seed)

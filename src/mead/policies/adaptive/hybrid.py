@@ -10,19 +10,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from mead.arrays import FloatArray, IntArray
 from mead.policies.adaptive.kernel import Rule, costs_at
-from mead.policies.adaptive.policy import Adaptive
-from mead.policies.options import HybridOptions
+from mead.policies.adaptive.policy import Adaptive, AdaptiveKeys
+from mead.policies.registry import register
 from mead.values import Operator, Resources
 
 
-def hybrid(options: HybridOptions) -> Adaptive:
+class HybridOptions(AdaptiveKeys):
+    """Our own for both knobs: as `adaptive`, where replicas cost more to hold and to change than shares do."""
+
+    name: Literal["hybrid"] = "hybrid"
+    replica_cost_cores: Annotated[float, Field(ge=0)] = Field(
+        default=0.05, description="what each replica beyond the least takes beside its share, as if it were CPU, cores"
+    )
+    replica_change_cost: Annotated[float, Field(ge=0)] = Field(
+        default=1.0, description="what it costs to start or to stop one replica, core-seconds"
+    )
+    surge: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.7,
+        description="where replicas come later than shares, as many are kept as survive a jump of the arrivals to this "
+        "part of what all replicas can do, or to the most of late; 0 for none",
+    )
+
+
+@register(HybridOptions)
+class Hybrid(Adaptive):
     """The adaptive policy, with two knobs."""
-    return Adaptive(options, TwoKnobs(options.replica_cost_cores, options.replica_change_cost, options.surge))
+
+    def __init__(self, options: HybridOptions) -> None:
+        super().__init__(options, TwoKnobs(options.replica_cost_cores, options.replica_change_cost, options.surge))
 
 
 @dataclass(frozen=True)

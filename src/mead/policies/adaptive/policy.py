@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from mead.arrays import FloatArray
+from mead.keys import Positive
 from mead.policies.adaptive.account import Account
 from mead.policies.adaptive.futures import Futures
 from mead.policies.adaptive.kernel import Rule, costs_at, decide
@@ -24,8 +27,9 @@ from mead.policies.adaptive.orders import Delays, Orders
 from mead.policies.adaptive.price_search import PriceSearch
 from mead.policies.adaptive.pricing import CHANGE_COSTS, PRICES, Rulebook, Setting
 from mead.policies.adaptive.rates import learn, smoothing
-from mead.policies.options import AdaptiveOptions, HybridOptions
+from mead.policies.base import KEPT_IATS, PolicyOptions, Tenths, Tuples
 from mead.policies.predictive.candidates import Dearer, weighed_by_cost
+from mead.policies.registry import register
 from mead.policies.steps import kept, moved, unusable
 from mead.queueing import PATH_SEPARATOR
 from mead.values import (
@@ -60,6 +64,41 @@ TOLERATED = 1.15
 """A prediction that was exceeded by less than this needs no correction."""
 
 
+CALM_CHANGES_PER_HOUR = 500.0
+"""About one change in seven seconds."""
+
+
+class AdaptiveKeys(PolicyOptions):
+    """What our own policies have in common."""
+
+    interval_s: Tenths = Field(default=1.0, description="time between two looks at the backlog, s; a multiple of 0.1")
+    replan_s: Positive = Field(default=15.0, description="time between two choices of the rule's prices, s")
+    ahead: Literal["replay", "map", "both"] = Field(
+        default="replay",
+        description="what prices are tried on: the last ten minutes, ten minutes of the fitted MAP, or both",
+    )
+    window: Tuples = Field(default=50_000, description="how many of the last IATs a MAP is fitted to")
+    calm: bool = Field(default=False, description="change less often, for engines where a change costs something")
+
+    reacts: ClassVar[bool] = True
+
+    @property
+    def kept_iats(self) -> int:
+        """The window that a MAP is fitted to."""
+        return max(KEPT_IATS, self.window)
+
+    @property
+    def changes_per_hour(self) -> float | None:
+        """How many changes there may be; None for as many as are of use."""
+        return CALM_CHANGES_PER_HOUR if self.calm else None
+
+
+class AdaptiveOptions(AdaptiveKeys):
+    """Our own: a rule for the backlog every second, its prices chosen by looking ahead through the closed loop."""
+
+    name: Literal["adaptive"] = "adaptive"
+
+
 @dataclass(frozen=True)
 class Moment:
     """What was seen at one time, for looking back."""
@@ -69,11 +108,12 @@ class Moment:
     allocation: Allocation
 
 
+@register(AdaptiveOptions)
 class Adaptive:
     """Prices and rules for a whole pipeline."""
 
-    def __init__(self, options: AdaptiveOptions | HybridOptions, knobs: Knobs | None = None) -> None:
-        self.name: str = options.name
+    def __init__(self, options: AdaptiveKeys, knobs: Knobs | None = None) -> None:
+        self.name = options.name
         self.options, self.interval_s = options, options.interval_s
         self.knobs: Knobs = knobs or OneKnob()
         self._rulebook = Rulebook(options.interval_s, self.knobs)

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from mead.policies.options import DS2Options
+from mead.keys import Positive
+from mead.policies.base import Fraction, RuleKeys
+from mead.policies.registry import register
 from mead.policies.rules import ROUNDING
 from mead.policies.steps import Steps, kept, unusable
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources
+
+
+class DS2Options(RuleKeys):
+    """From the rates alone, as Flink's autoscaler does."""
+
+    name: Literal["ds2"] = "ds2"
+    interval_s: Positive = Field(default=60.0, description="time between two decisions, s")
+    target_utilization: Fraction = Field(default=0.7, description="how busy an operator should be")
+    boundary: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.3, description="how far the utilization may be off before anything changes"
+    )
+    catch_up_s: Positive = Field(default=300.0, description="time in which a backlog should be gone, s")
+
+    plans_for_requirements: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -24,6 +42,7 @@ class Rates:
     """What it can do: its true processing rate."""
 
 
+@register(DS2Options)
 class DS2:
     """As many cores as the input rates need at a target utilization, and to catch up with the backlog in time.
 

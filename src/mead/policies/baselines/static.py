@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
-from mead.policies.options import StaticOptions
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from mead.keys import Positive
+from mead.policies.base import SlowKeys
+from mead.policies.registry import register
 from mead.policies.rules import bounded
 from mead.policies.steps import kept, moved, unusable
 from mead.values import Allocation, Because, Knowledge, Observation, Plan, Resources
 
 
+class StaticOptions(SlowKeys):
+    """One allocation for ever."""
+
+    name: Literal["static"] = "static"
+    interval_s: Positive = Field(default=1.0, description="time between two looks at the metrics, s")
+    share: Positive | None = Field(
+        default=None, description="cores of every operator: its lowest level from this up; default its highest"
+    )
+    replicas: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="of every operator, as far as it may have them; default its most"
+    )
+
+    plans_for_requirements: ClassVar[bool] = False
+
+    @property
+    def replicas_asked(self) -> int:
+        """The replicas of the options."""
+        return self.replicas or 1
+
+
+@register(StaticOptions)
 class Static:
     """Gives every operator the same share, on all replicas that it may have or on as many as are asked for."""
 

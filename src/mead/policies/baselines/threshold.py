@@ -4,11 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
 
-from mead.policies.options import ThresholdOptions
+from pydantic import Field, model_validator
+
+from mead.keys import Positive, wrong_key
+from mead.policies.base import Fraction, RuleKeys
+from mead.policies.registry import register
 from mead.policies.rules import one_down, one_up
 from mead.policies.steps import Steps, kept, unusable
 from mead.values import Allocation, Knowledge, Observation, Operator, Plan, Resources
+
+
+class ThresholdOptions(RuleKeys):
+    """One level up above a CPU utilization, one level down below another."""
+
+    name: Literal["threshold"] = "threshold"
+    interval_s: Positive = Field(default=10.0, description="time between two decisions, s")
+    high: Fraction = Field(default=0.7, description="utilization above which an operator gets a level more")
+    low: Fraction = Field(default=0.5, description="utilization below which an operator gets a level less")
+
+    reacts: ClassVar[bool] = True
+    plans_for_requirements: ClassVar[bool] = False
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.low >= self.high:
+            raise wrong_key("low", f"must be below high, which is {self.high:g}; got {self.low:g}")
+        return self
 
 
 @dataclass(frozen=True)
@@ -19,6 +42,7 @@ class Utilizations:
     unknown: str = ""
 
 
+@register(ThresholdOptions)
 class Threshold:
     """One level up above one utilization, one level down below another. It knows neither arrivals nor requirements."""
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from math import inf, isfinite
+from typing import Annotated, ClassVar, Literal, Self
 
+from pydantic import Field, model_validator
+
+from mead.keys import Positive, wrong_key
+from mead.policies.base import Knob, PolicyOptions
 from mead.policies.drs.measurer import Measurements, Measurer, judged_paths
 from mead.policies.drs.model import Model, OpenNetwork, Station
 from mead.policies.drs.schedule import Goal, Situation, decide
 from mead.policies.drs.search import Limits
 from mead.policies.drs.smoothing import AlphaWeighted, Window
-from mead.policies.options import DRSOptions
+from mead.policies.registry import register
 from mead.policies.steps import kept, moved, unusable
 from mead.queueing import PATH_SEPARATOR
 from mead.values import Allocation, Because, Knowledge, Observation, Pipeline, Plan, Prediction, Resources
@@ -32,6 +37,55 @@ STAYS = {
 """Why nothing is moved, by the scheduler's reason; any other reason means that the goal is out of reach."""
 
 
+class DRSOptions(PolicyOptions):
+    """DRS: replicas from a network of queues, for the shortest time on k_max processors or the fewest for t_max_s."""
+
+    name: Literal["drs"] = "drs"
+    interval_s: Positive = Field(default=60.0, description="time between two pulls of metrics and decisions (T_m), s")
+    k_max: Annotated[int, Field(ge=1)] | None = Field(
+        default=None,
+        description="replicas of all operators together, or with t_max_s the most; default all that they may have",
+    )
+    t_max_s: Positive | None = Field(
+        default=None, description="sojourn time to keep, s; default the strictest requirement, unless k_max is given"
+    )
+    t_min_s: Annotated[float, Field(ge=0)] | None = Field(
+        default=None,
+        description="response time below which replicas are removed, s; default 0.45 of t_max_s, or with micro-batches "
+        "what they take and 0.45 of the rest",
+    )
+    t_ra_s: Annotated[float, Field(ge=0)] = Field(
+        default=360.0, description="least time between two re-allocations (T_ra), s"
+    )
+    model: Literal["mmk", "ggk_ac", "ggk_whitt"] = Field(
+        default="mmk", description="M/M/k, GI/G/k (eq. 5), or that with Whitt's refinement"
+    )
+    calibrated: bool = Field(default=True, description="allow for measured times that are longer than the model's")
+    sample_every: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="of so many tuples one is recorded (N_m), where the engine records tuples"
+    )
+    window: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=5, description="measurements are means over so many intervals (w)"
+    )
+    alpha: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        default=None, description="weight of the past in every measurement, in place of the window; default the window"
+    )
+
+    knobs: ClassVar[tuple[Knob, ...]] = ("replicas",)
+
+    @property
+    def recorded_every(self) -> int:
+        """N_m."""
+        return self.sample_every
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.t_min_s is not None and self.t_max_s is not None and self.t_min_s >= self.t_max_s:
+            raise wrong_key("t_min_s", f"must be below t_max_s, which is {self.t_max_s:g}; got {self.t_min_s:g}")
+        return self
+
+
+@register(DRSOptions)
 class DRS:
     """A processor is a replica at the highest share of its operator.
 

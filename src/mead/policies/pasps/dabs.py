@@ -3,12 +3,48 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Annotated, Literal, Self
 
-from mead.policies.options import DabsOptions
-from mead.policies.pasps.policy import Outlook, PaSps
+from pydantic import Field, model_validator
+
+from mead.keys import wrong_key
+from mead.policies.base import Restart
+from mead.policies.pasps.policy import ForecastKeys, Outlook, PaSps
+from mead.policies.registry import register
+from mead.queueing import USUAL_QUANTILE, Predictor
 from mead.values import Because, Knowledge, Observation, Plan
 
 
+class DabsOptions(ForecastKeys):
+    """In place of DABS-Storm: a regression forecasts, and every change restarts the pipeline."""
+
+    name: Literal["dabs"] = "dabs"
+    downtime_s: Annotated[float, Field(ge=0)] = Field(
+        default=15.0, description="how long a restart takes, s; in virtual time the pipeline is down for so long"
+    )
+    loses: bool = Field(default=True, description="what waits or arrives during a restart is lost; if not, it waits")
+    hold_down_s: Annotated[float, Field(ge=0)] = Field(
+        default=120.0, description="so long after a change nothing is lowered, s"
+    )
+
+    @property
+    def method(self) -> tuple[Predictor, float]:
+        """Linear regression."""
+        return "lr", USUAL_QUANTILE
+
+    @property
+    def restart(self) -> Restart:
+        """Every change restarts the topology."""
+        return Restart(self.downtime_s, self.loses)
+
+    @model_validator(mode="after")
+    def _on_one_level(self) -> Self:
+        if self.two_level:
+            raise wrong_key("two_level", "is not for this policy: every split would restart the pipeline")
+        return self
+
+
+@register(DabsOptions)
 class Dabs(PaSps):
     """A stand-in for DABS-Storm (Kombi et al., TLDKS 2019), with which the PA-SPS paper compares itself.
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from mead.arrays import FloatArray
-from mead.policies.options import DabsOptions, PaSpsOptions, PspsOptions
+from mead.keys import Positive, wrong_key
+from mead.policies.base import Knob, RuleKeys, Tenths
+from mead.policies.registry import register
 from mead.policies.steps import Steps, kept, unusable
 from mead.queueing import (
     USUAL_QUANTILE,
     CycleError,
     Link,
     Load,
+    Predictor,
     edge_ratios,
     entry_shares,
     expected_loads,
@@ -24,6 +29,59 @@ from mead.queueing import (
     whole_replicas,
 )
 from mead.values import COUNT_BIN_S, Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources
+
+
+class ForecastKeys(RuleKeys):
+    """What the policies have in common that count arrivals in samples and forecast those of the next interval."""
+
+    interval_s: Positive = Field(default=30.0, description="time between two decisions, which the forecast is of, s")
+    sample_s: Tenths = Field(default=5.0, description="length of a sample of the arrivals, s; a multiple of 0.1")
+    samples: Annotated[int, Field(ge=1, le=6000)] = Field(
+        default=12,
+        description="how many of the last samples a forecast is made from; the authors' program has 12. Without effect "
+        "on `ewma` and `conformal`, which smooth over as many samples as an interval has",
+    )
+    one_level_down: bool = Field(default=False, description="replicas fall by one per round at most")
+
+    plans_for_requirements: ClassVar[bool] = False
+    knobs: ClassVar[tuple[Knob, ...]] = ("replicas",)
+
+    @property
+    def method(self) -> tuple[Predictor, float]:
+        """The predictor, and the quantile for one that forecasts a quantile."""
+        return "basic", USUAL_QUANTILE
+
+    @model_validator(mode="after")
+    def _whole_samples(self) -> Self:
+        parts = self.interval_s / self.sample_s
+        if parts < 1 - 1e-6 or abs(parts - round(parts)) > 1e-6:
+            raise wrong_key("interval_s", f"must be a multiple of sample_s, {self.sample_s:g}; got {self.interval_s:g}")
+        return self
+
+
+class PaSpsOptions(ForecastKeys):
+    """PA-SPS: replicas from a pool, as many as a forecast of the arrivals and the queues need."""
+
+    name: Literal["pasps"] = "pasps"
+    predictor: Predictor = Field(
+        default="ann",
+        description="who forecasts: the paper's five, `ann-repo` for its network as the authors train it, or ours; "
+        "`conformal` is an upper quantile, `auto` whoever was best of late",
+    )
+    quantile: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=USUAL_QUANTILE, description="how often `conformal` should not be exceeded"
+    )
+
+    @property
+    def method(self) -> tuple[Predictor, float]:
+        """As the options say."""
+        return self.predictor, self.quantile
+
+
+class PspsOptions(ForecastKeys):
+    """PSPS, the system before PA-SPS: the same with the last interval as the forecast of the next."""
+
+    name: Literal["psps"] = "psps"
 
 
 @dataclass(frozen=True)
@@ -37,6 +95,8 @@ class Outlook:
     """Replicas by operator, before rounding and bounds (equation 2)."""
 
 
+@register(PaSpsOptions)
+@register(PspsOptions)
 class PaSps:
     """Replicas from a pool that is always ready: the forecast is carried through the graph, queues with it.
 
@@ -45,13 +105,12 @@ class PaSps:
     apart by the readings: their declared selectivities are scaled alike to what has arrived.
     """
 
-    def __init__(self, options: PaSpsOptions | PspsOptions | DabsOptions) -> None:
-        self.name: str = options.name
-        self.interval_s, self.predictor = options.interval_s, options.predictor
+    def __init__(self, options: ForecastKeys) -> None:
+        self.name, self.interval_s = options.name, options.interval_s
+        self.predictor, quantile = options.method
         self._bins = round(options.sample_s / COUNT_BIN_S)
         self._horizon = round(options.interval_s / options.sample_s)
-        quantile = options.quantile if isinstance(options, PaSpsOptions) else USUAL_QUANTILE
-        self._forecaster = forecaster(options.predictor, window=options.samples, steps=self._horizon, quantile=quantile)
+        self._forecaster = forecaster(self.predictor, window=options.samples, steps=self._horizon, quantile=quantile)
         self._steps = Steps(options)
         self._seen_s = -inf
         self._ratios: dict[Link, float] = {}

@@ -5,10 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
+
+from pydantic import Field
 
 from mead.arrays import FloatArray
-from mead.policies.options import PredictiveOptions
+from mead.keys import Positive
+from mead.policies.base import KEPT_IATS, RuleKeys, Tuples
 from mead.policies.predictive.candidates import weighed
 from mead.policies.predictive.predictions import against, enough, mean_s, predictions, remembered, worst
 from mead.policies.predictive.rate_margin import higher_rate
@@ -22,6 +25,31 @@ Model = TypeVar("Model")
 
 LEAST_TO_PREDICT = 200
 """IATs that it takes to predict. With fewer, neither burstiness nor rate is known well enough to lower anything."""
+
+
+class PredictiveOptions(RuleKeys):
+    """What the policies have in common that predict the response time of every candidate and take the cheapest."""
+
+    interval_s: Positive = Field(default=60.0, description="time between two decisions, s")
+    windows: Annotated[tuple[Tuples, ...], Field(min_length=1)] = Field(
+        default=(50_000, 25_000), description="how many of the last IATs to look at; the worst prediction counts"
+    )
+    search: Literal["heuristic", "exact"] = Field(
+        default="heuristic", description="the paper's Fig. 5, or the cheapest of all allocations"
+    )
+    cautious: bool = Field(
+        default=False,
+        description="predict for the highest rate that a window is compatible with, not for its mean rate",
+    )
+    careful: bool = Field(
+        default=True,
+        description="plan for tighter bounds, up to four times, while predictions are exceeded",
+    )
+
+    @property
+    def kept_iats(self) -> int:
+        """The longest window."""
+        return max(KEPT_IATS, *self.windows)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from mead.arrays import FloatArray
-from mead.policies.options import KingmanOptions
-from mead.policies.predictive.base import Predictive
+from mead.policies.predictive.base import Predictive, PredictiveOptions
 from mead.policies.predictive.decomposition import decomposed_pipeline
 from mead.policies.predictive.map_network import ArrivalModel, solved
+from mead.policies.registry import register
 from mead.queueing import MAP, MODELS, PH, Arrivals, NetworkSolution, scv
 from mead.values import Allocation, Observation, Pipeline
 
@@ -16,6 +17,13 @@ LEAST_SCV = 0.01
 """More regular arrivals are taken as this regular: a renewal process of two moments has one phase per 1 / SCV."""
 
 
+class KingmanOptions(PredictiveOptions):
+    """Every operator a GI/G/1 queue after Kingman: knows the variance of IATs, and nothing of their correlation."""
+
+    name: Literal["kingman"] = "kingman"
+
+
+@register(KingmanOptions)
 class Kingman(Predictive[Arrivals]):
     """Every operator a GI/G/1 queue by Kingman's formula; several replicas by DRS's GI/G/k, which is the same for one.
 

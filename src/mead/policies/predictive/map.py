@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from mead.arrays import FloatArray
-from mead.policies.options import MapOptions
-from mead.policies.predictive.base import Predictive
+from mead.policies.predictive.base import Predictive, PredictiveOptions
 from mead.policies.predictive.map_network import ArrivalModel, solved
+from mead.policies.registry import register
 from mead.queueing import NetworkSolution, WindowFit, fit_calibrated
 from mead.values import Allocation, Observation, Pipeline
 
@@ -15,6 +18,17 @@ SEED = 0
 """Seed of the service times that a fit replays. All rounds draw the same: only the arrivals make a difference."""
 
 
+class MapOptions(PredictiveOptions):
+    """MEAD: MAPs fitted to several windows, the worst of the best few counts."""
+
+    name: Literal["map"] = "map"
+    best: Annotated[int, Field(ge=1, le=20)] = Field(default=5, description="how many MAPs of every window")
+    cautious: bool = Field(
+        default=True, description="predict for the highest rate that a window is compatible with, not for its mean rate"
+    )
+
+
+@register(MapOptions)
 class Map(Predictive[ArrivalModel]):
     """The pipeline as a network of MAP/PH/1 queues, the micro-batch ones as MAP batch servers.
 

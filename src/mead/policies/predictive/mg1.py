@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from mead.arrays import FloatArray
-from mead.policies.options import MG1Options
-from mead.policies.predictive.base import Predictive
+from mead.policies.predictive.base import Predictive, PredictiveOptions
 from mead.policies.predictive.decomposition import decomposed_pipeline
 from mead.policies.predictive.map_network import ArrivalModel, solved
+from mead.policies.registry import register
 from mead.queueing import MAP, Arrivals, NetworkSolution, QueueSolution, gigk, m_ph_1
 from mead.queueing import Operator as Station
 from mead.values import Allocation, Observation, Pipeline
 
 
+class MG1Options(PredictiveOptions):
+    """Every operator an M/G/1 queue: knows the rate, and nothing of burstiness."""
+
+    name: Literal["mg1"] = "mg1"
+
+
+@register(MG1Options)
 class MG1(Predictive[float]):
     """Every operator an M/PH/1 queue, mean and percentiles exact; several replicas by DRS's M/G/k.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from mead.arrays import FloatArray
-from mead.policies.options import ReplayOptions
-from mead.policies.predictive.base import Predictive
+from mead.policies.predictive.base import Predictive, PredictiveOptions
 from mead.policies.predictive.replay_network import Draws, WindowReplay
+from mead.policies.registry import register
 from mead.queueing import NetworkSolution
 from mead.values import Allocation, Observation, Pipeline
 
@@ -15,6 +16,13 @@ SEED = 0
 """Every round draws the same service times, so that only the arrivals make a difference."""
 
 
+class ReplayOptions(PredictiveOptions):
+    """The window itself, sent through the queues at every candidate allocation."""
+
+    name: Literal["replay"] = "replay"
+
+
+@register(ReplayOptions)
 class Replay(Predictive[WindowReplay]):
     """What would have happened in the last windows, had the allocation been another one, from empty queues on."""
 

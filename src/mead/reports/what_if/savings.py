@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mead.arrays import FloatArray
-from mead.policies import registry
-from mead.policies.options import PolicyOptions, kept_iats_for
+from mead.policies import PolicyOptions, make_policy
 from mead.reports.judge import Figures, statistic_s
 from mead.reports.live.frame import Frame, Kind
-from mead.simulator import recorded_every_for
 from mead.simulator.run import run
 from mead.values import Pipeline
 from mead.workload import Trace
@@ -125,10 +123,10 @@ def in_charge(pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in
     result = run(
         pipeline,
         Trace.from_iats_s(iats_s),
-        registry.policy(options),
+        make_policy(options),
         seed=SEED,
-        kept_iats=kept_iats_for(options),
-        recorded_every=recorded_every_for(options),
+        kept_iats=options.kept_iats,
+        recorded_every=options.recorded_every,
     )
     responses = {r: result.simulation.responses(r.path).response_s for r in pipeline.requirements}
     return Savings(

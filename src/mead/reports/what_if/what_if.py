@@ -10,23 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from mead.policies import registry
-from mead.policies.options import KEPT_IATS, PolicyOptions, RuleKeys, kept_iats_for
+from mead.policies import KEPT_IATS, PolicyOptions, make_policy
 from mead.policies.predictive.predictions import remembered
 from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.queueing import PATH_SEPARATOR, BatchServer, InvalidNetworkError, overloaded
 from mead.reports.judge import statistic_s
 from mead.reports.what_if.frontier import FrontierPoint, frontier
-from mead.simulator import Conditions, Restart, Simulation
+from mead.simulator import Conditions, Simulation
 from mead.simulator.run import run
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Prediction, Requirement
 from mead.workload import Trace
 
 TAIL_S, MOST_TUPLES = 600.0, 500_000
 """How much of the end of a trace is used: ten minutes, or at most this many tuples, but at least all kept IATs."""
-
-REACTIVE = ("threshold", "adaptive")
-"""These follow utilization and backlog from moment to moment."""
 
 MOST_EXACT = 5_000
 """With more allocations than this, the frontier is found by the paper's heuristic."""
@@ -74,7 +70,7 @@ def what_if(
 ) -> WhatIf:
     """Ask every policy, and find the frontier."""
     asked = tuple(policies)
-    kept = max(map(kept_iats_for, asked), default=KEPT_IATS)
+    kept = max((options.kept_iats for options in asked), default=KEPT_IATS)
     pipeline, last = knowledge.pipeline, tail(trace, kept)
     choices = []
     for options in asked:
@@ -96,7 +92,7 @@ def tail(trace: Trace, kept_iats: int = KEPT_IATS) -> Trace:
 
 def _choice(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
     try:
-        if options.name in REACTIVE:
+        if options.reacts:
             return _reaction(knowledge, last, options, seed)
         return _plan(knowledge, last, options, seed)
     except InvalidNetworkError as error:  # a policy says so if it has no model of a pipeline
@@ -112,10 +108,8 @@ def _failure(error: Exception) -> str:
 
 def _plan(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
     """The answer of a policy that plans, without the rules that would lead it there step by step."""
-    if isinstance(options, RuleKeys):
-        options = options.model_copy(update={"one_level_down": False, "hold_down_s": 0.0})
-    policy = registry.policy(options)
-    observation = _observation(knowledge.pipeline, last, policy.interval_s, seed, kept_iats_for(options))
+    policy = make_policy(options.without_rules())
+    observation = _observation(knowledge.pipeline, last, policy.interval_s, seed, options.kept_iats)
     plan = policy.plan(observation, policy.analyze(observation, knowledge), knowledge)
     simulation = Simulation(knowledge.pipeline, last, seed, allocation=plan.target)
     simulation.drain()
@@ -140,9 +134,9 @@ def _observation(pipeline: Pipeline, last: Trace, interval_s: float, seed: int, 
 
 def _reaction(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
     """What a policy that reacts would have done over the last part of the trace."""
-    conditions = Conditions(knowledge.shares_after_s, knowledge.actuation_delay_s, restart=Restart.of(options))
-    kept = kept_iats_for(options)
-    result = run(knowledge.pipeline, last, registry.policy(options), seed=seed, conditions=conditions, kept_iats=kept)
+    conditions = Conditions(knowledge.shares_after_s, knowledge.actuation_delay_s, restart=options.restart)
+    kept = options.kept_iats
+    result = run(knowledge.pipeline, last, make_policy(options), seed=seed, conditions=conditions, kept_iats=kept)
     decided = [this.plan for this in result.rounds if this.plan is not None]
     timeline = result.simulation.timeline
     hopeless = _overloaded_paths(knowledge.pipeline, knowledge.pipeline.most, last.rate_per_s)

@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from mead.arrays import FloatArray, frozen
 from mead.clock import RunClock
-from mead.config.policy_choice import chosen_policy
+from mead.config.policy_choice import choose_policy
 from mead.cpu import ShareManager, prepare
 from mead.history import History, Recorder
 from mead.loop import ControlLoop, Mode
-from mead.policies.options import AdaptiveOptions, PolicyOptions, kept_iats_for
-from mead.policies.registry import policy as policy_of
+from mead.policies import PolicyOptions, make_policy
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import model_error
 from mead.reports.live.run_facts import RunFacts
@@ -235,13 +234,13 @@ def attach(
 
     ``requirement`` is a text such as ``"mean <= 0.5 s"`` or ``"p95 <= 2 s"``. ``mode`` "observe" and "advise" change
     nothing; "act" needs control groups, and holds all Python workers of the application, whichever query they serve.
-    ``policy`` is a name or options of `mead.policies.options`. ``shares`` are the levels that it may choose from, in
+    ``policy`` is a name or options of a policy. ``shares`` are the levels that it may choose from, in
     cores for all workers together; without them, five levels up to all cores that the application has. ``history`` is
     a file in which every round is kept, for ``mead history``.
     """
     context = context_of(query)
     cores = cores_of(context)
-    options = chosen_policy(AdaptiveOptions(), policy, []) if isinstance(policy, str) else policy
+    options = choose_policy(None, policy, []) if isinstance(policy, str) else policy
     pipeline, wanted, notes = pipeline_of(query, cores, requirement, shares), Mode(mode), []
     name = pipeline.name
     if len(active := query._jsq.sparkSession().streams().active()) > 1:  # noqa: SLF001 - Python cannot ask a query this
@@ -252,14 +251,14 @@ def attach(
         wanted = Mode.ADVISE
         notes.append(f"shares can only be advised: {machine.detection}")
         log.warning("%s: %s", name, notes[-1])
-    policy_made = policy_of(options)
+    policy_made = make_policy(options)
     started = datetime.now(UTC).isoformat(timespec="seconds")
     facts = RunFacts(pipeline, options.name, wanted.value, "spark", "attached", started, policy_made.interval_s)
     with ExitStack() as opened:
         if manager is not None:
             opened.callback(manager.close)
             manager.weigh(cores)  # as many workers may run at the same time
-        engine = AttachedEngine(query, context, java_pid(context), pipeline, kept_iats_for(options), manager)
+        engine = AttachedEngine(query, context, java_pid(context), pipeline, options.kept_iats, manager)
         opened.pop_all()
         opened.callback(engine.close)
         recorder = None

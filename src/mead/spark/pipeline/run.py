@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mead.clock import RunClock
 from mead.cpu import ShareManager
 from mead.loop import ControlLoop, Engine, Mode
-from mead.policies.base import Policy
+from mead.policies import Policy
 from mead.session.controller import Controller
 from mead.session.negotiation import NegotiatedEngine
 from mead.session.record import RunRecord
@@ -64,7 +64,7 @@ def run_live(
     work: Mapping[str, Work],
     folder: Path,
     shares: ShareManager,
-    policy: Policy[Any],
+    policy: Policy,
     *,
     duration_s: float = inf,
     mode: Mode = Mode.ACT,
@@ -134,7 +134,7 @@ class _Run:
         cls,
         running: RunningPipeline,
         knowledge: Knowledge,
-        policy: Policy[Any],
+        policy: Policy,
         mode: Mode,
         kept_iats: int,
         duration_s: float,

@@ -23,7 +23,7 @@ from mead.config.pipeline_file import read_pipeline
 from mead.cpu import DryRunShares
 from mead.demo.log_lines import log_lines
 from mead.demo.parser import parsed
-from mead.policies.registry import policy
+from mead.policies import make_policy
 from mead.session.result import LiveResult
 from mead.spark.log.number_file import put_number
 from mead.spark.pipeline.build import live_pipeline, source_of, work_of
@@ -136,7 +136,7 @@ def day(spark: SparkSession, broker: PrivateBroker, tmp_path_factory: pytest.Tem
                 work_of(file, folder),
                 folder,
                 shares,
-                policy(file.policy),
+                make_policy(file.policy),
                 duration_s=LONG_S,
                 kept_iats=1000,
                 on_round=shop.watch,
