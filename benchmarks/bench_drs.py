@@ -35,7 +35,7 @@ else:  # run as a script, whose folder is where its imports come from
     from common import best_s, fresh_process_table, table
 
 VIDEO = OpenNetwork(13.0, (Station(13.0, 1 / 0.225), Station(780.0, 60 / 0.304), Station(52.0, 2500.0)))
-"""The paper's application with three operators, at the loads of ``mead evaluate drs-fig6``."""
+"""The paper's application with three operators, at the loads of ``python -m experiments drs-fig6``."""
 
 GOAL_K_MAX, THREE_MS, FIFTY_MS = 192, 0.1, 5.0
 FAR_OFF = 10.0

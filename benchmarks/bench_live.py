@@ -1,11 +1,12 @@
-"""The live engine on Spark: policies in real time, what watching and control cost, and the highest sustained rate.
+"""Benchmark the live engine on Spark: policies in real time, cost of monitor and loop, highest sustained rate.
 
-Run it with ``make bench BENCHMARKS=benchmarks/bench_live.py``, or as a script with ``--part NAME``. The part
-``policies`` is a short form of ``mead evaluate live``: one requirement, two policies, a minute each. Where the Bellcore
-trace lies beside the project, its arrivals are used, and generated ones elsewhere. ``monitor`` shows the same light
-stream with nobody who looks, with the monitor alone, and with the whole control loop. What workers do for the monitor,
-they do in all of these runs; ``worker`` measures that part by itself, without Spark. ``attach`` puts a query that is
-not ours under control.
+Run it with ``make bench BENCHMARKS=benchmarks/bench_live.py``, or as a script with ``--part NAME``:
+
+- ``policies``: a short form of ``python -m experiments live``, with one requirement and two policies, a minute each. It
+  uses the Bellcore trace if that lies beside the project, and generated arrivals otherwise.
+- ``monitor``: the same light stream without monitor, with the monitor, and with the whole control loop.
+- ``worker``: the part of the monitor that runs in Python workers, measured without Spark.
+- ``attach``: a query of another program under control.
 """
 
 from __future__ import annotations

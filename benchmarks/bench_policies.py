@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.comparison import BOUNDS, Contender, PolicyContender, Result, results
-from experiments.comparison_report import NOTE, comparison_tables
+from experiments.mead_paper.report import NOTE, comparison_tables
+from experiments.mead_paper.rows import COLUMNS, rows_of
 from experiments.mead_paper.tables import EVERYONE, TABLE_1, TABLE_2, Case
-from experiments.summary import COLUMNS, rows_of
 from experiments.workloads import Workload, generated, live_maps, recorded, required, synt
 from rich.console import Console
 

@@ -1,4 +1,4 @@
-"""``python -m experiments NAME``: the experiments of the papers and our own."""
+"""``python -m experiments NAME`` runs an experiment."""
 
 from __future__ import annotations
 

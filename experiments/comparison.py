@@ -12,56 +12,21 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
 from experiments.clairvoyant import clairvoyant
 from experiments.mead_paper.tables import Case
-from mead.arrays import FloatArray
 from mead.config.policy_choice import choose_policy
 from mead.loading import modules_in
 from mead.policies import PolicyOptions, make_policy, options_class
-from mead.queueing import PATH_SEPARATOR
-from mead.reports.judge import Outcome, Verdict, statistic_s
-from mead.simulator import Conditions, FaultyMetrics, Run
+from mead.reports.comparison import Course
+from mead.reports.judge import Outcome, Verdict
+from mead.simulator import Conditions, FaultyMetrics
 from mead.simulator.run import run
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-COURSE_S = 10.0
-"""A course has one response time for every interval of this length."""
-
 WORTH_A_PROCESS = 4
 """This many runs take longer than a process takes to start."""
-
-
-@dataclass(frozen=True, eq=False)
-class Course:
-    """Response time and share of the controlled operator over time, for a plot."""
-
-    time_s: FloatArray
-    response_s: FloatArray
-    """Mean or percentile, as the requirement is, of the tuples that arrived in ten seconds; NaN if none did."""
-    change_s: FloatArray
-    share: FloatArray
-    """The share from each of ``change_s`` on."""
-
-    @classmethod
-    def of(cls, run: Run) -> Course:
-        """The course of a run; the share is that of the last operator on the path of the requirement."""
-        requirement = run.pipeline.requirements[0]
-        responses = run.simulation.responses(requirement.path)
-        order = np.argsort(responses.arrival_s, kind="stable")
-        starts_s = np.arange(0.0, run.duration_s, COURSE_S)
-        parts = np.split(responses.response_s[order], np.searchsorted(responses.arrival_s[order], starts_s[1:]))
-        name = requirement.path.split(PATH_SEPARATOR)[-1]
-        timeline = run.simulation.timeline
-        return cls(
-            starts_s,
-            np.array([statistic_s(part, requirement) if part.size else np.nan for part in parts]),
-            np.array(timeline.times_s),
-            np.array([allocation[name].share for allocation in timeline.allocations]),
-        )
 
 
 @dataclass(frozen=True, eq=False)

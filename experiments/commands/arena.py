@@ -1,4 +1,4 @@
-"""``mead evaluate arena`` and ``mead evaluate hybrid``: all policies against each other, and both knobs at once."""
+"""Commands ``arena`` and ``hybrid``: rank all policies; change share and replicas together."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def arena(
     All have the same possibilities: a matcher of one to four replicas at shares of 0.4 to 1.0. A share acts at once, a
     replica after two seconds. Requirements met come first; among those who meet nearly all, CPU decides.
 
-    Example: `mead evaluate arena --workload synt --workload walk --policy hybrid --policy drs --seeds 1`
+    Example: `python -m experiments arena --workload synt --workload walk --policy hybrid --policy drs --seeds 1`
     """
     from experiments.arena.board import board, by_workload
     from experiments.arena.contest import REQUIREMENTS, Bound, Judged, bouts, contenders, fought, named
@@ -141,12 +141,12 @@ def hybrid(
 ) -> None:
     """Both knobs at once, on a load that one replica cannot carry and on one that is too small for whole cores.
 
-    Example: `mead evaluate hybrid --replicas-delay 5`
+    Example: `python -m experiments hybrid --replicas-delay 5`
     """
     from dataclasses import asdict
 
     from experiments.arena.contest import Judged, fought
-    from experiments.hybrid_loads import load_bouts, load_tables
+    from experiments.arena.hybrid_loads import load_bouts, load_tables
     from experiments.workloads import required
 
     try:

@@ -1,4 +1,4 @@
-"""``mead evaluate drs-...``: the experiments of the DRS paper (Fu et al. 2017)."""
+"""Commands ``drs-...``: the experiments of the DRS paper (Fu et al. 2017)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mead.cli.terminal import AsJson, Seed, print_found, progress_bar
 def fig6(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
     """Fig. 6 of the DRS paper: the allocation that DRS advises beside five neighbours, mean and deviation.
 
-    Example: `mead evaluate drs-fig6 --seeds 10`
+    Example: `python -m experiments drs-fig6 --seeds 10`
     """
     from experiments.drs.fig6 import APPLICATIONS, Comparison, compared, fig6_parts
 
@@ -28,7 +28,7 @@ def fig6(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
 def fig8(*, seed: Seed = 1, as_json: AsJson = False) -> None:
     """Fig. 8 of the DRS paper: from a bad start to the best placement of 22 processors.
 
-    Example: `mead evaluate drs-fig8 --seed 2`
+    Example: `python -m experiments drs-fig8 --seed 2`
     """
     from experiments.drs.fig8 import APPLICATIONS, fig8_parts, recoveries
 
@@ -51,7 +51,7 @@ def fig9(
 ) -> None:
     """Fig. 9 of the DRS paper: reaction to 6, 12 and 18 frames per second, smoothed over 3 and 6 minutes.
 
-    Example: `mead evaluate drs-fig9 --t-min 0.45`
+    Example: `python -m experiments drs-fig9 --t-min 0.45`
     """
     from experiments.drs.fig9 import PATTERNS, T_MIN_S, WINDOWS, fig9_parts, reactions
 
@@ -66,7 +66,7 @@ def fig9(
 def fig10(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
     """Fig. 10 of the DRS paper: where GI/G/k chooses better than M/M/k.
 
-    Example: `mead evaluate drs-fig10`
+    Example: `python -m experiments drs-fig10`
     """
     from experiments.drs.fig10 import choices, fig10_parts
 
@@ -75,9 +75,9 @@ def fig10(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
 
 
 def table2(*, as_json: AsJson = False) -> None:
-    """Table II of the DRS paper: what deciding costs. Times are CPU time of this machine.
+    """Table II of the DRS paper: CPU time of a decision on this machine.
 
-    Example: `mead evaluate drs-table2`
+    Example: `python -m experiments drs-table2`
     """
     from time import process_time
 

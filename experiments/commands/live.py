@@ -1,4 +1,4 @@
-"""``mead evaluate live``: policies on Spark itself."""
+"""Command ``live``: compare policies live on Spark."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def live(
     policies that change their number. Every run takes its duration and about half a minute. A policy that does not
     look at the requirement runs once for all of them. Ctrl-C shows what is done by then.
 
-    Examples: `mead evaluate live --trace bc-paug89.parquet --requirement mean=0.75 --policy static --policy adaptive`,
-    `mead evaluate live --replicas 4 --policy static@replicas=1 --policy drs@interval_s=5@t_ra_s=10 --policy hybrid`
+    Examples: `python -m experiments live --requirement mean=0.75 --policy static --policy adaptive`,
+    `python -m experiments live --replicas 4 --policy static@replicas=1 --policy drs@interval_s=5 --policy hybrid`
     """
     from tempfile import TemporaryDirectory
 
@@ -98,7 +98,7 @@ def live(
     runs, workload = runs_of(requirements, policies), _workload(ctx, trace, start, duration, demand, replicas)
     try:
         with quiet_start():
-            spark = started("mead evaluate live", master=master_for(replicas))
+            spark = started("experiments live", master=master_for(replicas))
     except SparkStartError as error:
         ctx.fail(str(error))
     done: list[list[LiveRow]] = []

@@ -1,4 +1,4 @@
-"""``mead evaluate mead-...``: the experiments of the MEAD paper."""
+"""Commands ``mead-...``: the experiments of the MEAD paper (Russo Russo et al. 2021)."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def _add_table(app: typer.Typer, name: str, table: str, summary: str, example: s
         as_json: AsJson = False,
     ) -> None:
         from experiments.comparison import BOUNDS, Contender, PolicyContender, results
-        from experiments.comparison_report import NOTE, comparison_tables, write_all
         from experiments.mead_paper import tables as mead_tables
-        from experiments.summary import rows_of
+        from experiments.mead_paper.report import NOTE, comparison_tables, write_all
+        from experiments.mead_paper.rows import rows_of
         from experiments.workloads import required
 
         paper: PaperTable = getattr(mead_tables, table)
@@ -109,7 +109,7 @@ def _add_table(app: typer.Typer, name: str, table: str, summary: str, example: s
         document = {"experiment": name, "rows": [row.as_json() for row in rows]}
         show(document, [paper.title, *comparison_tables(rows), NOTE], written, as_json=as_json)
 
-    app.command(name, help=f"{summary}\n\nExample: `mead evaluate {name} {example}`")(command)
+    app.command(name, help=f"{summary}\n\nExample: `python -m experiments {name} {example}`")(command)
 
 
 def mead_fig3(
@@ -128,7 +128,9 @@ def mead_fig3(
 ) -> None:
     """Fig. 3 of the MEAD paper: predicted and measured response time over utilization, smooth and bursty arrivals.
 
-    Poisson arrivals stand in for the paper's smooth trace. Example: `mead evaluate mead-fig3 --only lm --out out`
+    Poisson arrivals stand in for the paper's smooth trace.
+
+    Example: `python -m experiments mead-fig3 --only lm --out out`
     """
     from time import process_time
 
@@ -163,9 +165,11 @@ def mead_cost(
     out: Folder = None,
     as_json: AsJson = False,
 ) -> None:
-    """What deciding costs: a fit, a prediction, a round, and every policy beside the pipeline.
+    """CPU time of a fit, a prediction, a control round, and of every policy beside the pipeline.
 
-    Times are CPU seconds of this machine. Example: `mead evaluate mead-cost --only synt --policy map`
+    Times are CPU seconds of this machine.
+
+    Example: `python -m experiments mead-cost --only synt --policy map`
     """
     from time import process_time
 

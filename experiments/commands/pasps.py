@@ -1,4 +1,4 @@
-"""``mead evaluate pasps-...``: the experiments of the PA-SPS paper (Wladdimiro et al. 2024)."""
+"""Commands ``pasps-...``: the experiments of the PA-SPS paper (Wladdimiro et al. 2024)."""
 
 from __future__ import annotations
 
@@ -83,4 +83,4 @@ def _add(app: typer.Typer, name: str, summary: str) -> None:
             console.print()
         console.print(NOTE, highlight=False)
 
-    app.command(name, help=f"{summary}\n\nExample: `mead evaluate {name} --seeds 3`")(command)
+    app.command(name, help=f"{summary}\n\nExample: `python -m experiments {name} --seeds 3`")(command)

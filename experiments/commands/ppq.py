@@ -1,4 +1,4 @@
-"""``mead evaluate ppq-...``: the experiments of the Elastic-PPQ paper (Mencagli, Torquati and Danelutto 2018)."""
+"""Commands ``ppq-...``: the experiments of the Elastic-PPQ paper (Mencagli, Torquati and Danelutto 2018)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fit(
 ) -> None:
     """Where the constants of Elastic-PPQ's virtual time come from: runs held against what its authors published.
 
-    Example: `mead evaluate ppq-fit --seeds 1 --duration 20`
+    Example: `python -m experiments ppq-fit --seeds 1 --duration 20`
     """
     from experiments.ppq.calibration import (
         FITTED_STREAMS,
@@ -73,7 +73,7 @@ def fit(
 def fig9(*, seeds: Seeds = 4, seed: Seed = 1, profile: Profile = "code", as_json: AsJson = False) -> None:
     """Fig. 9 of the Elastic-PPQ paper: pane workers under a rate that jumps every 30 s.
 
-    Example: `mead evaluate ppq-fig9 --seeds 2`
+    Example: `python -m experiments ppq-fig9 --seeds 2`
     """
     from experiments.ppq.fig9 import fig9_parts, run
     from mead.preference.control.fuzzy import PROFILES
@@ -92,7 +92,7 @@ def fig10(
 ) -> None:
     """Fig. 10 of the Elastic-PPQ paper: elasticity alone against both levels, on bursty streams.
 
-    Example: `mead evaluate ppq-fig10 --seeds 1`
+    Example: `python -m experiments ppq-fig10 --seeds 1`
     """
     from experiments.ppq.fig10 import STREAMS, fig10_parts, runs
     from mead.preference.control.fuzzy import PROFILES
@@ -117,7 +117,7 @@ def fig11(
 ) -> None:
     """Fig. 11 of the Elastic-PPQ paper: splitting evenly, and by the PID, with a fixed number of workers.
 
-    Example: `mead evaluate ppq-fig11 --workers 1 --workers 8 --workers 12`
+    Example: `python -m experiments ppq-fig11 --workers 1 --workers 8 --workers 12`
     """
     from experiments.ppq.fig11 import EVEN, fig11_parts, points
 
@@ -147,7 +147,7 @@ def fig12(
 ) -> None:
     """Figs. 12 and 13 of the Elastic-PPQ paper: the window stage with and without MERGE tasks.
 
-    Example: `mead evaluate ppq-fig12 --window 1000`
+    Example: `python -m experiments ppq-fig12 --window 1000`
     """
     from experiments.ppq.fig12 import SLIDE_MS, fig12_parts, runs
     from mead.preference.control.fuzzy import PROFILES
@@ -187,7 +187,7 @@ def tables(
 
     Streams: rw, map1k to map4k, ss6 to ss8, game1 (a stand-in).
 
-    Example: `mead evaluate ppq-tables --only map1k --only game1 --duration 60`
+    Example: `python -m experiments ppq-tables --only map1k --only game1 --duration 60`
     """
     from experiments.ppq.streams import STREAMS
     from experiments.ppq.tables import COSTS, Row, row, tables_parts
@@ -221,7 +221,7 @@ def fig17(
 ) -> None:
     """Fig. 17 of the Elastic-PPQ paper: lengths of the controller's interval and the PID's period.
 
-    Example: `mead evaluate ppq-fig17 --seeds 1 --duration 100`
+    Example: `python -m experiments ppq-fig17 --seeds 1 --duration 100`
     """
     from experiments.ppq.fig17 import CONTROL_S, PID_S, fig17_parts, runs
     from mead.preference.control.fuzzy import PROFILES
@@ -237,7 +237,7 @@ def fig17(
 def fig18(*, seed: Seed = 1, duration: Duration = 421.0, profile: Profile = "code", as_json: AsJson = False) -> None:
     """Fig. 18 of the Elastic-PPQ paper: other programs take a part of the machine.
 
-    Example: `mead evaluate ppq-fig18 --duration 100`
+    Example: `python -m experiments ppq-fig18 --duration 100`
     """
     from experiments.ppq.fig18 import INTENSITIES, fig18_parts, runs
     from mead.preference.control.fuzzy import PROFILES
@@ -279,7 +279,7 @@ def live(
     The top-100 query with the nested loop of the paper, on generated points that come in bursts. All answers are found
     beforehand in another way, which takes about a second for each.
 
-    Example: `mead evaluate ppq-live --control both --duration 20`
+    Example: `python -m experiments ppq-live --control both --duration 20`
     """
     from pathlib import Path
     from tempfile import TemporaryDirectory
@@ -295,7 +295,7 @@ def live(
     check_java(ctx)
     try:
         with quiet_start():
-            spark = started("mead evaluate ppq-live")
+            spark = started("experiments ppq-live")
     except SparkStartError as error:
         ctx.fail(str(error))
     chosen, done = [one for one in CONTROLS if not control or one.name in control], []

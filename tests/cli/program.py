@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from tests.programs import program
+from typer import Typer
 from typer.testing import CliRunner, Result
 
 from mead.cli import app
@@ -18,23 +19,23 @@ PROGRAM = Path(sys.executable).with_name("mead")
 Word: TypeAlias = str | Path | int
 
 
-def run(*words: Word, stdin: str | bytes | None = None, columns: int = 80) -> Result:
+def run(*words: Word, stdin: str | bytes | None = None, columns: int = 80, app: Typer = app) -> Result:
     """The program in this process, on a terminal of so many columns."""
     terminal = {"COLUMNS": str(columns), "NO_COLOR": "1"}
     return CliRunner().invoke(app, [str(word) for word in words], input=stdin, env=terminal)
 
 
-def answer(*words: Word, stdin: str | bytes | None = None) -> Any:
+def answer(*words: Word, stdin: str | bytes | None = None, app: Typer = app) -> Any:
     """The one document that a command prints with --json."""
-    result = run(*words, "--json", stdin=stdin)
+    result = run(*words, "--json", stdin=stdin, app=app)
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     return json.loads(result.stdout, parse_constant=pytest.fail)  # NaN and Infinity are not JSON
 
 
-def complaint(*words: Word, stdin: str | bytes | None = None) -> str:
+def complaint(*words: Word, stdin: str | bytes | None = None, app: Typer = app) -> str:
     """The one line that a command says about bad input."""
-    result = run(*words, stdin=stdin)
+    result = run(*words, stdin=stdin, app=app)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1

@@ -24,9 +24,9 @@ UNTRIED = {"needs-cluster", "needs-kafka", TAKES_MINUTES}
 """Marks of blocks that no test run can execute as they stand, each by what it would take."""
 
 SHORTER = {
-    "mead evaluate mead-table1 ": "--duration 70",
+    "python -m experiments mead-table1 ": "--duration 70",
     "mead run ": "--duration 5",
-    "mead evaluate arena ": "--seeds 1 --duration 60 --no-bounds --policy static",
+    "python -m experiments arena ": "--seeds 1 --duration 60 --no-bounds --policy static",
 }
 """By how a command begins, options that make it short: of an option that is given twice, the second counts."""
 
@@ -47,10 +47,10 @@ class Snippet:
 def shortened(snippet: Snippet, place: Path = Path()) -> Snippet | None:
     """What takes minutes as it stands, made short; None if it cannot be. ``place`` is where a reader has their files.
 
-    >>> long = Snippet("console", TAKES_MINUTES, "$ mead evaluate mead-table1 --only lm\\n", "page.md:1")
+    >>> long = Snippet("console", TAKES_MINUTES, "$ python -m experiments mead-table1 --only lm\\n", "page.md:1")
     >>> short = shortened(long)
     >>> short.mark, short.text
-    ('', '$ mead evaluate mead-table1 --only lm --duration 70\\n')
+    ('', '$ python -m experiments mead-table1 --only lm --duration 70\\n')
     """
     if snippet.language != "console" or snippet.mark != TAKES_MINUTES:
         return None

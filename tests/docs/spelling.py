@@ -7,6 +7,7 @@ import shlex
 from functools import cache
 from typing import Any
 
+from experiments.commands import app as experiments_app
 from tests.paths import ROOT
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
@@ -14,26 +15,35 @@ from typer.main import get_command
 
 from mead.cli import app
 
+EXPERIMENTS = "python -m experiments"
 OPTION = re.compile(r"--?[a-z][\w-]*")
-PROGRAM = re.compile(r"(?:\.venv/bin/)?mead")
+PROGRAM = re.compile(rf"(?:\.venv/bin/)?mead|{EXPERIMENTS}")
 SCRIPT = re.compile(r"(?:(?:\.venv/bin/)?python )?(?P<file>(?:benchmarks|examples|tools)/\S+)")
 
 
 @cache
-def program() -> Any:
+def program(name: str = "mead") -> Any:
     """All commands; they take a while to be put together."""
-    return get_command(app)
+    return get_command(experiments_app if name == EXPERIMENTS else app)
+
+
+def named(command: str) -> tuple[str, list[str]]:
+    """The program that a command begins with, and the other words."""
+    if command.startswith(EXPERIMENTS):
+        return EXPERIMENTS, shlex.split(command.removeprefix(EXPERIMENTS))
+    first, *rest = shlex.split(command)
+    return first, rest
 
 
 def complaint_about(command: str) -> str:
     """What the program would say of a whole command before it does anything; empty if it would begin."""
-    words = shlex.split(command.replace("\\\n", " "))
+    name: str | None
+    name, rest = named(command.replace("\\\n", " "))
     if script := SCRIPT.match(command):
-        return missing_from_script(script["file"], words)
-    if not PROGRAM.fullmatch(words[0]):
-        return f"{words[0]} is no program of ours"
-    name: str | None = "mead"
-    rest, now, context = words[1:], program(), None
+        return missing_from_script(script["file"], rest)
+    if not PROGRAM.fullmatch(name):
+        return f"{name} is no program of ours"
+    now, context = program(name), None
     try:
         while isinstance(now, TyperGroup):
             context = now.make_context(name, rest, parent=context)
@@ -46,9 +56,10 @@ def complaint_about(command: str) -> str:
 
 def unknown_in(command: str) -> str:
     """The first sub-command or option of a mentioned command that is not there, as in ``mead generate KIND --help``."""
-    now, (_, *rest) = program(), shlex.split(command)
+    first, rest = named(command)
+    now = program(first)
     while isinstance(now, TyperGroup) and rest and not rest[0].startswith("-"):
-        context = now.make_context("mead", [], resilient_parsing=True)
+        context = now.make_context(first, [], resilient_parsing=True)
         name, *rest = rest
         if name.isupper():  # stands for any
             return ""

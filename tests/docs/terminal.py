@@ -19,7 +19,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.request import urlopen
 
+from experiments.commands import app as experiments_app
 from tests.docs.pages import Snippet
+from tests.docs.spelling import EXPERIMENTS
 from tests.paths import ROOT
 from typer.testing import CliRunner
 
@@ -31,6 +33,8 @@ STEP = re.compile(
     re.MULTILINE,
 )
 """A command, which may go on behind a backslash or up to the end of a text that is handed to it, and its output."""
+
+PROGRAMS = {"mead": app, EXPERIMENTS: experiments_app}
 
 CTRL_C = "^C\n"
 """As a terminal shows it: here the reader ends what would run for ever."""
@@ -95,10 +99,11 @@ def compare(step: Step, printed: str, place: str) -> None:
 
 
 def run_command(command: str, folder: Path, place: str) -> str:
-    if command.startswith("mead ") and not SHELL_SIGNS.search(command):
+    program = next((name for name in PROGRAMS if command.startswith(f"{name} ")), None)
+    if program and not SHELL_SIGNS.search(command):
         # In this process, where the libraries are loaded already: a page has up to a dozen commands.
-        words = shlex.split(command.replace("\\\n", " "))[1:]
-        result = CliRunner().invoke(app, words, env=TERMINAL)
+        words = shlex.split(command.removeprefix(program).replace("\\\n", " "))
+        result = CliRunner().invoke(PROGRAMS[program], words, env=TERMINAL)
         code, printed = result.exit_code, result.output
     else:
         code, printed = run_in_shell(command, folder)

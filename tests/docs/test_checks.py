@@ -34,7 +34,9 @@ def test_a_command_that_would_be_refused_is(command: str, said: str) -> None:
     assert said in complaint_about(command)
 
 
-@pytest.mark.parametrize("command", ["mead run p.yaml --master spark://m:7077 --mode advise", "mead evaluate arena"])
+@pytest.mark.parametrize(
+    "command", ["mead run p.yaml --master spark://m:7077 --mode advise", "python -m experiments arena"]
+)
 def test_a_command_that_would_begin_is_not(command: str) -> None:
     assert complaint_about(command) == ""
 
@@ -42,7 +44,7 @@ def test_a_command_that_would_begin_is_not(command: str) -> None:
 @pytest.mark.parametrize(
     ("mentioned", "missing"),
     [
-        ("mead evaluate drs-fig66", "drs-fig66"),
+        ("python -m experiments drs-fig66", "drs-fig66"),
         ("mead generate map --rat 3", "--rat"),
         ("mead generate KIND -o FILE", ""),
         ("mead history --run -1", ""),
@@ -102,7 +104,9 @@ def test_prometheus_reads_its_own_blocks() -> None:
 def test_what_cannot_be_made_short_is_left_as_it_is() -> None:
     assert shortened(Snippet("console", "takes-minutes", "$ benchmarks/bench_policies.py\n", "")) is None
     assert shortened(Snippet("console", "needs-cluster", "$ mead run my.yaml\n", "")) is None
-    found = shortened(Snippet("console", "takes-minutes", "$ mead evaluate arena --trace bc=FILE\n", ""), Path("/mine"))
+    found = shortened(
+        Snippet("console", "takes-minutes", "$ python -m experiments arena --trace bc=FILE\n", ""), Path("/mine")
+    )
     assert found is not None
     assert "--trace bc=/mine/arrivals.npy --seeds 1 " in found.text
 
@@ -111,7 +115,7 @@ def test_what_cannot_be_made_short_is_left_as_it_is() -> None:
     ("text", "typed"),
     [
         ("$ ls\n", True),
-        ("mead evaluate arena --seeds 3\n", True),
+        ("python -m experiments arena --seeds 3\n", True),
         (">>> import mead\n", True),
         ("mead simulate: pipe.yaml:6: operators[2].demnd_s: there is no such key\n", False),
         ("What it would have been in mode act: 1.24 cores\n", False),

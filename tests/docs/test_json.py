@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.program import Word, answer
+from tests.experiments import program as experiments
 from tests.paths import EXAMPLES, ROOT
 
 PAGE = ROOT / "docs/reference/json.md"
@@ -38,11 +39,11 @@ def sections() -> dict[str, str]:
     """The page by title; of a section with several experiments, each table by its own."""
     parts = re.split(r"(?m)^## (.+)\n", PAGE.read_text())[1:]
     found = dict(zip(parts[::2], parts[1::2], strict=True))
-    evaluated = found["The answers of `mead evaluate`"]
-    for table in re.split(r"(?m)^(?=\| key of )", evaluated)[1:]:
+    documents = found["The documents of the experiments"]
+    for table in re.split(r"(?m)^(?=\| key of )", documents)[1:]:
         title = table.partition("|\n")[0]
         for experiment in TICKED.findall(title):
-            found[f"evaluate {experiment}"] = f"{evaluated.partition('|')[0]}{table}"
+            found[f"experiments {experiment}"] = f"{documents.partition('|')[0]}{table}"
     return found
 
 
@@ -96,6 +97,9 @@ CASES: dict[str, list[Words]] = {
         lambda place: ("simulate", LOG_ANALYSIS, "--trace", place / "arrivals.npy", *MG1)
     ],
     "The answer of `mead plan`": [lambda place: ("plan", LOG_ANALYSIS, "--trace", place / "arrivals.npy", *MG1)],
+    "The answer of `mead evaluate`": [
+        lambda place: ("evaluate", LOG_ANALYSIS, "--trace", place / "arrivals.npy", *MG1)
+    ],
     "The answer of `mead history`": [
         lambda place: ("history", place / "past.sqlite"),
         lambda place: ("history", place / "past.sqlite", "--run", 1),
@@ -104,23 +108,28 @@ CASES: dict[str, list[Words]] = {
     "The answer of `mead report`": [lambda place: ("report", place / "past.sqlite", "-o", place / "report.html")],
     "The answer of `mead top`": [lambda place: ("top", place / "past.sqlite")],
     "The answer of `mead metrics list`": [lambda _: ("metrics", "list")],
-    "evaluate mead-table1": [
-        lambda _: ("evaluate", "mead-table1", "--only", "synt", "--duration", 70, "--no-bounds", *MG1)
+    "experiments mead-table1": [
+        lambda _: ("experiments", "mead-table1", "--only", "synt", "--duration", 70, "--no-bounds", *MG1)
     ],
-    "evaluate arena": [
-        lambda _: ("evaluate", "arena", "--workload", "synt", "--seeds", 1, "--duration", 60, "--no-bounds", *MG1)
+    "experiments arena": [
+        lambda _: ("experiments", "arena", "--workload", "synt", "--seeds", 1, "--duration", 60, "--no-bounds", *MG1)
     ],
-    "evaluate drs-fig6": [lambda _: ("evaluate", "drs-fig6", "--seeds", 1)],
-    "evaluate drs-fig8": [lambda _: ("evaluate", "drs-fig8")],
-    "evaluate drs-fig9": [lambda _: ("evaluate", "drs-fig9", "--seeds", 1)],
-    "evaluate drs-fig10": [lambda _: ("evaluate", "drs-fig10", "--seeds", 1)],
-    "evaluate drs-table2": [lambda _: ("evaluate", "drs-table2")],
+    "experiments drs-fig6": [lambda _: ("experiments", "drs-fig6", "--seeds", 1)],
+    "experiments drs-fig8": [lambda _: ("experiments", "drs-fig8")],
+    "experiments drs-fig9": [lambda _: ("experiments", "drs-fig9", "--seeds", 1)],
+    "experiments drs-fig10": [lambda _: ("experiments", "drs-fig10", "--seeds", 1)],
+    "experiments drs-table2": [lambda _: ("experiments", "drs-table2")],
 }
 
 
-def case(place: Path, document: dict[str, Any]) -> Path:
+def document(program: Word, *words: Word) -> Any:
+    """The document of a command, or of an experiment."""
+    return experiments.answer(*words) if program == "experiments" else answer(program, *words)
+
+
+def case(place: Path, content: dict[str, Any]) -> Path:
     file = place / "case.json"
-    file.write_text(json.dumps(document))
+    file.write_text(json.dumps(content))
     return file
 
 
@@ -129,7 +138,7 @@ def test_the_page_names_the_keys_that_a_command_prints(title: str, folder: Path)
     section = sections()[title]
     if title in REFERS:
         section += sections()["The answer of `mead history`"]
-    printed = {key for words in CASES[title] for key in keys_of(answer(*words(folder)))}
+    printed = {key for words in CASES[title] for key in keys_of(document(*words(folder)))}
     assert printed <= named_anywhere(section), "the page does not name these keys"
     promised = named_first(sections()[title]) - NAMES - RARE.get(title, set())
     assert promised <= printed, "these keys are promised, and not printed"

@@ -13,9 +13,9 @@ from tests.docs.spelling import missing_from_script, unknown_in
 from tests.paths import ROOT
 
 CODE = re.compile(r"(?<!`)`(?P<code>[^`\n]+)`(?!`)")
-COMMAND = re.compile(r"(?:\.venv/bin/)?mead [a-z-].*")
+COMMAND = re.compile(r"(?:(?:\.venv/bin/)?mead|python -m experiments) [a-z-].*")
 TARGET = re.compile(r"make (?P<target>[a-z]+)")
-FOLDERS = "benchmarks|docs|examples|src|tests|tools"
+FOLDERS = "benchmarks|docs|examples|experiments|src|tests|tools"
 FILE = re.compile(rf"(?:\.venv/bin/python )?(?P<file>(?:{FOLDERS})/[\w./-]*)(?P<options>.*)")
 NAME = re.compile(r"(?P<name>mead(?:\.\w+)+)(?::(?P<member>\w+))?.*")
 LINK = re.compile(r"\]\((?!https?:|mailto:)(?P<page>[^)#\s]*)(?:#(?P<heading>[^)\s]+))?\)")

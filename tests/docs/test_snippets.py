@@ -40,8 +40,8 @@ LOOKS_TYPED = re.compile(r"^(?:\$ |>>> |(?:mead|make|pip|python3?|(?:benchmarks|
 a colon."""
 
 STARTS_SPARK = re.compile(
-    r"^(?:>>> .*\b(?:pyspark|mead\.spark\.session)\b|\$ python "
-    r"|\$ mead (?:run|demo|characterize|preference|evaluate live) )",
+    r"^(?:>>> .*\b(?:pyspark|mead\.spark\.session)\b|\$ python (?!-m experiments (?!live |ppq-live ))"
+    r"|\$ mead (?:run|demo|characterize|preference) |\$ mead evaluate .*--live)",
     re.MULTILINE,
 )
 
@@ -162,7 +162,7 @@ def test_page_does_what_it_says_on_spark(page: Path, folder: Path) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a reader has the clone, and works."""
-    for name in ("benchmarks", "examples", "src"):
+    for name in ("benchmarks", "examples", "experiments", "src"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / ".venv").symlink_to(sys.prefix)
     monkeypatch.chdir(tmp_path)

@@ -10,9 +10,9 @@ from typing import cast
 import numpy as np
 import pytest
 from experiments.comparison import BoundContender, Contender, PolicyContender, Result, results
-from experiments.comparison_report import comparison_tables, markdown, write_all
+from experiments.mead_paper.report import comparison_tables, markdown, write_all
+from experiments.mead_paper.rows import rows_of
 from experiments.mead_paper.tables import EVERYONE, TABLE_1, TABLE_2, TABLE_3, Case, Published
-from experiments.summary import rows_of, spread
 from experiments.workloads import Workload, recorded, required, synt
 from rich.console import Console
 
@@ -72,17 +72,6 @@ def test_a_requirement_that_nobody_can_keep_is_told_as_such() -> None:
     assert rows[0].met == 0
     assert rows[1].cells[0] == "impossible"
     assert rows[1].as_json()["runs"][0]["cpu_percent"] is None
-
-
-def test_a_course_follows_the_run(compared: list[Result]) -> None:
-    result = next(r for r in compared if r.label == "threshold")
-    course, outcome = result.course, result.outcome
-    assert course is not None
-    assert outcome is not None
-    lengths_s = np.diff([*course.change_s, outcome.duration_s])
-    share = float(lengths_s @ course.share / outcome.duration_s)
-    assert (0.8 + share) / 3 == pytest.approx(outcome.cpu)
-    assert course.time_s.size == course.response_s.size == 6
 
 
 def test_rows_hold_all_seeds_and_what_the_paper_says(compared: list[Result]) -> None:
@@ -146,8 +135,3 @@ def test_tables_fit_into_80_columns(compared: list[Result]) -> None:
     text = cast(StringIO, console.file).getvalue()
     assert "threshold" in text
     assert "…" not in text
-
-
-def test_spread_shows_half_the_range() -> None:
-    assert spread([0.5, 0.7], 2) == "0.60 ±0.10"
-    assert spread([0.5], 2) == "0.50"

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import mead
-from mead.cli import doctor, metrics, preference
+from mead.cli import doctor, evaluate, metrics, preference
 from mead.cli.inputs import HelpsWithPolicies
 from mead.cli.models import allocate, characterize, fit, generate, plan, solve
 from mead.cli.runs import demo, explain, history, report, run, serve, simulate, top
@@ -31,6 +31,7 @@ app.command()(allocate.allocate)
 app.command()(demo.demo)
 app.command(cls=HelpsWithPolicies)(run.run)
 app.command(cls=HelpsWithPolicies)(simulate.simulate)
+app.command(cls=evaluate.EvaluateCommand)(evaluate.evaluate)
 app.command()(history.history)
 app.command()(explain.explain)
 app.command()(report.report)

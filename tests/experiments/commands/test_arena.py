@@ -1,4 +1,4 @@
-"""``mead evaluate arena`` and ``mead evaluate hybrid`` as people and scripts meet them."""
+"""``python -m experiments arena`` and ``python -m experiments hybrid`` as people and scripts meet them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from tests.cli.program import answer, complaint, run
+from tests.experiments.program import answer, complaint, run
 
 QUICK = ("--duration", 60, "--seeds", 1, "--jobs", 1)
 
@@ -19,7 +19,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_document_holds_the_board_the_workloads_and_the_bounds(tmp_path: Path) -> None:
     document = answer(
-        *("evaluate", "arena", "--workload", "walk", "--policy", "static", "--policy", "ds2", *QUICK),
+        *("arena", "--workload", "walk", "--policy", "static", "--policy", "ds2", *QUICK),
         *("--requirement", "mean=0.5", "--out", tmp_path / "out"),
     )
     assert [one["rank"] for one in document["board"]] == [1, 2]
@@ -32,13 +32,13 @@ def test_one_document_holds_the_board_the_workloads_and_the_bounds(tmp_path: Pat
 
 
 def test_tables_say_how_they_rank() -> None:
-    shown = run("evaluate", "arena", "--workload", "crowd", "--policy", "static", "--no-bounds", *QUICK).stdout
+    shown = run("arena", "--workload", "crowd", "--policy", "static", "--no-bounds", *QUICK).stdout
     assert "1. static" in shown
     assert "Dependable is who meets at least 95%" in " ".join(shown.split())
 
 
 def test_both_knobs_are_shown_beside_each_alone() -> None:
-    document = answer("evaluate", "hybrid", *QUICK)
+    document = answer("hybrid", *QUICK)
     policies = "adaptive", "drs", "drs@t_ra_s=60", "pasps", "hybrid"
     assert {(one["workload"], one["policy"]) for one in document["runs"]} == set(product(("heavy", "light"), policies))
     alone = [one for one in document["runs"] if one["policy"] == "adaptive"]
@@ -58,4 +58,4 @@ def test_both_knobs_are_shown_beside_each_alone() -> None:
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(words: tuple[str, str], said: str) -> None:
-    assert said in complaint("evaluate", "arena", *words, *QUICK)
+    assert said in complaint("arena", *words, *QUICK)

@@ -1,4 +1,4 @@
-"""``mead evaluate live``, as far as it gets without Spark."""
+"""``python -m experiments live``, as far as it gets without Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import typer
 from experiments.commands import live
-from tests.cli.program import complaint
+from tests.experiments.program import complaint
 from typer.main import get_command
 
 from mead.cli import app
@@ -16,16 +16,17 @@ from mead.cli import app
 
 @pytest.mark.parametrize("policy", ["drs", "pasps@predictor=lr", "psps", "dabs"])
 def test_who_changes_replicas_alone_is_refused_where_operators_have_one(policy: str) -> None:
-    said = complaint("evaluate", "live", "--policy", "static", "--policy", policy)
+    said = complaint("live", "--policy", "static", "--policy", policy)
     assert said == (
-        f"mead evaluate live: {policy} changes replicas alone, and operators may have one; give --replicas 2 or more"
+        f"python -m experiments live: {policy} changes replicas alone, and operators may have one; "
+        "give --replicas 2 or more"
     )
 
 
 def test_more_replicas_than_there_may_be_are_refused() -> None:
-    said = complaint("evaluate", "live", "--replicas", "2", "--policy", "static@replicas=3")
+    said = complaint("live", "--replicas", "2", "--policy", "static@replicas=3")
     assert said.endswith("static@replicas=3 is for 3 replicas, and operators may have 2; give --replicas 3 or more")
-    assert "--replicas" in complaint("evaluate", "live", "--replicas", "0")
+    assert "--replicas" in complaint("live", "--replicas", "0")
 
 
 @pytest.mark.parametrize(

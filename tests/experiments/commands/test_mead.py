@@ -1,4 +1,4 @@
-"""``mead evaluate`` as people and scripts meet it; short traces, cheap policies."""
+"""``python -m experiments mead-...`` on short traces with cheap policies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.program import answer, complaint, run
+from tests.experiments.program import answer, complaint, run
 
 from mead.queueing import MAP
 
@@ -22,7 +22,7 @@ def arrivals(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_table_reports_every_run_with_the_numbers_of_the_paper_beside() -> None:
-    document = answer("evaluate", "mead-table1", "--only", "synt", "--policy", "threshold", "--seeds", "2", *SHORT)
+    document = answer("mead-table1", "--only", "synt", "--policy", "threshold", "--seeds", "2", *SHORT)
     assert document["experiment"] == "mead-table1"
     assert [row["requirement"] for row in document["rows"]] == [{"mean": 0.1}, {"mean": 0.2}, {"mean": 0.3}]
     first = document["rows"][0]
@@ -43,7 +43,7 @@ def test_a_table_reports_every_run_with_the_numbers_of_the_paper_beside() -> Non
 
 def test_the_same_seed_gives_the_same_answer() -> None:
     words = ("mead-table2", "--only", "lm", "--policy", "threshold", "--seed", "7", *SHORT)
-    first, again = answer("evaluate", *words), answer("evaluate", *words)
+    first, again = answer(*words), answer(*words)
     for document in (first, again):
         for row in document["rows"]:
             for one in row["runs"]:
@@ -53,7 +53,7 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 
 def test_any_trace_and_any_requirement_will_do(arrivals: Path) -> None:
     words = ("--trace", f"mine={arrivals}", "--requirement", "mean=0.3", "--requirement", "p99=2")
-    document = answer("evaluate", "mead-table1", *words, "--policy", "static", *SHORT)
+    document = answer("mead-table1", *words, "--policy", "static", *SHORT)
     assert [(row["trace"], row["requirement"]) for row in document["rows"]] == [
         ("mine", {"mean": 0.3}),
         ("mine", {"p99": 2.0}),
@@ -78,25 +78,23 @@ def test_a_trace_is_read_as_every_command_reads_it(tmp_path: Path) -> None:
         "static",
         *SHORT,
     )
-    assert answer("evaluate", "mead-table1", *words)["rows"][0]["demand_s"] == pytest.approx(0.5 * 0.005)
+    assert answer("mead-table1", *words)["rows"][0]["demand_s"] == pytest.approx(0.5 * 0.005)
 
 
 def test_the_clairvoyant_schedules_stand_beside_the_policies(arrivals: Path) -> None:
     words = ("--trace", f"mine={arrivals}", "--requirement", "mean=0.3", "--duration", "60", "--jobs", "1")
-    document = answer("evaluate", "mead-table1", *words, "--policy", "static")
+    document = answer("mead-table1", *words, "--policy", "static")
     cpu = {row["policy"]: row["runs"][0]["cpu_percent"] for row in document["rows"]}
     assert cpu["clairvoyant 1 s"] < cpu["clairvoyant 10 s"] < cpu["static"]
     assert all(row["runs"][0]["met"] for row in document["rows"])
 
 
 def test_a_missing_bellcore_trace_is_skipped_with_a_word_on_standard_error(arrivals: Path) -> None:
-    result = run("evaluate", "mead-table3", "--policy", "static", "--requirement", "mean=1", *SHORT)
+    result = run("mead-table3", "--policy", "static", "--requirement", "mean=1", *SHORT)
     assert result.exit_code == 0
     assert "--trace bc=FILE" in result.stderr
     assert "SYNT" in result.stdout
-    with_it = run(
-        "evaluate", "mead-table3", "--trace", f"bc={arrivals}", "--policy", "static", "--requirement", "mean=1", *SHORT
-    )
+    with_it = run("mead-table3", "--trace", f"bc={arrivals}", "--policy", "static", "--requirement", "mean=1", *SHORT)
     assert with_it.stderr == ""
     assert "Bellcore" in with_it.stdout
 
@@ -126,7 +124,7 @@ def test_files_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
 
 def test_fig3_shows_that_only_the_map_follows_bursts(tmp_path: Path, arrivals: Path) -> None:
     words = ("--trace", f"mine={arrivals}", "--duration", "60")
-    document = answer("evaluate", "mead-fig3", *words, "--out", str(tmp_path))
+    document = answer("mead-fig3", *words, "--out", str(tmp_path))
     smooth, bursty = document["curves"]
     assert smooth["trace"] == "poisson"
     for point in smooth["points"][:5]:
@@ -140,9 +138,7 @@ def test_fig3_shows_that_only_the_map_follows_bursts(tmp_path: Path, arrivals: P
 
 def test_cost_names_the_steps_and_the_load_of_a_policy(arrivals: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.mead_paper.cost.REPEATS", 1)
-    document = answer(
-        "evaluate", "mead-cost", "--trace", f"mine={arrivals}", "--duration", "20.5", "--policy", "threshold"
-    )
+    document = answer("mead-cost", "--trace", f"mine={arrivals}", "--duration", "20.5", "--policy", "threshold")
     (costs,) = document["costs"]
     assert any("fit" in step["name"] and step["paper"] for step in costs["steps"])
     assert all(step["seconds"] > 0 for step in costs["steps"])
@@ -173,4 +169,4 @@ def test_cost_names_the_steps_and_the_load_of_a_policy(arrivals: Path, monkeypat
     ],
 )
 def test_mistakes_are_named_in_one_line(words: list[str], what: str) -> None:
-    assert what in complaint("evaluate", *words)
+    assert what in complaint(*words)

@@ -1,11 +1,11 @@
-"""``mead evaluate pasps-...`` as people and scripts meet it; what must come out is tested beside the experiments."""
+"""``python -m experiments pasps-...``: documents, tables and refusals."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.cli.program import answer, complaint, run
+from tests.experiments.program import answer, complaint, run
 from tests.paths import EXAMPLES
 
 ROWS = ("--system", "pasps@predictor=lr", "--system", "static@replicas=4")
@@ -16,7 +16,7 @@ ROWS = ("--system", "pasps@predictor=lr", "--system", "static@replicas=4")
     [("pasps-models", 1), ("pasps-storm", 1), ("pasps-peers", 1), ("pasps-complex", 1), ("pasps-datasets", 3)],
 )
 def test_every_experiment_is_one_document(name: str, tables: int) -> None:
-    document = answer("evaluate", name, "--duration", 120, *ROWS)
+    document = answer(name, "--duration", 120, *ROWS)
     assert document["experiment"] == name
     assert len(document["tables"]) == tables
     for table in document["tables"]:
@@ -26,20 +26,20 @@ def test_every_experiment_is_one_document(name: str, tables: int) -> None:
 
 
 def test_the_paper_stands_below_ours() -> None:
-    lines = run("evaluate", "pasps-models", "--duration", 120, *ROWS).stdout.splitlines()
+    lines = run("pasps-models", "--duration", 120, *ROWS).stdout.splitlines()
     place = next(i for i, line in enumerate(lines) if line.startswith("lr"))
     assert lines[place + 1].split() == ["paper", "0.533", "0.195", "1.000", "663", "0.090", "0.140"]
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:
-    words = ("evaluate", "pasps-storm", "--duration", 90, *ROWS, "--seed", 3)
+    words = ("pasps-storm", "--duration", 90, *ROWS, "--seed", 3)
     assert answer(*words) == answer(*words)
 
 
 def test_rates_of_the_logs_may_be_given(tmp_path: Path) -> None:
     rates = tmp_path / "rates.csv"
     rates.write_text("time,value\n" + "".join(f"{second},500\n" for second in range(120)))
-    logs = answer("evaluate", "pasps-datasets", "--log-rates", rates, *ROWS, "--duration", 120)["tables"][2]
+    logs = answer("pasps-datasets", "--log-rates", rates, *ROWS, "--duration", 120)["tables"][2]
     assert logs["scenario"] == "system logs (rates.csv)"
     assert logs["rows"][0]["metrics"]["saved"] > 0.6
 
@@ -55,7 +55,7 @@ def test_rates_of_the_logs_may_be_given(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_named_in_one_line(words: list[str], what: str) -> None:
-    assert what in complaint("evaluate", "pasps-datasets", *words)
+    assert what in complaint("pasps-datasets", *words)
 
 
 def test_a_simulation_under_dabs_loses_what_a_restart_loses(tmp_path: Path) -> None:

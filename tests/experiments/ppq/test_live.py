@@ -11,7 +11,7 @@ from experiments.ppq.live_oracle import answer_of, answers, in_time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
-from tests.cli.program import complaint
+from tests.experiments.program import complaint
 from tests.preference.conftest import brute_factor, brute_skyline
 
 from mead.preference.kernels.top_delta import Dominants

@@ -23,7 +23,7 @@ FORMULA_COMPARISON_S = 0.205e-6
 """c where every pane has the mean size. With it the formula is within 8 % of the logs (``closed_utilization``)."""
 
 RUN_COMPARISON_S = 0.184e-6
-"""c where panes are as bursty as the stream: fitted in runs by ``mead evaluate ppq-fit``."""
+"""c where panes are as bursty as the stream: fitted in runs by ``python -m experiments ppq-fit``."""
 
 
 @dataclass(frozen=True)
@@ -68,4 +68,4 @@ class CostModel:
 SKYLINE = CostModel()
 
 TOP_DELTA = CostModel(weight=1.2)
-"""Fitted in runs, by ``mead evaluate ppq-fit --query top-delta``, to the window workers of the authors' tables."""
+"""Fitted to the window workers of the authors' tables: ``python -m experiments ppq-fit --query top-delta``."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from experiments.mead_paper.rows import COLUMNS, RUN_FIGURES, Row, run_json
 from experiments.mead_paper.tables import Case
-from experiments.summary import COLUMNS, RUN_FIGURES, Row, run_json
 from mead.reports.tables import plain_table
 
 NOTE = (
@@ -85,7 +85,7 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
 
 def write_all(folder: Path, name: str, title: str, rows: Sequence[Row]) -> list[Path]:
     """CSV, Markdown and one plot for each case; the files that were written."""
-    from experiments.comparison_plot import plot_courses
+    from mead.reports.comparison_plot import Panel, plot_comparison
 
     folder.mkdir(parents=True, exist_ok=True)
     table, page = folder / f"{name}.csv", folder / f"{name}.md"
@@ -95,7 +95,9 @@ def write_all(folder: Path, name: str, title: str, rows: Sequence[Row]) -> list[
     for group in _by_case(rows):
         requirement = group[0].case.requirement
         plot = folder / f"{name}-{group[0].case.workload.name}-{requirement.statistic}-{requirement.bound_s:g}.png"
-        plot_courses(headline(group[0].case, 1), group, plot)
+        firsts = [(row.label, row.results[0]) for row in group]
+        panels = [Panel(label, one.outcome, one.course) for label, one in firsts if one.outcome and one.course]
+        plot_comparison(f"{headline(group[0].case, 1)}, seed {firsts[0][1].seed}", panels, plot)
         plots.append(plot)
     return [table, page, *plots]
 

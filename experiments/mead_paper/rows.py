@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import fmean
 from typing import Any
 
 from experiments.comparison import Result
 from experiments.mead_paper.tables import Case, Published
+from mead.reports.comparison import spread
 from mead.reports.judge import Outcome
 
 COLUMNS = ("response s", "met", "CPU %", "broken", "changes", "worst", "paper (CPU)")
 """The columns of a row after the name of the policy."""
-
-
-def spread(values: Sequence[float], digits: int) -> str:
-    """The mean over the seeds, and half of the range where there is one.
-
-    >>> spread([1.0, 2.0], 1), spread([3.0, 3.0], 0)
-    ('1.5 ±0.5', '3')
-    """
-    mean, half = sum(values) / len(values), (max(values) - min(values)) / 2
-    around = f"{half:.{digits}f}"
-    return f"{mean:.{digits}f} ±{around}" if float(around) else f"{mean:.{digits}f}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +47,9 @@ class Row:
             spread([verdict.response_s or 0.0 for _, verdict in done], 3),
             f"{self.met}/{len(self.results)}",
             spread([100 * outcome.cpu for outcome, _ in done], 1),
-            f"{100 * _mean([verdict.broken_windows or 0.0 for _, verdict in done]):.0f} %",
-            f"{_mean([outcome.changes for outcome, _ in done]):.0f}",
-            f"{_mean([verdict.worst_minute_s or 0.0 for _, verdict in done]):.2f}",
+            f"{100 * fmean(verdict.broken_windows or 0.0 for _, verdict in done):.0f} %",
+            f"{fmean(outcome.changes for outcome, _ in done):.0f}",
+            f"{fmean(verdict.worst_minute_s or 0.0 for _, verdict in done):.2f}",
             beside,
         ]
 
@@ -66,7 +57,7 @@ class Row:
     def proven_cpu(self) -> float | None:
         """For a clairvoyant schedule: a cost that no schedule can undercut, mean over the seeds."""
         proven = [result.proven_cpu for result in self.results if result.proven_cpu is not None]
-        return _mean(proven) if proven else None
+        return fmean(proven) if proven else None
 
     def as_json(self) -> dict[str, Any]:
         """One entry of ``rows``."""
@@ -80,10 +71,6 @@ class Row:
             "runs": [run_json(result) for result in self.results],
             "paper": None if paper is None else {"response_s": paper.response_s, "cpu_percent": paper.cpu_percent},
         }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 RUN_FIGURES: Mapping[str, Callable[[Result, Outcome], Any]] = {

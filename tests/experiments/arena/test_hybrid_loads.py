@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 from experiments.arena.contest import Judged
-from experiments.hybrid_loads import HEAVY_CORES, LIGHT_CORES, load_bouts
+from experiments.arena.hybrid_loads import HEAVY_CORES, LIGHT_CORES, load_bouts
 from experiments.workloads import required
 
 MINUTES = 8
