@@ -8,10 +8,10 @@ import pytest
 from mead.policies.options import ThresholdOptions
 from mead.policies.registry import policy
 from mead.reports.comparison import Comparison, Trial
-from mead.reports.runs.live_report import LiveVerdict
+from mead.reports.judge import Verdict
 from mead.simulator.run import run
 from mead.values import Operator, Pipeline, Requirement
-from mead.workload.trace import Trace
+from mead.workload import Trace
 
 PIPELINE = Pipeline("one", [Operator("matcher", 0.002)], requirements=[Requirement("matcher", 0.5)])
 
@@ -28,7 +28,7 @@ def test_a_course_follows_the_run() -> None:
 
 
 def trial(name: str, response_s: float, cores: float, *, drained: bool = True, failed: int = 0) -> Trial:
-    verdict = LiveVerdict(Requirement("a>b", 1.0), response_s, broken_windows=0.0, drained=drained)
+    verdict = Verdict(Requirement("a>b", 1.0), 100, response_s, waiting=not drained, broken_windows=0.0)
     return Trial(name, None, [verdict], {"a": cores}, changes=0, failed_rounds=failed)
 
 

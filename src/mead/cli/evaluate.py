@@ -22,12 +22,13 @@ from mead.cli.inputs import (
     read_trace_or_fail,
 )
 from mead.cli.terminal import AsJson, Seed, check_writable, print_json, print_parts, progress_bar
+from mead.extras import require
 
 if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
     from mead.policies.options import PolicyOptions
     from mead.reports.comparison import Trial
-    from mead.workload.trace import Trace
+    from mead.workload import Trace
 
 EXPERIMENTS = (
     *("mead-table1", "mead-table2", "mead-table3", "mead-fig3", "mead-cost"),
@@ -109,6 +110,7 @@ def evaluate(
     if not live and trace is None:
         ctx.fail("give the arrivals by --trace FILE, or run on Spark with --live")
     if plot is not None:
+        require("plot", "--plot")
         check_writable(ctx, plot, PLOT_ENDINGS)
     file = read_pipeline_or_fail(ctx, pipeline)
     if not file.pipeline.requirements:
@@ -164,7 +166,7 @@ def _new_folder(file: PipelineFile) -> Path:
 
 def _first(ctx: typer.Context, arrivals: Trace, duration_s: float | None) -> Trace:
     """The first part of a trace."""
-    from mead.workload.trace import TraceError
+    from mead.workload import TraceError
 
     try:
         return arrivals if duration_s is None else arrivals.between(0.0, duration_s)

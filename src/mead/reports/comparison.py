@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from mead.arrays import FloatArray
-from mead.reports.judge.outcome import Outcome, statistic_s
-from mead.reports.runs.live_report import LiveReport, all_met
-from mead.reports.tables import NOTHING, plain_table, plain_text, yes_or_no
+from mead.reports.judge import Outcome, Verdict, all_met, statistic_s
+from mead.reports.runs.live_report import LiveReport
+from mead.reports.tables import NOTHING, percent_or_nothing, plain_table, plain_text, yes_or_no
 from mead.simulator import Run
-from mead.values import Requirement
 
 COURSE_S = 10.0
 """Length of the intervals of a course."""
-
-
-class RequirementVerdict(Protocol):
-    """The verdict on one requirement after a run, simulated or live."""
-
-    @property
-    def requirement(self) -> Requirement:
-        """The requirement."""
-
-    @property
-    def response_s(self) -> float | None:
-        """Its mean or percentile over the run; None if nothing left the path."""
-
-    @property
-    def broken_windows(self) -> float:
-        """The part of the sliding windows that break it."""
-
-    @property
-    def met(self) -> bool | None:
-        """Whether the run met it; None if a live run ended before every tuple left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +57,7 @@ class Trial:
     """Name and options, as the user wrote them."""
     seed: int | None
     """None for a live run."""
-    verdicts: Sequence[RequirementVerdict]
+    verdicts: Sequence[Verdict]
     cores: Mapping[str, float]
     """Time average of the cores given to each operator."""
     changes: int
@@ -105,7 +84,7 @@ class Trial:
     @property
     def met(self) -> bool | None:
         """Whether the run met every requirement; None if a live run ended before every tuple left."""
-        return all_met(verdict.met for verdict in self.verdicts)
+        return all_met(self.verdicts)
 
     def as_json(self) -> dict[str, Any]:
         """One entry of ``runs``."""
@@ -139,7 +118,7 @@ class PolicySummary:
     @property
     def met(self) -> bool | None:
         """Whether every run met every requirement."""
-        return all_met(trial.met for trial in self.trials)
+        return all_met(verdict for trial in self.trials for verdict in trial.verdicts)
 
     @property
     def cores(self) -> float:
@@ -231,19 +210,25 @@ class Comparison:
                     plain_text(bound if one_path else f"{requirement.path} {bound}"),
                     _measured(verdicts),
                     _met(verdicts),
-                    f"{fmean(one.broken_windows for one in verdicts):.0%}",
+                    percent_or_nothing(_mean(one.broken_windows for one in verdicts)),
                     given,
                     changes,
                 )
         return table
 
 
-def _measured(verdicts: Sequence[RequirementVerdict]) -> str:
+def _mean(values: Iterable[float | None]) -> float | None:
+    """The mean of the known values."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _measured(verdicts: Sequence[Verdict]) -> str:
     known = [one.response_s for one in verdicts if one.response_s is not None]
     return spread(known, 3) if known else NOTHING
 
 
-def _met(verdicts: Sequence[RequirementVerdict]) -> Text:
+def _met(verdicts: Sequence[Verdict]) -> Text:
     if len(verdicts) == 1:
         return yes_or_no(met=verdicts[0].met)
     met = sum(one.met is True for one in verdicts)

@@ -10,7 +10,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from mead.reports.comparison import Course
-from mead.reports.judge.outcome import Outcome
+from mead.reports.judge import Outcome
 from mead.reports.models.fit_plot import KINGMAN, MG1, MODEL, SECONDS, STYLE
 
 
@@ -41,7 +41,9 @@ def comparison_figure(title: str, panels: Sequence[Panel]) -> Figure:
         left.axhline(bound_s, color=MG1, ls="--", lw=1.0)
         left.fill_between(course.time_s, bound_s, course.response_s, where=late, color=MG1, alpha=0.4, lw=0)
         left.yaxis.set_major_formatter(SECONDS)
-        left.set_title(f"{policy}: {verdict.response_s:.3g} s, {verdict.broken_windows:.0%} of windows broken")
+        left.set_title(
+            f"{policy}: {verdict.response_s or 0:.3g} s, {verdict.broken_windows or 0:.0%} of windows broken"
+        )
         times_s = [*course.change_s.tolist(), outcome.duration_s]
         cores = [*course.cores.tolist(), float(course.cores[-1])]
         right.step(times_s, cores, where="post", color=KINGMAN, lw=0.8)
