@@ -12,7 +12,7 @@ from tests.paths import EXAMPLES
 from typer.main import get_command
 
 from mead.cli.evaluate import EXPERIMENTS
-from mead.policies.registry import POLICIES
+from mead.policies import policy_names
 from mead.queueing import MAP
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
@@ -51,7 +51,7 @@ def test_all_policies_are_compared_unless_some_are_named(arrivals: Path) -> None
     document = answer("evaluate", LOG_ANALYSIS, "--trace", arrivals, "--duration", 10)
     names = [one["policy"] for one in document["policies"]]
     assert names[0] == "map", "the policy of the file comes first"
-    assert set(names) == set(POLICIES)
+    assert set(names) == set(policy_names())
 
 
 def test_the_table_has_a_row_for_each_requirement_and_spreads_over_seeds(arrivals: Path, tmp_path: Path) -> None:

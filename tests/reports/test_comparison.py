@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mead.policies.options import ThresholdOptions
-from mead.policies.registry import policy
+from mead.policies import make_policy
+from mead.policies.baselines.threshold import ThresholdOptions
 from mead.reports.comparison import Comparison, Trial
 from mead.reports.judge import Verdict
 from mead.simulator.run import run
@@ -18,7 +18,7 @@ PIPELINE = Pipeline("one", [Operator("matcher", 0.002)], requirements=[Requireme
 
 def test_a_course_follows_the_run() -> None:
     trace = Trace.from_timestamps_s(np.cumsum(np.random.default_rng(1).exponential(1 / 200, 12_000)))
-    trial = Trial.of_simulation("threshold", 1, run(PIPELINE, trace, policy(ThresholdOptions()), seed=1))
+    trial = Trial.of_simulation("threshold", 1, run(PIPELINE, trace, make_policy(ThresholdOptions()), seed=1))
     course, outcome = trial.course, trial.outcome
     assert course is not None
     assert outcome is not None

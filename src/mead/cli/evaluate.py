@@ -26,7 +26,7 @@ from mead.extras import require
 
 if TYPE_CHECKING:
     from mead.config.pipeline_file import PipelineFile
-    from mead.policies.options import PolicyOptions
+    from mead.policies import PolicyOptions
     from mead.reports.comparison import Trial
     from mead.workload import Trace
 
@@ -147,9 +147,9 @@ def _followed(runs: Iterator[Trial], total: int) -> list[Trial]:
 
 def _usual(file: PipelineFile, *, live: bool) -> list[str]:
     """The policy of the file first, then all others; live, only ``static`` beside it."""
-    from mead.policies.registry import POLICIES
+    from mead.policies import policy_names
 
-    return list(dict.fromkeys([file.policy.name, *(["static"] if live else POLICIES)]))
+    return list(dict.fromkeys([file.policy.name, *(["static"] if live else policy_names())]))
 
 
 def _options(ctx: typer.Context, file: PipelineFile, beside: Path, text: str) -> PolicyOptions:
@@ -178,10 +178,9 @@ def _simulated(
     file: PipelineFile, chosen: dict[str, PolicyOptions], arrivals: Trace, seeds: Sequence[int]
 ) -> Iterator[Trial]:
     """Simulate every policy with every seed."""
-    from mead.policies import registry
-    from mead.policies.options import kept_iats_for
+    from mead.policies import make_policy
     from mead.reports.comparison import Trial
-    from mead.simulator import Conditions, recorded_every_for
+    from mead.simulator import Conditions
     from mead.simulator.run import run
 
     for text, options in chosen.items():
@@ -189,12 +188,12 @@ def _simulated(
             done = run(
                 file.pipeline,
                 arrivals,
-                registry.policy(options),
+                make_policy(options),
                 seed=seed,
                 conditions=Conditions.of(file, options),
                 processors=file.keys.processors,
-                kept_iats=kept_iats_for(options),
-                recorded_every=recorded_every_for(options),
+                kept_iats=options.kept_iats,
+                recorded_every=options.recorded_every,
             )
             yield Trial.of_simulation(text, seed, done)
 
