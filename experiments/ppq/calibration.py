@@ -21,8 +21,7 @@ from experiments.ppq.measures import during_stream, mean, plain
 from experiments.ppq.streams import SYNTHETIC_TUPLES, Stream, markovian
 from experiments.ppq.tables import PUBLISHED
 from mead.preference.control.degrees import Degrees
-from mead.preference.kernels.expected_size import expected_sizes
-from mead.preference.simulator.cost import FORMULA_COMPARISON_S, SKYLINE, TOP_DELTA, CostModel
+from mead.preference.simulator.cost import FORMULA_COMPARISON_S, SKYLINE, TOP_DELTA, CostModel, expected_sizes
 from mead.preference.simulator.system import simulate
 from mead.preference.windows.owner_table import Splitting
 from mead.reports.tables import number, plain_table

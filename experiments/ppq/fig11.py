@@ -19,8 +19,8 @@ from experiments.ppq.fig9 import PANES_ONLY
 from experiments.ppq.measures import WARM_UP_INTERVALS, during_stream, mean, plain
 from experiments.ppq.streams import markovian
 from mead.preference.control.degrees import Degrees
-from mead.preference.kernels.expected_size import expected_sizes
 from mead.preference.kernels.skyline import skyline
+from mead.preference.simulator.cost import expected_sizes
 from mead.preference.simulator.system import simulate
 from mead.preference.windows.owner_table import Splitting
 from mead.reports.tables import number, number_or_nothing, plain_table

@@ -21,9 +21,8 @@ from rich.table import Table
 from experiments.ppq.live_oracle import Answer, answers
 from experiments.ppq.measures import mean, plain
 from mead.arrays import FloatArray
-from mead.preference.spark.generated import GeneratedPoints
 from mead.preference.spark.handle import PreferenceQuery
-from mead.preference.spark.points import point_columns
+from mead.preference.spark.points import GeneratedPoints, point_columns
 from mead.preference.spark.query import preference_query
 from mead.preference.spark.query_spec import WINDOW
 from mead.preference.windows.panes import Windows

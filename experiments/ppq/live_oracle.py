@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mead.arrays import FloatArray, IntArray
-from mead.preference.spark.generated import GeneratedPoints
-from mead.preference.spark.points import uniform
+from mead.preference.spark.points import GeneratedPoints, uniform
 from mead.preference.windows.panes import Windows
 
 BLOCK = 512

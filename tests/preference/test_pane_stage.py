@@ -39,7 +39,7 @@ class Stage:
     """All messages are read at once; what varies are the lengths of the queues that the emitter sees."""
 
     def __init__(self, splitting: Splitting) -> None:
-        self.emitter = PaneEmitter(OwnerTable(WORKERS, splitting), Threshold(None, warm=True).closed([2.0]))
+        self.emitter = PaneEmitter(OwnerTable(WORKERS, splitting), Threshold(None, warm=True).after_closing([2.0]))
         self.emitter.add([0])
         self.workers: list[PaneWorker[int, Held]] = [
             PaneWorker(empty=frozenset, insert=lambda held, row: held | {row}) for _ in range(WORKERS)
@@ -66,7 +66,7 @@ class Stage:
             self.sent[pane].add(self.rows)
             self.rows += 1
         elif kind == "progress":
-            self.deliver(emitter.progress(emitter.next_pane + value).orders)
+            self.deliver(emitter.close_before(emitter.next_pane + value).orders)
         elif kind == "add":
             emitter.add([value])
         elif kind == "remove" and value in emitter.active and len(emitter.active) > 1:
@@ -159,5 +159,5 @@ def test_windows_and_panes_name_each_other(length: int, slide: int, pane: int) -
 
 
 def test_windows_that_slide_beyond_themselves_are_refused() -> None:
-    with pytest.raises(ValueError, match="at most as long"):
+    with pytest.raises(ValueError, match="at most the window"):
         Windows(length_ms=100, slide_ms=200)

@@ -14,8 +14,8 @@ from mead.cli.terminal import AsJson, Seed, print_json
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from mead.preference.spark.generated import GeneratedPoints
     from mead.preference.spark.handle import PreferenceQuery
+    from mead.preference.spark.points import GeneratedPoints
 
 SHOWN = 20
 """Windows in the table. The JSON document has all of them."""
@@ -257,7 +257,7 @@ def _points(
 ) -> GeneratedPoints:
     import numpy as np
 
-    from mead.preference.spark.generated import GeneratedPoints
+    from mead.preference.spark.points import GeneratedPoints
     from mead.workload import Markovian, Poisson
 
     kind = (

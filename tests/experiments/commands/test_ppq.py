@@ -6,8 +6,7 @@ import pytest
 from experiments.ppq.calibration import fitted
 from tests.experiments.program import answer, complaint, run
 
-from mead.preference.kernels.expected_size import expected_sizes
-from mead.preference.simulator.cost import FORMULA_COMPARISON_S, RUN_COMPARISON_S, TOP_DELTA
+from mead.preference.simulator.cost import FORMULA_COMPARISON_S, RUN_COMPARISON_S, TOP_DELTA, expected_sizes
 
 
 def test_elasticity_alone_saturates_where_both_levels_hold_the_set_point() -> None:

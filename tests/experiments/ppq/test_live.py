@@ -14,7 +14,8 @@ from rich.console import Console
 from tests.experiments.program import complaint
 from tests.preference.conftest import brute_factor, brute_skyline
 
-from mead.preference.kernels.top_delta import Dominants
+from mead.preference.kernels.skyline import skyline
+from mead.preference.kernels.top_delta import dominance_factors
 from mead.preference.spark.points import uniform
 from mead.preference.windows.panes import Windows
 
@@ -42,10 +43,10 @@ def test_the_oracle_knows_the_windows_of_the_definition() -> None:
 def test_the_oracle_finds_what_the_kernels_find(seed: int, rows: int, width: int) -> None:
     """Many equal values; both are written for this project, by other means."""
     points = np.random.default_rng(seed).integers(0, 40, (rows, width)).astype(float)
-    answer, kernel = answer_of(points), Dominants.of(points)
+    answer, best = answer_of(points), points[skyline(points)]
     ours, theirs = (
-        sorted(zip(map(tuple, best.tolist()), factors.tolist(), strict=True))
-        for best, factors in ((answer.rows, answer.factors), (kernel.points, kernel.factors))
+        sorted(zip(map(tuple, rows.tolist()), factors.tolist(), strict=True))
+        for rows, factors in ((answer.rows, answer.factors), (best, dominance_factors(best)))
     )
     assert ours == theirs
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from experiments.ppq.live import CONTROLS, bursty_points, runs
 
-from mead.preference.spark.generated import GeneratedPoints
+from mead.preference.spark.points import GeneratedPoints
 from mead.workload import Steps
 
 if TYPE_CHECKING:

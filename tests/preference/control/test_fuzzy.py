@@ -43,13 +43,13 @@ def test_grades_rules_and_factors(vector: dict[str, Any], name: str) -> None:
 def test_degrees_with_limit_and_pool(vector: dict[str, Any], name: str) -> None:
     expected = vector[name]
     controller, now = Controller(vector["N"], PROFILES[name]), Degrees(vector["n"], vector["m"])
-    wanted = controller.wanted(now, *inputs(vector))
+    wanted = controller.propose(now, *inputs(vector))
     # A product that is exactly a half rounds either way, depending on the last bit of the library that made it.
     either_way = [int(tie) for tie in expected["rounding_tie"]]
     assert wanted.panes == pytest.approx(expected["new_n"], abs=either_way[0])
     assert wanted.windows == pytest.approx(expected["new_m"], abs=either_way[1])
     if "after_pool" in expected and not any(either_way):
-        granted = controller.granted(now, wanted)
+        granted = controller.grant(now, wanted)
         assert [granted.panes, granted.windows] == expected["after_pool"]
         if "logged_next" in vector:
             assert [granted.panes, granted.windows] == vector["logged_next"]
@@ -64,8 +64,8 @@ def test_there_is_always_one_worker_and_never_too_many(
     n: int, m: int, panes: float, splitting: float, windows: float, profile: Profile
 ) -> None:
     controller, now = Controller(59, profile), Degrees(n, min(m, 59 - n))
-    wanted = controller.wanted(now, panes, splitting, windows)
-    granted = controller.granted(now, wanted)
+    wanted = controller.propose(now, panes, splitting, windows)
+    granted = controller.grant(now, wanted)
     for answer in (wanted, granted):
         assert answer.panes >= 1
         assert answer.windows >= 1

@@ -26,7 +26,7 @@ def test_the_published_gains_give_the_steps_of_the_vector() -> None:
 def test_alpha_follows_the_vector() -> None:
     threshold, alphas = Threshold(splitting_pid(0.9)), []
     for measured in MEASURED:
-        threshold = threshold.sampled(measured)
+        threshold = threshold.after_sample(measured)
         alphas.append(threshold.alpha)
     assert alphas == pytest.approx(ALPHAS)
 
@@ -35,7 +35,7 @@ def test_alpha_follows_the_vector() -> None:
 def test_alpha_stays_within_its_limits(measured: list[float]) -> None:
     threshold = Threshold()
     for value in measured:
-        threshold = threshold.sampled(value)
+        threshold = threshold.after_sample(value)
         assert 0.1 <= threshold.alpha <= 20
 
 
@@ -44,10 +44,10 @@ def test_the_published_law_does_not_see_a_cycle_of_two_periods() -> None:
 
     More workers change nothing about that, since the splitting decides. So the outer level goes on adding them.
     """
-    threshold = Threshold(splitting_pid(0.9)).sampled(0.95).sampled(1.25)
+    threshold = Threshold(splitting_pid(0.9)).after_sample(0.95).after_sample(1.25)
     before = threshold.alpha
     for _ in range(20):
-        threshold = threshold.sampled(0.95).sampled(1.25)
+        threshold = threshold.after_sample(0.95).after_sample(1.25)
     assert threshold.alpha == pytest.approx(before)
 
 
@@ -63,7 +63,7 @@ def test_the_integral_cannot_wind_up() -> None:
 def test_sizes_have_the_mean_and_spread_of_the_definition(values: list[float]) -> None:
     sizes = Sizes()
     for value in values:
-        sizes = sizes.with_(value)
+        sizes = sizes.add(value)
     mean = sum(values) / len(values)
     spread = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
     assert sizes.mean == pytest.approx(mean)
@@ -71,19 +71,19 @@ def test_sizes_have_the_mean_and_spread_of_the_definition(values: list[float]) -
 
 
 def test_nothing_is_split_before_pane_five_is_closed() -> None:
-    threshold = Threshold().closed([10.0, 30.0, 0.0])
-    assert threshold.past(5).tuples == inf
-    assert threshold.past(6).tuples == 30.0
-    assert threshold.past(6).past(2).tuples == 30.0
-    assert Threshold().past(6).tuples == inf
+    threshold = Threshold().after_closing([10.0, 30.0, 0.0])
+    assert threshold.after_punctuation(5).tuples == inf
+    assert threshold.after_punctuation(6).tuples == 30.0
+    assert threshold.after_punctuation(6).after_punctuation(2).tuples == 30.0
+    assert Threshold().after_punctuation(6).tuples == inf
 
 
 def test_a_measurement_that_is_none_changes_nothing() -> None:
-    threshold = Threshold().sampled(1.0)
-    assert threshold.sampled(nan) == threshold
-    assert Threshold(pid=None).sampled(5.0).alpha == 1.0
+    threshold = Threshold().after_sample(1.0)
+    assert threshold.after_sample(nan) == threshold
+    assert Threshold(pid=None).after_sample(5.0).alpha == 1.0
 
 
 def test_it_can_be_saved() -> None:
-    threshold = Threshold().closed([4.0, 5.0]).sampled(1.2).past(9)
+    threshold = Threshold().after_closing([4.0, 5.0]).after_sample(1.2).after_punctuation(9)
     assert Threshold.from_json(json.loads(json.dumps(threshold.as_json()))) == threshold

@@ -100,5 +100,5 @@ def test_the_adaptive_form_drops_as_many_as_wanted(target: float) -> None:
 
 
 def test_a_ratio_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="lies in"):
+    with pytest.raises(ValueError, match="must be in"):
         KSlack(1000, 1.0)

@@ -12,9 +12,9 @@ from tests.preference.conftest import as_multiset, brute_skyline, points
 
 from mead.arrays import FloatArray
 from mead.preference.kernels.block_nested_loop import ALONE, NestedLoop, nested_loop_factors, nested_loop_skyline
-from mead.preference.kernels.dominance import PreferenceError, Preferences, best_first, checked_points
-from mead.preference.kernels.expected_size import expected_sizes
-from mead.preference.kernels.skyline import merged, skyline
+from mead.preference.kernels.dominance import PreferenceError, Preferences, best_first, check_points
+from mead.preference.kernels.skyline import skyline
+from mead.preference.simulator.cost import expected_sizes
 
 
 @given(points())
@@ -25,6 +25,11 @@ def test_the_skyline_is_what_nobody_dominates(rows: FloatArray) -> None:
 @given(points())
 def test_the_nested_loop_finds_the_same(rows: FloatArray) -> None:
     assert nested_loop_skyline(rows).rows.tolist() == brute_skyline(rows)
+
+
+def merged(one: FloatArray, other: FloatArray) -> FloatArray:
+    both = np.concatenate((one, other))
+    return both[skyline(both)]
 
 
 @given(points(most=80, widths=st.just(8)), st.lists(st.integers(0, 3), min_size=80, max_size=80))
@@ -104,7 +109,7 @@ def test_highest_is_best_where_the_user_says_so() -> None:
 
 def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(PreferenceError, match="row 1"):
-        checked_points([[1.0], [np.inf]])
+        check_points([[1.0], [np.inf]])
     with pytest.raises(PreferenceError, match="no column stars; there are price"):
         Preferences.of(stars="max").points({"price": [1.0]})
     with pytest.raises(PreferenceError, match="at least one column"):

@@ -18,7 +18,7 @@ from mead.preference.control.threshold import Threshold
 from mead.preference.kernels.skyline import skyline
 from mead.preference.simulator.cost import CostModel
 from mead.preference.simulator.interference import Interference
-from mead.preference.simulator.pane_stage import PaneStage, Stream
+from mead.preference.simulator.pane_stage import PanedTrace, PaneStage
 from mead.preference.simulator.system import Outcome, Setting, simulate
 from mead.preference.windows.owner_table import OwnerTable, Splitting
 from mead.preference.windows.pane_emitter import PaneEmitter
@@ -133,20 +133,20 @@ def test_every_decision_is_that_of_the_profile_asked_for(profile: Profile) -> No
     assert len(decisions) > 10
     for now, then in decisions:
         seen = now.pane_utilization, now.splitting, now.window_utilization
-        assert then.degrees == controller.granted(now.degrees, controller.wanted(now.degrees, *seen))
+        assert then.degrees == controller.grant(now.degrees, controller.propose(now.degrees, *seen))
 
 
 def test_whoever_holds_a_partition_is_told_of_a_new_one_and_nobody_else() -> None:
     """Message by message, what virtual time only counts."""
     stamps_us = np.arange(12, dtype=np.int64)
-    windows, threshold = Windows(1000, 100), Threshold(None, warm=True).closed([2.0])
+    windows, threshold = Windows(1000, 100), Threshold(None, warm=True).after_closing([2.0])
     told = PaneEmitter(OwnerTable(4, Splitting.EVEN), threshold)
     told.add(range(4))
     messages = [message for n in stamps_us for message in sent(told, 0, n, np.zeros(4, dtype=np.int64))]
     assert len(messages) == 12 + 1 + 2 + 3, "a tuple each, and the second to fourth partition"
     emitter = PaneEmitter(OwnerTable(4, Splitting.EVEN), threshold)
     emitter.add(range(4))
-    stream = Stream.of(Trace.from_timestamps_us(stamps_us), windows, KSlack(windows.pane_us))
+    stream = PanedTrace.of(Trace.from_timestamps_us(stamps_us), windows, KSlack(windows.pane_us))
     stage = PaneStage(stream, emitter, CostModel(), Interference.none())
     end = list(stage.run(1.0))
     assert len(end) == 4
@@ -213,5 +213,5 @@ def test_the_controller_only_looks_on_until_its_first_decision() -> None:
 
 
 def test_a_control_interval_is_a_whole_number_of_periods() -> None:
-    with pytest.raises(ValueError, match="whole number"):
+    with pytest.raises(ValueError, match="a multiple of pid_s"):
         Setting(pid_s=0.4, control_s=2.5)

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 from tests.preference.spark.oracle import Tuple, Values
 
-from mead.preference.spark.arrival_times import WRITTEN_S
-from mead.preference.spark.engine import Engine, RunTasks, in_this_process
-from mead.preference.spark.query_spec import ARRIVAL, END, EVENT, START, WINDOW, Asked, Working
+from mead.preference.spark.engine import D, Engine, RunTasks, W
+from mead.preference.spark.ingest import WRITTEN_S
+from mead.preference.spark.query_spec import ARRIVAL, END, EVENT, START, WINDOW, ExecutionOptions, QuerySpec
 from mead.preference.spark.state import QueryFolder
 from mead.spark.log.stream_log import StreamLog
 
@@ -21,6 +21,11 @@ BATCH_S = 0.3
 """From one micro-batch of the input to the next."""
 
 STAMP = pa.timestamp("us", tz="UTC")
+
+
+def in_this_process(function: Callable[[W], D], works: Sequence[W]) -> list[D]:
+    """Run tasks without Spark, one after the other."""
+    return [function(work) for work in works]
 
 
 def tuple_columns(width: int) -> pa.Schema:
@@ -53,17 +58,17 @@ def put(
 
 def engine(
     folder: Path,
-    asked: Asked,
-    working: Working,
+    spec: QuerySpec,
+    options: ExecutionOptions,
     width: int,
     run: RunTasks = in_this_process,
     now_s: Callable[[], float] | None = None,
 ) -> Engine:
     """Without a clock, every look at one is a tenth of a second after the look before."""
-    place = QueryFolder(folder).opened(asked, names(width))
+    place = QueryFolder(folder).open(spec, names(width))
     schema = pa.schema([(WINDOW, pa.int64()), (START, STAMP), (END, STAMP), *tuple_columns(width)])
     ticks = count()
-    return Engine(asked, working, place, schema, run, now_s or (lambda: next(ticks) / 10))
+    return Engine(spec, options, place, schema, run, now_s or (lambda: next(ticks) / 10))
 
 
 def results(folder: Path, width: int) -> dict[int, list[Values]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from mead.preference.spark.arrival_times import WRITTEN_S, ArrivalTimes
+from mead.preference.spark.ingest import WRITTEN_S, ArrivalTimes
 from mead.spark.log.stream_log import StreamLog
 
 ROWS = pa.schema([("n", pa.int64())])

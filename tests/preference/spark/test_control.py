@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mead.preference.control.degrees import Controller, Degrees
 from mead.preference.control.fuzzy import CODE, PAPER
 from mead.preference.control.threshold import Threshold, splitting_pid
-from mead.preference.spark.control import Measured, Sample, StageWork, Timing, TwoLevels
-from mead.preference.spark.query_spec import Working
+from mead.preference.spark.control import Measurement, Sample, StageWork, Timing, TwoLevelControl
+from mead.preference.spark.query_spec import ExecutionOptions
 from mead.preference.windows.owner_table import Splitting
 
 SAMPLE_S = 0.5
@@ -21,10 +21,10 @@ SAMPLE_S = 0.5
 
 def measured(
     busy_s: list[float], counts: tuple[int, ...] = (), ended_s: float = 1.0, arrived_s: float = SAMPLE_S
-) -> Measured:
+) -> Measurement:
     """Of a micro-batch that did nothing but its work, which took no time but that of the cores."""
     work, timing = StageWork(np.full(len(busy_s), 100.0), np.array(busy_s)), Timing(ended_s, arrived_s, 0.0)
-    return Measured(timing, work, StageWork(np.ones(1), np.array([0.9 * arrived_s])), counts)
+    return Measurement(timing, work, StageWork(np.ones(1), np.array([0.9 * arrived_s])), counts)
 
 
 @given(st.lists(st.floats(0.001, 10.0), min_size=1, max_size=8), st.floats(0.1, 5.0))
@@ -53,7 +53,7 @@ def test_the_pane_stage_has_the_time_that_all_else_leaves() -> None:
     """A tenth of a second for the windows, and as much for the rest; at 1 the micro-batch just keeps up."""
     timing = Timing(ended_s=9.0, arrived_s=1.0, took_s=1.0)
     panes, windows = StageWork(np.array([9.0]), np.array([0.8])), StageWork(np.array([1.0]), np.array([0.1]))
-    seen = Measured(timing, panes, windows, ())
+    seen = Measurement(timing, panes, windows, ())
     assert seen.pane_utilization(slots=1) == pytest.approx(1.0)
     late = replace(seen, timing=replace(timing, took_s=3.0))
     assert late.pane_utilization(slots=1) == pytest.approx(8.0), "there is no time left; a tenth is taken for some"
@@ -67,8 +67,8 @@ def test_more_tasks_than_cores_have_a_part_of_one_each() -> None:
 
 def test_a_sample_of_the_pid_is_as_long_as_a_pane() -> None:
     """The second half of a pane costs more than the first: neither is a sample by itself."""
-    levels = TwoLevels(Working(most=10, control_s=9.0), sample_s=1.0)
-    threshold, degrees = Threshold(splitting_pid(0.9), warm=True).closed([100.0]), Degrees(1, 1)
+    levels = TwoLevelControl(ExecutionOptions(most=10, control_s=9.0), sample_s=1.0)
+    threshold, degrees = Threshold(splitting_pid(0.9), warm=True).after_closing([100.0]), Degrees(1, 1)
     threshold, _ = levels.after(measured([0.2]), threshold, degrees)
     assert threshold.alpha == 1.0
     threshold, _ = levels.after(measured([0.7]), threshold, degrees)
@@ -81,20 +81,20 @@ def test_workers_that_take_turns_need_the_time_of_both() -> None:
     sample, timing = Sample(), Timing(1.0, SAMPLE_S, 0.0)
     for busy_s in ([0.6, 0.0], [0.0, 0.6]):
         work = StageWork(np.array(busy_s), np.array(busy_s))
-        sample.add(Measured(timing, work, StageWork.none(1), ()), slots=2)
+        sample.add(Measurement(timing, work, StageWork.none(1), ()), slots=2)
     assert sample.utilization == pytest.approx(1.2)
 
 
 def test_who_is_behind_decides_by_the_clock_and_not_by_the_stream() -> None:
-    levels = TwoLevels(Working(most=10, control_s=2.5), SAMPLE_S)
+    levels = TwoLevelControl(ExecutionOptions(most=10, control_s=2.5), SAMPLE_S)
     now, threshold = Degrees(1, 1), Threshold(None)
     assert levels.after(measured([2.0], ended_s=2.0), threshold, now)[1] == now
     assert levels.after(measured([2.0], ended_s=4.0), threshold, now)[1].panes == 2, "after one second of the stream"
 
 
 def test_the_threshold_is_sampled_by_every_micro_batch_and_degrees_by_some() -> None:
-    levels = TwoLevels(Working(most=10, control_s=1.0), SAMPLE_S)
-    threshold, degrees = Threshold(splitting_pid(0.9), warm=True).closed([100.0]), Degrees(2, 2)
+    levels = TwoLevelControl(ExecutionOptions(most=10, control_s=1.0), SAMPLE_S)
+    threshold, degrees = Threshold(splitting_pid(0.9), warm=True).after_closing([100.0]), Degrees(2, 2)
     first, same = levels.after(measured([1.0, 1.0]), threshold, degrees)
     assert first.alpha == pytest.approx(1.3)
     assert same == degrees
@@ -103,19 +103,19 @@ def test_the_threshold_is_sampled_by_every_micro_batch_and_degrees_by_some() -> 
     (seen,) = levels.intervals
     assert [seen.pane_utilization, seen.window_utilization] == pytest.approx([2.0, 0.9])
     controller = Controller(10)
-    assert changed == controller.granted(degrees, controller.wanted(degrees, 2.0, float("nan"), 0.9))
+    assert changed == controller.grant(degrees, controller.propose(degrees, 2.0, float("nan"), 0.9))
     assert changed.panes > degrees.panes
 
 
 def test_without_elasticity_degrees_stay() -> None:
-    levels = TwoLevels(Working(elastic=False, control_s=0.5), SAMPLE_S)
+    levels = TwoLevelControl(ExecutionOptions(elastic=False, control_s=0.5), SAMPLE_S)
     assert levels.after(measured([3.0]), Threshold(None), Degrees(1, 1))[1] == Degrees(1, 1)
     assert len(levels.intervals) == 1
 
 
 def test_without_splitting_the_controller_sees_none() -> None:
     adaptive, never = (
-        TwoLevels(Working(splitting, most=12, control_s=0.5), SAMPLE_S)
+        TwoLevelControl(ExecutionOptions(splitting, most=12, control_s=0.5), SAMPLE_S)
         for splitting in Splitting
         if splitting.value < 2
     )
@@ -128,7 +128,9 @@ def test_the_controller_has_the_profile_that_was_asked_for() -> None:
     """Two partitions of a pane are some splitting to the paper, and none to the code."""
     seen, now = measured([0.45] * 20, counts=(2,)), Degrees(20, 2)
     changed = [
-        TwoLevels(Working(most=40, control_s=0.5, profile=profile), SAMPLE_S).after(seen, Threshold(None), now)[1]
+        TwoLevelControl(ExecutionOptions(most=40, control_s=0.5, profile=profile), SAMPLE_S).after(
+            seen, Threshold(None), now
+        )[1]
         for profile in (CODE, PAPER)
     ]
     assert changed == [Degrees(20, 2), Degrees(21, 2)]

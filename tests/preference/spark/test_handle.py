@@ -14,18 +14,18 @@ from tests.preference.spark.stream_folder import engine, names, put, results
 
 from mead.preference.kernels.dominance import Preferences
 from mead.preference.spark.handle import PreferenceQuery
-from mead.preference.spark.query_spec import Asked, Working
+from mead.preference.spark.query_spec import ExecutionOptions, QuerySpec
 from mead.preference.windows.panes import Windows
 from mead.spark.log.stream_log import StreamLog, Written
 
-ASKED = Asked(Preferences(tuple(names(2)), ("min", "min")), Windows(300, 100))
+SPEC = QuerySpec(Preferences(tuple(names(2)), ("min", "min")), Windows(300, 100))
 BATCHES, ROWS, GAP_US = 25, 20, 5_000
 
 
 @pytest.fixture
 def query(tmp_path: Path) -> Iterator[PreferenceQuery]:
     """After many micro-batches, none of which is still to come."""
-    running, rng = engine(tmp_path, ASKED, Working(elastic=False), 2), np.random.default_rng(1)
+    running, rng = engine(tmp_path, SPEC, ExecutionOptions(elastic=False), 2), np.random.default_rng(1)
     stamps = range(0, BATCHES * ROWS * GAP_US, GAP_US)
     stream = [Tuple(stamp, stamp, (rng.random(), rng.random())) for stamp in stamps]
     for number in range(BATCHES):
@@ -33,7 +33,7 @@ def query(tmp_path: Path) -> Iterator[PreferenceQuery]:
         running.step()
     running.finish()
     handle = PreferenceQuery(
-        running, cast("Any", None), lambda: pytest.fail("nobody has asked for a DataFrame"), lambda: None
+        running, cast("Any", None), lambda: pytest.fail("nobody has spec for a DataFrame"), lambda: None
     )
     yield handle
     handle._stop.set()
@@ -61,7 +61,7 @@ def test_all_windows_are_told_after_one_look_however_many_micro_batches_there_we
     assert len(found) == 23, "2.5 s of stream"
     assert [(one.window, one.size) for one in found] == [(window, len(rows)) for window, rows in best.items()]
     looks.clear()
-    assert query.windows() == found, "they can be asked for again"
+    assert query.windows() == found, "they can be spec for again"
     assert looks[query.engine.folder.results] == 1
 
 

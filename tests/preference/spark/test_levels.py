@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.preference.spark.oracle import Tuple
-from tests.preference.spark.stream_folder import BATCH_S, engine, names, put
+from tests.preference.spark.stream_folder import BATCH_S, engine, in_this_process, names, put
 
 from mead.preference.control.degrees import Degrees
 from mead.preference.kernels.dominance import Preferences
-from mead.preference.spark.engine import D, Step, W, in_this_process
-from mead.preference.spark.pane_stage import PaneDone
-from mead.preference.spark.query_spec import Asked, Working
+from mead.preference.spark.engine import D, Step, W
+from mead.preference.spark.pane_stage import PaneOutput
+from mead.preference.spark.query_spec import ExecutionOptions, QuerySpec
 from mead.preference.windows.owner_table import Splitting
 from mead.preference.windows.panes import Windows
 
-ASKED = Asked(Preferences(tuple(names(2)), ("min", "min")), Windows(300, 100))
+SPEC = QuerySpec(Preferences(tuple(names(2)), ("min", "min")), Windows(300, 100))
 BATCHES, ROWS, GAP_US = 45, 200, 1_000
 
 
@@ -27,16 +27,16 @@ def costly(function: Callable[[W], D], works: Sequence[W]) -> list[D]:
     """Work grows with the square of the tuples that a task gets, as in a nested loop: 50 take 0.1 s, 200 take 1.6 s."""
     done = []
     for one in in_this_process(function, works):
-        if isinstance(one, PaneDone):
+        if isinstance(one, PaneOutput):
             one = replace(one, busy_s=0.1 * (one.received / 50) ** 2)  # noqa: PLW2901 - the same with another cost
         done.append(one)
     return done
 
 
-def run(folder: Path, working: Working) -> list[Step]:
+def run(folder: Path, options: ExecutionOptions) -> list[Step]:
     """Two panes in every micro-batch, one of which comes 0.3 s after the one before."""
     number, steps = 0, []
-    rng, running = np.random.default_rng(1), engine(folder, ASKED, working, 2, costly, lambda: BATCH_S * number)
+    rng, running = np.random.default_rng(1), engine(folder, SPEC, options, 2, costly, lambda: BATCH_S * number)
     values = rng.random((BATCHES * ROWS, 2)).tolist()
     stream = [Tuple(n * GAP_US, n * GAP_US, tuple(row)) for n, row in enumerate(values)]
     for number in range(BATCHES):
@@ -55,14 +55,14 @@ def late(steps: list[Step], of: Callable[[Step], float | None]) -> float:
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Step]]:
     """By who acts."""
-    both = Working(control_s=1.5, most=20)
+    both = ExecutionOptions(control_s=1.5, most=20)
     settings = {
         "nobody": replace(both, splitting=Splitting.NEVER, elastic=False),
         "elasticity": replace(both, splitting=Splitting.NEVER),
         "splitting": replace(both, elastic=False, start=Degrees(8, 1)),
         "both": both,
     }
-    return {name: run(tmp_path_factory.mktemp(name), working) for name, working in settings.items()}
+    return {name: run(tmp_path_factory.mktemp(name), options) for name, options in settings.items()}
 
 
 def test_elasticity_alone_is_bounded_by_the_panes_that_are_open(outcomes: dict[str, list[Step]]) -> None:

@@ -79,7 +79,7 @@ def stream(spark: SparkSession, folder: Path) -> DataFrame:
     return spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
-def asked(spark: SparkSession, folder: Path, place: Path, **options: Any) -> PreferenceQuery:
+def start_query(spark: SparkSession, folder: Path, place: Path, **options: Any) -> PreferenceQuery:
     return mead.preference_query(
         stream(spark, folder),
         event_time="seen",
@@ -110,7 +110,9 @@ def answered(spark: SparkSession, results: DataFrame, name: str) -> tuple[dict[i
 
 def test_a_stream_of_files_is_answered_window_by_window(spark: SparkSession, tmp_path: Path) -> None:
     batches = offers(tmp_path / "offers")
-    with asked(spark, tmp_path / "offers", tmp_path / "query", start=(2, 2), splitting="even", control=0.2) as query:
+    with start_query(
+        spark, tmp_path / "offers", tmp_path / "query", start=(2, 2), splitting="even", control=0.2
+    ) as query:
         query.finish()
         found, rows = answered(spark, query.results, "answered")
         assert found == expected(batches)
@@ -149,7 +151,7 @@ def test_a_killed_application_goes_on_as_if_nothing_had_happened(spark: SparkSes
         os.killpg(application.pid, signal.SIGKILL)  # Python and Java at once
         application.wait()
     killed_after = StreamLog(place / "results").last
-    with asked(spark, tmp_path / "offers", place, start=(1, 3), workers=6) as query:  # spread in another way
+    with start_query(spark, tmp_path / "offers", place, start=(1, 3), workers=6) as query:  # spread in another way
         query.finish()
         assert query.steps[0].number == killed_after + 1, "what counted before is not done again"
         assert sum(step.tuples for step in query.steps) < FILES * ROWS
@@ -163,7 +165,7 @@ def test_rows_that_cannot_be_compared_are_turned_away_and_counted(spark: SparkSe
     bad[0]["price"], bad[1]["seen"], bad[2]["price"] = None, None, float("nan")
     file = tmp_path / "offers/zzz.parquet"
     pq.write_table(pa.Table.from_pylist(bad, schema=pq.read_schema(tmp_path / "offers/000.parquet")), file)
-    with asked(spark, tmp_path / "offers", tmp_path / "query") as query:
+    with start_query(spark, tmp_path / "offers", tmp_path / "query") as query:
         query.finish()
         assert query.rejected == 3
         found, _ = answered(spark, query.results, "rejected")
@@ -177,7 +179,7 @@ def test_an_error_in_a_stage_ends_the_query_and_is_told(
 
     offers(tmp_path / "offers", files=2)
     monkeypatch.setattr(emission.Emitter, "finish", lambda _: 1 / 0)
-    query = asked(spark, tmp_path / "offers", tmp_path / "query")
+    query = start_query(spark, tmp_path / "offers", tmp_path / "query")
     with pytest.raises(QueryFailedError, match="division by zero"):
         query.finish()
     assert not query.active
@@ -187,17 +189,17 @@ def test_an_error_in_a_stage_ends_the_query_and_is_told(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"event_time": "when"}, "there is no column when; there are seen, came, price, stars, name"),
-        ({"event_time": "name"}, "column name holds string; a time is a timestamp, or a bigint"),
-        ({"minimise": ["name"]}, "column name holds string; only numbers can be minimised or maximised"),
-        ({"minimise": ["price"], "maximise": ["price"]}, "column price cannot be minimised and maximised"),
+        ({"event_time": "when"}, "no column when; there are seen, came, price, stars, name"),
+        ({"event_time": "name"}, "column name is string; a time must be a timestamp, or a bigint"),
+        ({"minimise": ["name"]}, "column name is string; only numbers can be minimised or maximised"),
+        ({"minimise": ["price"], "maximise": ["price"]}, "column price: choose either minimise or maximise"),
         ({"minimise": []}, "name at least one column"),
-        ({"slide": "2 s"}, "a slide lasts at least 1 ms and at most as long as the window"),
+        ({"slide": "2 s"}, "the slide must be at least 1 ms and at most the window"),
         ({"window": "a while"}, "window: write a length such as '500 ms'"),
-        ({"top": 0}, "top is a number of tuples, at least 1; got 0"),
-        ({"slack": "1 s", "target_drop_ratio": 0.1}, "leave out either the slack or the drop ratio"),
-        ({"target_drop_ratio": 1.5}, "lies in \\[0, 1\\); got 1.5"),
-        ({"workers": 1}, "each stage has at least one task, and both together at most 1"),
+        ({"top": 0}, "top must be at least 1; got 0"),
+        ({"slack": "1 s", "target_drop_ratio": 0.1}, "slack and target_drop_ratio exclude each other"),
+        ({"target_drop_ratio": 1.5}, "must be in \\[0, 1\\); got 1.5"),
+        ({"workers": 1}, "start: each stage needs at least one task, and both together at most 1"),
     ],
 )
 def test_what_cannot_be_asked_is_told_at_once(
@@ -214,30 +216,30 @@ def test_a_dataframe_that_does_not_stream_is_refused(spark: SparkSession, tmp_pa
     with pytest.raises(PreferenceError, match=r"spark\.readStream"):
         mead.preference_query(spark.range(3), event_time="id", minimise=["id"], window=1, folder=tmp_path)
     renamed = stream(spark, tmp_path).withColumnRenamed("name", "window")
-    with pytest.raises(PreferenceError, match="column window: results have a column of that name; rename yours"):
+    with pytest.raises(PreferenceError, match="column window: the name is reserved for results"):
         mead.preference_query(renamed, event_time="seen", minimise=["price"], window=1, folder=tmp_path)
 
 
 def test_a_second_query_on_the_folder_of_one_that_runs_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     """It would take the files of the first for what a crash has left, and remove them."""
     batches, place = offers(tmp_path / "offers", files=4), tmp_path / "query"
-    with asked(spark, tmp_path / "offers", place) as query:
-        with pytest.raises(PreferenceError, match="another run is at work in it; wait for its end, or name another"):
-            asked(spark, tmp_path / "offers", place)
+    with start_query(spark, tmp_path / "offers", place) as query:
+        with pytest.raises(PreferenceError, match="another run uses this folder; wait for its end, or choose another"):
+            start_query(spark, tmp_path / "offers", place)
         query.finish()
         found, _ = answered(spark, query.results, "alone")
         assert found == expected(batches)
-    with asked(spark, tmp_path / "offers", place) as again:
+    with start_query(spark, tmp_path / "offers", place) as again:
         again.finish()
         assert again.steps[0].number == query.steps[-1].number + 1, "whoever has ended holds nothing"
 
 
 def test_what_waits_is_worked_on_in_pieces(spark: SparkSession, tmp_path: Path) -> None:
     batches = offers(tmp_path / "offers", files=6)
-    with asked(spark, tmp_path / "offers", tmp_path / "query", most_rows=ROWS) as query:
+    with start_query(spark, tmp_path / "offers", tmp_path / "query", most_rows=ROWS) as query:
         query.finish()
         assert [step.tuples for step in query.steps if step.tuples] == [ROWS] * 6
         found, _ = answered(spark, query.results, "pieces")
     assert found == expected(batches)
-    with pytest.raises(PreferenceError, match="a micro-batch has at least one row; got 0"):
-        asked(spark, tmp_path / "offers", tmp_path / "other", most_rows=0)
+    with pytest.raises(PreferenceError, match="most_rows must be at least 1; got 0"):
+        start_query(spark, tmp_path / "offers", tmp_path / "other", most_rows=0)

@@ -12,14 +12,19 @@ from hypothesis import strategies as st
 from tests.preference.conftest import as_multiset
 
 from mead.arrays import FloatArray
-from mead.preference.kernels.skyline import merged, skyline
+from mead.preference.kernels.skyline import skyline
 from mead.preference.windows.messages import PaneResult
 from mead.preference.windows.panes import Windows
-from mead.preference.windows.window_directory import InOrder, Merge, Update, WindowDirectory
+from mead.preference.windows.window_directory import Merge, OrderedCollector, Update, WindowDirectory
 
 Task = Update[FloatArray] | Merge[FloatArray]
 
 SHAPES = [Windows(300, 100), Windows(500, 200), Windows(100, 100), Windows(600, 300)]
+
+
+def merged(one: FloatArray, other: FloatArray) -> FloatArray:
+    both = np.concatenate((one, other))
+    return both[skyline(both)]
 
 
 def executed(task: Task) -> FloatArray:
@@ -71,7 +76,7 @@ def test_every_window_is_the_skyline_of_its_panes(
         if running and rng.random() < 0.7:
             task = running.pop(int(rng.integers(len(running))))
             result = executed(task)
-            directory.done(task, result)
+            directory.complete(task, result)
             tasks[task.window] += 1
             if isinstance(task, Update) and task.last:
                 assert task.window not in finished
@@ -90,7 +95,7 @@ def test_a_window_is_updated_by_one_worker_at_a_time() -> None:
         directory.add(PaneResult(0, 3, name))
     (first,) = directory.find_tasks(5)
     assert directory.find_tasks(5) == []
-    directory.done(first, "c")
+    directory.complete(first, "c")
     assert directory.find_tasks(5) == [Update(0, "c", "b", last=False)]
 
 
@@ -111,12 +116,12 @@ def test_it_can_be_saved_between_tasks() -> None:
     again: WindowDirectory[str] = WindowDirectory.from_json(document, str)
     assert again.as_json(str) == document
     assert again.find_tasks(9) == directory.find_tasks(9)
-    with pytest.raises(ValueError, match="under way"):
+    with pytest.raises(ValueError, match="tasks are running"):
         directory.as_json(str)
 
 
 @given(st.permutations(range(8)))
 def test_the_collector_keeps_the_order(order: list[int]) -> None:
-    collector: InOrder[int] = InOrder()
+    collector: OrderedCollector[int] = OrderedCollector()
     left = [pair for window in order for pair in collector.add(window, window)]
     assert left == [(window, window) for window in range(8)]

@@ -1,4 +1,4 @@
-"""The regulator of the inner level: a PID law whose output rises with what is measured."""
+"""PID regulator of the inner level. Its output rises with the measurement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PIDState:
-    """What a regulator remembers from sample to sample."""
+    """Memory of a regulator between samples."""
 
     last: float | None = None
     """The last measurement; None before the first."""
@@ -16,10 +16,10 @@ class PIDState:
 
 @dataclass(frozen=True)
 class PID:
-    """Proportional, integral and derivative action on how far a measurement is above its set-point.
+    """Proportional, integral and derivative action on the excess of a measurement over its set-point.
 
-    The derivative is that of the measurement, so that a new set-point gives no kick, and the first sample has none. The
-    integral is held within the limits of the output: it cannot wind up. Gains are per sample, as in the released code.
+    The derivative is that of the measurement, so that a new set-point gives no kick; the first sample has none. The
+    integral stays within the limits of the output and cannot wind up. Gains are per sample, as in the released code.
     """
 
     set_point: float
@@ -27,10 +27,10 @@ class PID:
     integral: float = 0.0
     derivative: float = 0.0
     limit: float = 1.0
-    """The output lies between this and its negative."""
+    """Bound on the absolute output."""
 
     def step(self, state: PIDState, measured: float) -> tuple[float, PIDState]:
-        """The output, and what to remember.
+        """Return the output and the new state.
 
         >>> pid = PID(set_point=0.9, proportional=1.8, derivative=2.0, limit=0.3)
         >>> output, state = pid.step(PIDState(), 1.0)

@@ -1,11 +1,11 @@
 """K-slack: how long to wait for late tuples, when to close panes, and which tuples to drop.
 
-A punctuation with time stamp P says that nobody older is still to come. K-slack sets P to the newest time stamp less
-the longest delay seen, K (Alg. 1 of Mencagli, Torquati and Danelutto, "Elastic-PPQ", 2018). Who is older than the
-last P that could have been sent is dropped.
+A punctuation with time stamp P says that no older tuple is still to come. K-slack sets P to the newest time stamp less
+K, the longest delay seen (Alg. 1 of Mencagli, Torquati and Danelutto, "Elastic-PPQ", 2018). Tuples older than the last
+possible P are dropped.
 
-A single tuple that is a minute late makes the standard form wait a minute from then on. The adaptive form of the
-released code waits for a part of K, ``(1 - a) K``, and moves a so that the wanted part of the tuples is dropped.
+In the standard form, one tuple that is a minute late makes all later panes wait a minute. The adaptive form of the
+released code waits for ``(1 - a) K`` and adapts a so that the target ratio of tuples is dropped.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -23,10 +23,10 @@ from mead.arrays import IntArray
 from mead.preference.control.pid import PID, PIDState
 
 LEAST_GAP_US = 10_000
-"""The least time between two punctuations, in time of arrival."""
+"""Minimum time between two punctuations, in time of arrival."""
 
 SAMPLE_US = 100_000
-"""How often the adaptive form adapts."""
+"""Sampling period of the adaptive form."""
 
 NOTHING = -1
 """Stands for no punctuation."""
@@ -49,16 +49,16 @@ STATE = np.dtype(
 
 @dataclass(frozen=True, eq=False)
 class Admission:
-    """What K-slack says about tuples, one after the other."""
+    """Decisions of K-slack about tuples, in order of arrival."""
 
     late: npt.NDArray[np.bool_]
-    """Whether each tuple is too late, and is to be dropped."""
+    """Whether each tuple is too late and has to be dropped."""
     punctuation: IntArray
-    """The first pane that is still open, where a punctuation goes out just before the tuple; -1 elsewhere."""
+    """The first open pane, where a punctuation is sent just before the tuple; -1 elsewhere."""
 
 
 class KSlack:
-    """Decides by the time stamps of tuples and the times of their arrival, and by nothing else.
+    """K-slack over a stream. Depends only on time stamps and times of arrival.
 
     >>> slack = KSlack(pane_us=1000)
     >>> answer = slack.offer(np.array([500, 2500, 1500, 4000, 900]), np.array([0, 20_000, 21_000, 40_000, 41_000]))
@@ -75,14 +75,14 @@ class KSlack:
         fixed_us: int | None = None,
     ) -> None:
         if not 0 <= target_drop_ratio < 1:
-            raise ValueError(f"the wanted part of dropped tuples lies in [0, 1); got {target_drop_ratio:g}")
+            raise ValueError(f"target_drop_ratio must be in [0, 1); got {target_drop_ratio:g}")
         if fixed_us is not None and fixed_us < 0:
-            raise ValueError(f"nobody can be waited for less than no time; got {fixed_us} us")
+            raise ValueError(f"the slack must be 0 us or more; got {fixed_us}")
         self.pane_us = pane_us
         self.target_drop_ratio = target_drop_ratio
         self.least_gap_us = least_gap_us
         self.fixed_us = fixed_us
-        """A fixed value for K, whatever delays are seen; None if K is learned."""
+        """A fixed value for K; None if K is learned."""
         self.cut = 0.0
         """The part of K that is not waited for."""
         self._pid = PID(1 - target_drop_ratio, proportional=6.0, integral=0.6, derivative=0.2)
@@ -101,7 +101,7 @@ class KSlack:
 
     @property
     def dropped(self) -> int:
-        """How many tuples were dropped so far."""
+        """Tuples dropped so far."""
         return int(self._state["dropped"][0])
 
     @property
@@ -136,7 +136,7 @@ class KSlack:
         return Admission(late, punctuation)
 
     def _sample(self, now_us: int) -> None:
-        """Adapt the cut, so that the wanted part of the tuples is dropped."""
+        """Adapt the cut to the target drop ratio."""
         offered, dropped = self.offered - self._before[0], self.dropped - self._before[1]
         if offered > 0:
             change, self._pid_state = self._pid.step(self._pid_state, 1 - dropped / offered)
@@ -145,7 +145,7 @@ class KSlack:
         self._sampled_us = now_us - (now_us - self._sampled_us) % SAMPLE_US
 
     def as_json(self) -> dict[str, Any]:
-        """The state as plain values, for ``from_json``."""
+        """Return the state as plain values, for ``from_json``."""
         return {
             "pane_us": self.pane_us,
             "target_drop_ratio": self.target_drop_ratio,
@@ -160,7 +160,7 @@ class KSlack:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> KSlack:
-        """The K-slack that ``as_json`` has written."""
+        """Restore the state of ``as_json``."""
         slack = cls(
             document["pane_us"],
             document["target_drop_ratio"],

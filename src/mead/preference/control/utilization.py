@@ -1,8 +1,8 @@
-"""Utilization factors of the two stages: how much of the load that arrived could be served, weighted by where it went.
+"""Utilization factors of the two stages, weighted by the distribution of the load.
 
-A stage whose load is spread unevenly is slower than the sum of its workers. So the utilization of each worker counts by
-the part of the arrivals that it received (Elastic-PPQ, section 3.1): the factor is at least ``lambda / (mu n)`` and
-reaches that if all receive the same (Proposition 1).
+A stage with uneven load is slower than the sum of its workers. So the utilization of each worker is weighted by its
+part of the arrivals (Elastic-PPQ, section 3.1): the factor is at least ``lambda / (mu n)``, and equal to it if all
+workers receive the same (Proposition 1).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from mead.arrays import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """What each active worker received and did in an interval; the service time is that of all workers together."""
+    """Messages received and done by each active worker in an interval."""
 
     interval_s: float
     received: FloatArray
     done: FloatArray
     busy_s: FloatArray
     service_s: float
-    """Mean service time over all workers, including those switched off; NaN if none has done anything."""
+    """Mean service time of all workers, including those switched off; NaN if none has done anything."""
 
     @classmethod
     def of(
@@ -35,19 +35,19 @@ class Load:
         busy_s: FloatArray,
         active: npt.NDArray[np.bool_],
     ) -> Load:
-        """Build it from the counts of all workers; only the active ones are kept."""
+        """Build it from the counts of all workers; only active ones are kept."""
         finished = float(np.sum(done))
         service_s = float(np.sum(busy_s)) / finished if finished > 0 else float("nan")
         return cls(interval_s, received[active], done[active], busy_s[active], service_s)
 
     @property
     def capacity(self) -> FloatArray:
-        """What each worker could have done: what it did, and what fits into the time it was idle."""
+        """Messages that each worker could have done: those it did, and those that fit into its idle time."""
         return np.asarray(self.done + np.maximum(0.0, self.interval_s - self.busy_s) / self.service_s)
 
     @property
     def pane_utilization(self) -> float:
-        """``rho_1``: of the stage whose workers have a queue each.
+        """``rho_1``: utilization of the stage whose workers have a queue each.
 
         >>> even = Load(1.0, np.array([8.0, 8.0]), np.array([8.0, 8.0]), np.array([0.8, 0.8]), 0.1)
         >>> round(even.pane_utilization, 9)
@@ -57,7 +57,7 @@ class Load:
         return self._finite(self.received**2 / (total * self.capacity)) if total > 0 else 0.0
 
     def window_utilization(self, pending: int) -> float:
-        """``rho_2``: of the stage that hands out a task when a worker is ready; what still waits counts as received.
+        """Return ``rho_2``, of the stage that assigns tasks to ready workers; pending tasks count as received.
 
         >>> Load(1.0, np.array([4.0]), np.array([4.0]), np.array([1.0]), 0.25).window_utilization(pending=2)
         1.5
@@ -70,13 +70,13 @@ class Load:
 
     @property
     def idle_ratio(self) -> float:
-        """The part of the workers' time in which they had nothing to do."""
+        """Idle part of the workers' time."""
         if self.busy_s.size == 0:
             return 0.0
         return float(np.mean(np.maximum(0.0, self.interval_s - self.busy_s)) / self.interval_s)
 
     @staticmethod
     def _finite(terms: FloatArray) -> float:
-        """The sum of the terms; without measurements it counts as no load, as in the released code."""
+        """Return the sum of the terms; 0 without measurements, as in the released code."""
         value = float(np.sum(terms))
         return value if np.isfinite(value) else 0.0

@@ -1,1 +1,1 @@
-"""Kernels."""
+"""Compiled algorithms: dominance, the skyline, and the top-delta dominant skyline."""

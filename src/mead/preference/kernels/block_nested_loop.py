@@ -1,8 +1,8 @@
-"""The block-nested-loop form of both queries: every tuple is compared with the whole result so far.
+"""Block nested loop for both queries: compare every tuple with the whole result so far.
 
-This is what the paper's workers do with every tuple that arrives, and what makes a tuple of a large partition dear: the
-cost on which splitting panes rests. It is kept for experiments with that load; ``skyline`` gives the
-same answer many times faster. Comparing goes on after an answer is known, as in the released code.
+The paper's workers do this with every tuple, so a tuple of a large partition is expensive; splitting of panes relies on
+that cost. It is kept for experiments with that load. `skyline` gives the same answer many times faster. As in the
+released code, comparing continues after the answer is known.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -17,24 +17,23 @@ from numba import njit
 from mead.arrays import FloatArray, IntArray
 
 ALONE = -1
-"""A tuple that comes from no earlier result."""
+"""The number of a tuple that comes from no earlier result."""
 
 
 @dataclass(frozen=True, eq=False)
 class NestedLoop:
-    """The rows that are left, their dominance factors if these were asked for, and what that took."""
+    """The remaining rows, their dominance factors if computed, and the number of comparisons."""
 
     rows: IntArray
     factors: IntArray
     comparisons: int
-    """How often two tuples were compared."""
 
 
 def nested_loop_skyline(points: FloatArray, results: IntArray | None = None) -> NestedLoop:
-    """The skyline, tuple by tuple in the order of arrival (Borzsony, Kossmann and Stocker 2001).
+    """Compute the skyline, tuple by tuple in order of arrival (Borzsony, Kossmann and Stocker 2001).
 
-    Tuples with the same number in ``results`` come from one earlier result, and are not compared again with each other:
-    to add tuples to what is there, or to merge two results, costs what it costs in the paper. The others are ``ALONE``.
+    Tuples with the same number in ``results`` come from one earlier result and are not compared with each other again,
+    so that adding tuples to a result, or merging two, costs as much as in the paper. Other tuples are ``ALONE``.
 
     >>> points = np.array([[3.0, 3.0], [2.0, 2.0], [4.0, 1.0]])
     >>> answer = nested_loop_skyline(points)
@@ -49,7 +48,7 @@ def nested_loop_skyline(points: FloatArray, results: IntArray | None = None) -> 
 
 
 def nested_loop_factors(points: FloatArray, results: IntArray | None = None) -> NestedLoop:
-    """The skyline and its dominance factors, both kept up to date with every tuple.
+    """Compute the skyline and its dominance factors, both updated with every tuple.
 
     With ``results``, as above, only tuples of other results count for a factor.
 
@@ -65,7 +64,7 @@ def _results(points: FloatArray, results: IntArray | None) -> IntArray:
 
 @njit(cache=True, error_model="numpy")
 def _compared(points, row, members, member):  # pragma: no cover - compiled
-    """In how many columns a tuple is worse than a member, and in how many better. All count, as in the paper."""
+    """Count the columns in which a tuple is worse than a member, and better. All count, as in the paper."""
     worse = better = 0
     for column in range(points.shape[1]):
         worse += points[row, column] > members[member, column]

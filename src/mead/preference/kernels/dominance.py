@@ -1,4 +1,4 @@
-"""Which tuple is better than which: a user's preferences as a matrix in which less is better."""
+"""Preferences of a user, and their matrix form in which less is better."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Direction: TypeAlias = Literal["min", "max"]
 
 
 class PreferenceError(ValueError):
-    """These cannot be preferences, or not of these tuples. The message says why, and what to do."""
+    """The preferences are invalid, or do not fit the tuples."""
 
 
 @dataclass(frozen=True)
 class Preferences:
-    """Columns, each to be as low or as high as possible. None counts more than another.
+    """Columns, each to be minimised or maximised, all of equal importance.
 
-    A tuple dominates another one if it is at least as good in every column and better in one (Borzsony, Kossmann and
+    A tuple dominates another if it is at least as good in every column and better in one (Borzsony, Kossmann and
     Stocker, "The Skyline Operator", 2001).
 
     >>> hotels = Preferences.of(price="min", stars="max")
@@ -38,53 +38,52 @@ class Preferences:
         if not self.columns:
             raise PreferenceError("name at least one column, such as price=min")
         if len(set(self.columns)) < len(self.columns):
-            raise PreferenceError(f"a column can be preferred in one way only; got {', '.join(self.columns)}")
+            raise PreferenceError(f"name every column once; got {', '.join(self.columns)}")
         for column, direction in zip(self.columns, self.directions, strict=True):
             if direction not in {"min", "max"}:
                 raise PreferenceError(f"column {column}: write min or max; got {direction!r}")
 
     @classmethod
     def of(cls, **directions: Direction) -> Preferences:
-        """Columns by name."""
+        """Build preferences from directions by column name."""
         return cls(tuple(directions), tuple(directions.values()))
 
     def points(self, table: Mapping[str, npt.ArrayLike]) -> FloatArray:
-        """The preferred columns as rows of a matrix in which less is better, checked once for everything behind it."""
+        """Return the preferred columns as a checked matrix in which less is better."""
         missing = [column for column in self.columns if column not in table]
         if missing:
-            raise PreferenceError(f"there is no column {', '.join(missing)}; there are {', '.join(table)}")
+            raise PreferenceError(f"no column {', '.join(missing)}; there are {', '.join(table)}")
         chosen = [np.asarray(table[column], dtype=np.float64) for column in self.columns]
         signs = np.array([1.0 if direction == "min" else -1.0 for direction in self.directions])
-        return checked_points(np.column_stack(chosen) * signs)
+        return check_points(np.column_stack(chosen) * signs)
 
 
-def checked_points(values: npt.ArrayLike) -> FloatArray:
-    """Rows of finite numbers, contiguous, as every kernel expects them.
+def check_points(values: npt.ArrayLike) -> FloatArray:
+    """Return rows of finite numbers as a contiguous matrix, which every kernel expects.
 
-    What is not a number is neither better nor worse than another, so that no answer would be right.
+    NaN is neither better nor worse than any number, so no answer would be right.
 
-    >>> checked_points([[1.0, float("nan")]])
+    >>> check_points([[1.0, float("nan")]])
     Traceback (most recent call last):
     ...
-    mead.preference.kernels.dominance.PreferenceError: row 0 holds a value that is not finite; drop such tuples first
+    mead.preference.kernels.dominance.PreferenceError: row 0 has a value that is not finite; drop such tuples first
     """
     points = np.ascontiguousarray(values, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] == 0:
-        raise PreferenceError(f"tuples are rows of a matrix with at least one column; got shape {points.shape}")
+        raise PreferenceError(f"points must be a matrix with at least one column; got shape {points.shape}")
     finite = np.isfinite(points).all(axis=1)
     if not finite.all():
         row = int(finite.argmin())
-        raise PreferenceError(f"row {row} holds a value that is not finite; drop such tuples first")
+        raise PreferenceError(f"row {row} has a value that is not finite; drop such tuples first")
     return points
 
 
 def best_first(points: FloatArray) -> IntArray:
-    """The rows in an order in which none is dominated by a later one, and equal rows are neighbours.
+    """Sort rows so that none is dominated by a later one; equal rows become neighbours.
 
-    The sum of the attributes gives such an order, because a dominator has the lower sum, and it filters best (Chomicki
-    et al., "Skyline with Presorting", 2003). Here every attribute is scaled to its range, so that none drowns the
-    others. Rounding never reverses an order, but it may make sums equal; then the order of the attributes decides, in
-    which a dominator is first as well.
+    Sorts by the sum of the attributes, because a dominator has the lower sum and filters best (Chomicki et al.,
+    "Skyline with Presorting", 2003). Every attribute is scaled to its range, so that none outweighs the others. Where
+    rounding makes sums equal, the attributes decide one after the other, which also puts a dominator first.
 
     >>> best_first(np.array([[2.0, 2.0], [0.0, 3.0], [1.0, 1.0], [2.0, 2.0]])).tolist()
     [2, 1, 0, 3]
@@ -92,7 +91,7 @@ def best_first(points: FloatArray) -> IntArray:
     if points.shape[0] == 0:
         return np.empty(0, dtype=np.int64)
     low = points.min(axis=0) / 2
-    span = points.max(axis=0) / 2 - low  # halves, because the range of all floats is no float
+    span = points.max(axis=0) / 2 - low  # halves, because the range of all floats overflows
     sums = _scaled_sums(points, low, span)
     order = np.argsort(sums)
     ordered = sums[order]

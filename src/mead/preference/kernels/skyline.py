@@ -1,9 +1,9 @@
-"""The skyline: the tuples that nobody dominates, in one sorted pass with bit masks.
+"""The skyline, the tuples that no other tuple dominates, in one sorted pass with bit masks.
 
-In the order of ``best_first`` no later tuple dominates an earlier one: whoever is not dominated when its turn comes
-is in the skyline for good, and only the skyline so far has to be asked. Most of that is done on one word per tuple.
-Bits say which quantiles of an attribute a value has reached; p can dominate q only if p has reached none that q has
-not, ``code(p) & ~code(q) == 0`` (the idea of Zhang, Mamoulis and Cheung, "Scalable Skyline Computation", 2009).
+In the order of `best_first` no later tuple dominates an earlier one. So a tuple that no earlier one dominates is in the
+skyline, and only the skyline so far has to be compared. Most comparisons use one word per tuple: its bits say which
+quantiles of an attribute a value has reached. p can dominate q only if it has reached none that q has not, ``code(p) &
+~code(q) == 0`` (after Zhang, Mamoulis and Cheung, "Scalable Skyline Computation", 2009).
 """
 
 # ruff: noqa: SIM110 - a plain loop is what numba compiles best
@@ -19,20 +19,20 @@ from mead.arrays import FloatArray, IntArray
 from mead.preference.kernels.dominance import best_first
 
 WORD = 64
-"""How many bits a code has."""
+"""Bits of a code."""
 
 SAMPLE = 2_000
-"""Rows from which the quantiles are taken: where exactly they lie changes the time and never the answer."""
+"""Rows from which the quantiles are taken. They affect the time, never the answer."""
 
 LANES = 16
-"""How many codes are compared at once, without a branch between them."""
+"""Codes that are compared at once, without a branch between them."""
 
 GROUPED = 8
-"""How many attributes make the groups. A group with a median that a tuple has not reached need not be looked at."""
+"""Attributes that form the groups. A group with a median that a tuple has not reached is skipped."""
 
 
 def skyline(points: FloatArray) -> IntArray:
-    """The rows that no other row dominates, best sum first; of equal rows all or none.
+    """Return the rows that no other row dominates, best sum first; of equal rows all or none.
 
     Elastic-PPQ keeps duplicates, since equal tuples do not dominate each other.
 
@@ -41,24 +41,15 @@ def skyline(points: FloatArray) -> IntArray:
     """
     order = best_first(points)
     rows = points[order]
-    kept: IntArray = order[_filter(rows, *codes_of(rows))]
+    kept: IntArray = order[_filter(rows, *make_codes(rows))]
     return kept
 
 
-def merged(first: FloatArray, second: FloatArray) -> FloatArray:
-    """The skyline of two skylines: associative and, as a set, commutative.
+def make_codes(rows: FloatArray) -> tuple[npt.NDArray[np.uint64], IntArray]:
+    """Return a code and a group for every row.
 
-    >>> merged(np.array([[1.0, 4.0], [3.0, 3.0]]), np.array([[2.0, 2.0]])).tolist()
-    [[2.0, 2.0], [1.0, 4.0]]
-    """
-    both = np.concatenate((first, second))
-    return both[skyline(both)]
-
-
-def codes_of(rows: FloatArray) -> tuple[npt.NDArray[np.uint64], IntArray]:
-    """One word per row, with as many bits for every attribute as there is room for; each is set from a quantile on.
-
-    Also the group of every row: one bit for each of the first attributes, set from the median on.
+    A code has as many bits for every attribute as there is room for; each is set from a quantile on. A group has one
+    bit for each of the first attributes, set from the median on.
     """
     count, width = rows.shape
     coded = min(width, WORD)
@@ -87,9 +78,9 @@ def _codes(rows, thresholds):  # pragma: no cover - compiled
 
 @njit(cache=True, error_model="numpy")
 def _filter(rows, codes, groups):  # pragma: no cover - compiled
-    """The places of the rows, which are in order, that are in the skyline.
+    """Return the places of the sorted rows that are in the skyline.
 
-    Members stand in blocks, and every block holds members of one group; the blocks of a group are chained.
+    Members are stored in blocks of one group each; the blocks of a group are chained.
     """
     count, width = rows.shape
     most = 1 << GROUPED
@@ -120,7 +111,7 @@ def _filter(rows, codes, groups):  # pragma: no cover - compiled
                 behind[last[group]] = used
             last[group], filled[group] = used, 0
             words[used * LANES : (used + 1) * LANES] = ~np.uint64(0)
-            members[used * LANES : (used + 1) * LANES] = np.inf  # whom nobody is worse than
+            members[used * LANES : (used + 1) * LANES] = np.inf  # dominates no point
             used += 1
         place = last[group] * LANES + filled[group]
         members[place], words[place] = rows[row], codes[row]
@@ -138,7 +129,7 @@ def _same(one, other):  # pragma: no cover - compiled
 
 @njit(inline="always")
 def _is_dominated(point, code, group, members, words, first, behind):  # pragma: no cover - compiled
-    """Whether one of the members, all of them different from the point, is nowhere worse."""
+    """Return whether a member, all of them different from the point, is nowhere worse."""
     unreached = ~code
     part = 0
     while True:

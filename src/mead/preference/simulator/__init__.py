@@ -1,1 +1,1 @@
-"""Elastic-PPQ in virtual time: sixty workers on one core, with the cost model in place of the tuples' attributes."""
+"""Elastic-PPQ in virtual time, with a cost model in place of the tuples."""

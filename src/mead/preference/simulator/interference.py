@@ -1,4 +1,4 @@
-"""Other programs on the same machine, which leave the workers only a part of their speed."""
+"""Other programs on the same machine, which slow the workers down."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mead.arrays import FloatArray, frozen
 
 @dataclass(frozen=True, eq=False)
 class Interference:
-    """The speed of all workers over time, as a part of the full speed from each time on.
+    """Relative speed of all workers over time: one value from each time on.
 
     >>> half = Interference.of([(0.0, 1.0), (10.0, 0.5)])
     >>> half.finish_s(9.0, 2.0)
@@ -26,19 +26,19 @@ class Interference:
 
     @classmethod
     def of(cls, steps: Iterable[tuple[float, float]]) -> Interference:
-        """From pairs of time and speed; the first is at 0."""
+        """Build it from pairs of time and speed; the first time is 0."""
         times_s, speeds = (list(values) for values in zip(*steps, strict=True))
         if times_s[0] != 0 or sorted(set(times_s)) != times_s or not all(0 < speed < inf for speed in speeds):
-            raise ValueError("speeds are above 0, and their times begin at 0 and rise")
+            raise ValueError("speeds must be above 0, and their times must begin at 0 and rise")
         return cls(frozen(times_s), frozen(speeds))
 
     @classmethod
     def none(cls) -> Interference:
-        """No interference: the machine is ours alone."""
+        """Return no interference: full speed."""
         return cls.of([(0.0, 1.0)])
 
     def finish_s(self, start_s: float, work_s: float) -> float:
-        """When work is done that takes ``work_s`` at full speed."""
+        """Return the end of work that takes ``work_s`` at full speed."""
         return float(finish(start_s, work_s, self.times_s, self.speeds))
 
 

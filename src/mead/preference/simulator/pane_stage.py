@@ -1,4 +1,4 @@
-"""The pane stage in virtual time: a stream, the emitter, and the queues of its workers."""
+"""The pane stage in virtual time: a trace, the emitter, and the workers' queues."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy.typing as npt
 from mead.arrays import FloatArray, IntArray
 from mead.preference.control.punctuation import KSlack
 from mead.preference.control.utilization import Load
-from mead.preference.simulator import kernel
+from mead.preference.simulator import worker_queues
 from mead.preference.simulator.cost import CostModel
 from mead.preference.simulator.interference import Interference
 from mead.preference.windows.messages import UNKNOWN_COUNT, ClosedEmpty, Order, PaneResult, Punctuation, TurnOff
-from mead.preference.windows.pane_emitter import Closed, PaneEmitter
+from mead.preference.windows.pane_emitter import ClosedPane, PaneEmitter
 from mead.preference.windows.panes import Windows
 from mead.workload import Trace
 
@@ -23,19 +23,19 @@ FIRST_ROOM = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Stream:
-    """Tuples in order of arrival, and what K-slack says to each: that depends on nothing but the tuples."""
+class PanedTrace:
+    """Tuples in order of arrival, with their panes and the decisions of K-slack."""
 
     arrivals_s: FloatArray
     panes: IntArray
     late: npt.NDArray[np.bool_]
     punctuation: IntArray
     largest_pane: int
-    """How many tuples the largest pane has."""
+    """Tuples of the largest pane."""
 
     @classmethod
-    def of(cls, trace: Trace, windows: Windows, slack: KSlack) -> Stream:
-        """From a trace of arrivals; if tuples come out of order, their events are stamped as well."""
+    def of(cls, trace: Trace, windows: Windows, slack: KSlack) -> PanedTrace:
+        """Build it from a trace of arrivals, with event times if tuples come out of order."""
         start_us = int(trace.timestamps_us[0])
         events_us = trace.timestamps_us if trace.event_timestamps_us is None else trace.event_timestamps_us
         events_us = events_us - int(events_us.min())
@@ -47,30 +47,30 @@ class Stream:
 
     @property
     def duration_s(self) -> float:
-        """The time of the last arrival."""
+        """Time of the last arrival."""
         return float(self.arrivals_s[-1])
 
 
 @dataclass(frozen=True)
-class Emitted:
-    """The result of a partition, represented by its number of tuples, and when it leaves the stage."""
+class TimedResult:
+    """The result of a partition, given by its number of tuples, and when it leaves the stage."""
 
     time_s: float
     result: PaneResult[int]
 
 
 class PaneStage:
-    """Runs the stream through the emitter and hands out the results that leave, with the times at which they will."""
+    """Runs a trace through the emitter and yields the results with their times."""
 
-    def __init__(self, stream: Stream, emitter: PaneEmitter, cost: CostModel, interference: Interference) -> None:
+    def __init__(self, stream: PanedTrace, emitter: PaneEmitter, cost: CostModel, interference: Interference) -> None:
         self.stream, self.emitter = stream, emitter
-        self.closed: list[Closed] = []
-        """Panes closed so far, all of them."""
+        self.closed: list[ClosedPane] = []
+        """All panes closed so far."""
         self._cost, self._interference = cost, interference
         self._insert_s = cost.insert_s(stream.largest_pane)
-        self._workers = np.zeros(emitter.table.workers, dtype=kernel.WORKER)
+        self._workers = np.zeros(emitter.table.workers, dtype=worker_queues.WORKER)
         self._queues = np.zeros(emitter.table.workers, dtype=np.int64)
-        self._pool = np.zeros(FIRST_ROOM, dtype=kernel.SERVICE)
+        self._pool = np.zeros(FIRST_ROOM, dtype=worker_queues.SERVICE)
         self._pool["behind"] = np.arange(1, FIRST_ROOM + 1)
         self._free = np.array([0, FIRST_ROOM], dtype=np.int64)
         self._position, self._told = 0, -1
@@ -78,7 +78,7 @@ class PaneStage:
 
     @property
     def finished(self) -> bool:
-        """Whether the whole stream has been sent; workers may still have messages."""
+        """Whether the whole trace has been sent; workers may still have messages."""
         return self._position == self.stream.arrivals_s.size
 
     @property
@@ -86,22 +86,22 @@ class PaneStage:
         """When the last of the messages sent so far is done."""
         return float(self._workers["free_s"].max())
 
-    def run(self, until_s: float) -> Iterator[Emitted]:
-        """Send what arrives before that time; after the last tuple of the stream, close every pane."""
+    def run(self, until_s: float) -> Iterator[TimedResult]:
+        """Send the tuples that arrive before a time; after the last tuple, close every pane."""
         stream, table = self.stream, self.emitter.table
         end = int(np.searchsorted(stream.arrivals_s, until_s))
         if self._position < end:
             table.reserve(int(stream.panes[self._position : end].max()))
         while self._position < end:
-            self._position, why = kernel.run(
+            self._position, why = worker_queues.send_tuples(
                 self._position, end, self._told, stream.arrivals_s, stream.panes, stream.late, stream.punctuation,
                 self.emitter.next_pane, int(table.splitting), self.emitter.threshold.tuples, table.panes, table.sizes,
                 table.held, table.active, table.cursor, self._workers, self._queues, self._pool, self._free,
                 self._insert_s, self._cost.message_s, self._interference.times_s, self._interference.speeds,
             )  # fmt: skip
-            if why == kernel.SHORT:
+            if why == worker_queues.SHORT:
                 self._make_room()
-            elif why == kernel.CLOSE:
+            elif why == worker_queues.CLOSE:
                 self._told = self._position
                 pane = int(stream.punctuation[self._position])
                 yield from self._progress(pane, float(stream.arrivals_s[self._position]))
@@ -109,7 +109,7 @@ class PaneStage:
             yield from self._progress(int(stream.panes.max()) + 1, stream.duration_s)
 
     def sample(self, interval_s: float, now_s: float) -> Load:
-        """What the workers received and did since the last sample, ``interval_s`` ago."""
+        """Return the load since the last sample, ``interval_s`` ago."""
         for worker in range(self._queues.size):
             self._drain(worker, now_s)
         counts = self._counts()
@@ -117,7 +117,7 @@ class PaneStage:
         self._before = counts
         return Load.of(interval_s, received, done, busy_s, self.emitter.table.active)
 
-    def resize(self, degree: int, now_s: float) -> Iterator[Emitted]:
+    def resize(self, degree: int, now_s: float) -> Iterator[TimedResult]:
         """Add the first free workers, or remove those with the shortest queues."""
         active = self.emitter.active
         if degree > len(active):
@@ -129,32 +129,32 @@ class PaneStage:
             shortest = sorted(active, key=lambda worker: (self._queues[worker], worker))
             yield from self._remove(shortest[: len(active) - degree], now_s)
 
-    def _remove(self, leaving: list[int], now_s: float) -> Iterator[Emitted]:
+    def _remove(self, leaving: list[int], now_s: float) -> Iterator[TimedResult]:
         removal = self.emitter.remove(leaving, self._queues)
         turned_off_s = self._deliver(removal.orders, now_s, TurnOff)
         for part in removal.flushed:
-            yield Emitted(turned_off_s[part.worker], PaneResult(part.pane, UNKNOWN_COUNT, part.tuples))
+            yield TimedResult(turned_off_s[part.worker], PaneResult(part.pane, UNKNOWN_COUNT, part.tuples))
 
-    def _progress(self, pane: int, now_s: float) -> Iterator[Emitted]:
-        progress = self.emitter.progress(pane)
+    def _progress(self, pane: int, now_s: float) -> Iterator[TimedResult]:
+        progress = self.emitter.close_before(pane)
         self.closed += progress.closed
         punctuated_s = self._deliver(progress.orders, now_s, Punctuation)
         empty = iter([order.worker for order in progress.orders if isinstance(order.message, ClosedEmpty)])
         for closed in progress.closed:
             for part in closed.partitions:
-                yield Emitted(punctuated_s[part.worker], PaneResult(closed.pane, closed.count, part.tuples))
+                yield TimedResult(punctuated_s[part.worker], PaneResult(closed.pane, closed.count, part.tuples))
             if not closed.partitions:
-                yield Emitted(punctuated_s[next(empty)], PaneResult(closed.pane, 1, 0))
+                yield TimedResult(punctuated_s[next(empty)], PaneResult(closed.pane, 1, 0))
 
     def _deliver(self, orders: tuple[Order, ...], now_s: float, kind: type) -> dict[int, float]:
-        """Put messages into queues; returns when each worker is done with its message of that kind."""
+        """Put messages into queues; return when each worker has done its message of that kind."""
         done_s: dict[int, float] = {}
         if self._free[1] < len(orders):
             self._make_room()
         for order in orders:
             worker = order.worker
             self._drain(worker, now_s)
-            end_s = kernel.send(
+            end_s = worker_queues.send(
                 self._workers[worker],
                 self._queues[worker],
                 self._pool,
@@ -171,7 +171,9 @@ class PaneStage:
         return done_s
 
     def _drain(self, worker: int, now_s: float) -> None:
-        self._queues[worker] = kernel.drain(self._workers[worker], self._queues[worker], self._pool, self._free, now_s)
+        self._queues[worker] = worker_queues.drain(
+            self._workers[worker], self._queues[worker], self._pool, self._free, now_s
+        )
 
     def _counts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         received, done, busy_s = (self._workers[name].astype(np.float64) for name in ("received", "done", "busy_s"))
@@ -179,7 +181,7 @@ class PaneStage:
 
     def _make_room(self) -> None:
         size = self._pool.size
-        more = np.zeros(size, dtype=kernel.SERVICE)
+        more = np.zeros(size, dtype=worker_queues.SERVICE)
         more["behind"] = np.arange(size + 1, 2 * size + 1)
         more["behind"][-1] = self._free[0]
         self._pool = np.concatenate((self._pool, more))

@@ -1,4 +1,4 @@
-"""Both stages and both levels of control in virtual time: the whole of Elastic-PPQ."""
+"""The whole of Elastic-PPQ in virtual time: both stages and both levels of control."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from mead.preference.control.punctuation import KSlack
 from mead.preference.control.threshold import Threshold, splitting_pid
 from mead.preference.simulator.cost import CostModel
 from mead.preference.simulator.interference import Interference
-from mead.preference.simulator.pane_stage import Emitted, PaneStage, Stream
+from mead.preference.simulator.pane_stage import PanedTrace, PaneStage, TimedResult
 from mead.preference.simulator.window_stage import WindowStage
 from mead.preference.windows.owner_table import OwnerTable, Splitting
-from mead.preference.windows.pane_emitter import Closed, PaneEmitter
+from mead.preference.windows.pane_emitter import ClosedPane, PaneEmitter
 from mead.preference.windows.panes import Windows
 from mead.preference.windows.window_directory import WindowDirectory
 from mead.workload import Trace
 
 PHANTOM_UTILIZATION, PHANTOM_SPLITTING = 0.9, 1.0
-"""What the controller is told if there is no window stage."""
+"""Values for the controller if there is no window stage."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How a query runs. The defaults are those of the paper's last experiments."""
+    """Options of a run. The defaults are those of the paper's last experiments."""
 
     windows: Windows = field(default_factory=lambda: Windows(1000, 200))
     splitting: Splitting = Splitting.ADAPTIVE
     set_point: float = 0.7
-    """PID set-point. The paper says 0.9; the logs of its last experiments 0.7. The controller's own optimum is 0.9."""
+    """PID set-point. The paper says 0.9; the logs of its last experiments say 0.7."""
     pid_s: float = 0.25
     control_s: float = 2.5
     elastic: bool = True
     first_decision_s: float = 0.0
-    """The controller only looks on before this time. Until a few panes are closed nothing can be split, and what is
-    measured then says little about the workers that are needed. The released code decides all the same."""
+    """Time of the controller's first decision. Until a few panes are closed nothing can be split, and measurements say
+    little about the workers needed. The released code decides from the start."""
     start: Degrees = field(default_factory=lambda: Degrees(1, 1))
     most: int = 59
-    """The most workers of both stages: 64 cores less generator, emitters, collector and client."""
+    """Maximum workers of both stages: 64 cores less generator, emitters, collector and client."""
     panes_only: bool = False
     """Whether to run without the window stage."""
     merging: bool = True
     profile: Profile = CODE
-    """Which fuzzy sets and rules the controller uses."""
+    """Fuzzy sets and rules of the controller."""
     target_drop_ratio: float = 0.0
     cost: CostModel = field(default_factory=CostModel)
     interference: Interference = field(default_factory=Interference.none)
@@ -57,15 +57,12 @@ class Setting:
     def __post_init__(self) -> None:
         periods = self.control_s / self.pid_s
         if self.pid_s <= 0 or periods < 1 or abs(periods - round(periods)) > 1e-9:
-            raise ValueError(
-                f"a control interval is a whole number of sampling periods; "
-                f"got {self.control_s:g} s and {self.pid_s:g} s"
-            )
+            raise ValueError(f"control_s must be a multiple of pid_s; got {self.control_s:g} s and {self.pid_s:g} s")
 
 
 @dataclass(frozen=True)
 class Interval:
-    """What the controller saw at the end of an interval, and the degrees that were in force in it."""
+    """Measurements at the end of a control interval, and the degrees in force during it."""
 
     end_s: float
     degrees: Degrees
@@ -74,28 +71,28 @@ class Interval:
     """Mean partitions of the panes closed in it; NaN if there were none."""
     window_utilization: float
     idle_ratio: float
-    """The part of the window workers' time in which they were idle."""
+    """Idle part of the window workers' time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What happened in a run."""
+    """Results of a run."""
 
     setting: Setting
     stream_s: float
     """When the last tuple arrived."""
     run_s: float
-    """When the last window, or the last pane if there are no windows, was finished."""
+    """When the last window, or the last pane without a window stage, was finished."""
     tuples: int
     dropped: int
     intervals: tuple[Interval, ...]
-    closed: tuple[Closed, ...]
+    closed: tuple[ClosedPane, ...]
     panes_s: FloatArray
     """When the last result of each pane left the pane stage."""
     windows_s: FloatArray
     """When each window left."""
     window_tuples: tuple[int, ...]
-    """How many tuples each window was made of."""
+    """Number of tuples of each window."""
     updates: int
     merges: int
 
@@ -106,28 +103,27 @@ class Outcome:
 
     @property
     def results_per_pane(self) -> float:
-        """Tuples that reach the window stage, on average."""
+        """Mean number of tuples that reach the window stage."""
         cost = self.setting.cost
         results = [sum(cost.sizes(part.tuples)[part.tuples] for part in closed.partitions) for closed in self.closed]
         return float(np.mean(results))
 
     @property
     def tuples_per_pane(self) -> float:
-        """Tuples of a pane, on average."""
+        """Mean number of tuples of a pane."""
         return float(np.mean([sum(part.tuples for part in closed.partitions) for closed in self.closed]))
 
     @property
     def overrun(self) -> float:
-        """By which part the run takes longer than the stream."""
+        """Time by which the run exceeds the stream, relative to the stream."""
         return self.run_s / self.stream_s - 1
 
 
 def simulate(trace: Trace, setting: Setting, clock: Clock | None = None) -> Outcome:
-    """Run a stream. The same trace and setting give the same outcome; there is no other randomness.
+    """Run a trace. The same trace and setting give the same outcome.
 
-    The clock says when a sampling period is over, counted from its time now; without one, time jumps. On a wall clock
-    the run takes as long as the stream, with the same outcome: decisions depend on the periods, and not on how late a
-    thread woke up.
+    The clock waits for the end of each sampling period; without one, time jumps. On a wall clock the run takes as long
+    as the stream, with the same outcome: decisions depend on the periods, not on when a thread woke up.
 
     >>> from mead.workload import Poisson
     >>> trace = Poisson(rate_per_s=5_000.0, duration_s=10.0).generate(np.random.default_rng(1))
@@ -141,7 +137,7 @@ def simulate(trace: Trace, setting: Setting, clock: Clock | None = None) -> Outc
 class _System:
     def __init__(self, trace: Trace, setting: Setting) -> None:
         slack = KSlack(setting.windows.pane_us, setting.target_drop_ratio)
-        stream = Stream.of(trace, setting.windows, slack)
+        stream = PanedTrace.of(trace, setting.windows, slack)
         self.setting, self.dropped, self.tuples = setting, slack.dropped, len(trace)
         pid = splitting_pid(setting.set_point) if setting.splitting is Splitting.ADAPTIVE else None
         emitter = PaneEmitter(OwnerTable(setting.most, setting.splitting), Threshold(pid))
@@ -156,7 +152,7 @@ class _System:
         self.panes_s: dict[int, float] = {}
 
     def run(self, clock: Clock) -> Outcome:
-        """From one sampling period to the next, until everything has left."""
+        """Go from one sampling period to the next until everything has left."""
         start_s = clock.now_s()
         setting, periods = self.setting, round(self.setting.control_s / self.setting.pid_s)
         utilizations: list[float] = []
@@ -169,23 +165,23 @@ class _System:
             self.windows.run(now_s)
             utilizations.append(self.panes.sample(setting.pid_s, now_s).pane_utilization)
             emitter = self.panes.emitter
-            emitter.threshold = emitter.threshold.sampled(utilizations[-1])
+            emitter.threshold = emitter.threshold.after_sample(utilizations[-1])
             if number % periods == 0:
                 self._control(now_s, float(np.mean(utilizations)), self.panes.closed[closed:])
                 utilizations, closed = [], len(self.panes.closed)
         return self._outcome()
 
     def _is_over(self) -> bool:
-        """Whether nothing is left to run. Once all is sent, the pane stage's times are known; windows go on."""
+        """Return whether nothing is left to run. The pane stage's times are known once all is sent."""
         return self.panes.finished and (self.setting.panes_only or self.windows.next_s == inf)
 
-    def _forward(self, emitted: Iterator[Emitted]) -> None:
+    def _forward(self, emitted: Iterator[TimedResult]) -> None:
         for one in emitted:
             self.panes_s[one.result.pane] = max(one.time_s, self.panes_s.get(one.result.pane, 0.0))
             if not self.setting.panes_only:
                 self.windows.expect(one)
 
-    def _control(self, now_s: float, pane_utilization: float, closed: list[Closed]) -> None:
+    def _control(self, now_s: float, pane_utilization: float, closed: list[ClosedPane]) -> None:
         setting, load = self.setting, self.windows.sample(self.setting.control_s)
         splitting = float(np.mean([pane.count for pane in closed])) if closed else nan
         window_utilization = load.window_utilization(self.windows.directory.pending)
@@ -200,10 +196,10 @@ class _System:
             splitting if sees_splitting else PHANTOM_SPLITTING,
             PHANTOM_UTILIZATION if setting.panes_only else window_utilization,
         )
-        granted = self.controller.granted(self.degrees, self.controller.wanted(self.degrees, *seen))
+        granted = self.controller.grant(self.degrees, self.controller.propose(self.degrees, *seen))
         if setting.panes_only:
             granted = Degrees(granted.panes, self.degrees.windows)
-        if self.panes.finished:  # nothing is sent to them any more; those that have nothing left are free
+        if self.panes.finished:  # no more tuples: workers without messages are free
             over = self.panes.idle_from_s <= now_s
             granted = Degrees(0 if over else self.degrees.panes, granted.windows)
         else:

@@ -1,4 +1,4 @@
-"""The window stage in virtual time: results arrive, workers that are ready get tasks, windows leave in order."""
+"""The window stage in virtual time: ready workers get tasks, windows leave in order."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy.typing as npt
 from mead.preference.control.utilization import Load
 from mead.preference.simulator.cost import CostModel
 from mead.preference.simulator.interference import Interference
-from mead.preference.simulator.pane_stage import Emitted
+from mead.preference.simulator.pane_stage import TimedResult
 from mead.preference.windows.messages import PaneResult
-from mead.preference.windows.window_directory import InOrder, Merge, Update, WindowDirectory
+from mead.preference.windows.window_directory import Merge, OrderedCollector, Update, WindowDirectory
 
 
 @dataclass(frozen=True)
-class Work:
+class RunningTask:
     """A task at a worker."""
 
     task: Update[int] | Merge[int]
@@ -28,7 +28,7 @@ class Work:
 
 
 class WindowStage:
-    """Feedback-based scheduling (Alg. 2 of the paper). Results stand for their tuples by their number."""
+    """Feedback-based scheduling (Alg. 2 of the paper). A result is given by its number of tuples."""
 
     def __init__(
         self, directory: WindowDirectory[int], workers: int, cost: CostModel, interference: Interference
@@ -37,7 +37,7 @@ class WindowStage:
         self.finished_s: list[float] = []
         """When each window left the collector, by number."""
         self.finished_tuples: list[int] = []
-        """How many tuples each of these windows was made of."""
+        """Number of tuples of each of these windows."""
         self.updates = self.merges = 0
         self.active = np.zeros(workers, dtype=np.bool_)
         self._ready = np.ones(workers, dtype=np.bool_)
@@ -45,31 +45,31 @@ class WindowStage:
         self._busy_s = np.zeros(workers)
         self._last = -1
         self._cost, self._interference = cost, interference
-        self._collector: InOrder[int] = InOrder()
-        self._events: list[tuple[float, int, PaneResult[int] | Work]] = []
+        self._collector: OrderedCollector[int] = OrderedCollector()
+        self._events: list[tuple[float, int, PaneResult[int] | RunningTask]] = []
         self._order = count()
 
     @property
     def next_s(self) -> float:
-        """When something happens next; infinity if nothing is under way."""
+        """Time of the next event; infinity if there is none."""
         return self._events[0][0] if self._events else inf
 
-    def expect(self, emitted: Emitted) -> None:
-        """Note a result that will leave the pane stage."""
+    def expect(self, emitted: TimedResult) -> None:
+        """Schedule a result that will leave the pane stage."""
         heappush(self._events, (emitted.time_s, next(self._order), emitted.result))
 
     def run(self, until_s: float) -> None:
-        """Handle everything that happens before that time."""
+        """Handle all events before a time."""
         while self._events and self._events[0][0] < until_s:
             now_s, _, event = heappop(self._events)
-            if isinstance(event, Work):
+            if isinstance(event, RunningTask):
                 self._feedback(event, now_s)
             else:
                 self.directory.add(event)
                 self._use_idle(now_s)
 
     def resize(self, degree: int, now_s: float) -> None:
-        """Add the first free workers, or remove idle ones; a worker that is removed at work finishes its task."""
+        """Add the first free workers, or remove idle ones first; a removed busy worker finishes its task."""
         active = np.flatnonzero(self.active)
         if degree > active.size:
             self.active[np.flatnonzero(~self.active)[: degree - active.size]] = True
@@ -79,7 +79,7 @@ class WindowStage:
             self.active[idle_first[: active.size - degree]] = False
 
     def sample(self, interval_s: float) -> Load:
-        """What the workers got and did since the last sample."""
+        """Return the load since the last sample."""
         load = Load.of(interval_s, self._scheduled, self._done, self._busy_s, self.active)
         self._scheduled, self._done, self._busy_s = (np.zeros(self.active.size) for _ in range(3))
         return load
@@ -102,18 +102,18 @@ class WindowStage:
         self._ready[worker] = False
         self._scheduled[worker] += 1
         end_s = self._interference.finish_s(now_s, work_s)
-        heappush(self._events, (end_s, next(self._order), Work(task, worker, end_s - now_s)))
+        heappush(self._events, (end_s, next(self._order), RunningTask(task, worker, end_s - now_s)))
 
-    def _feedback(self, work: Work, now_s: float) -> None:
+    def _feedback(self, work: RunningTask, now_s: float) -> None:
         task = work.task
         self._busy_s[work.worker] += work.took_s
         self._done[work.worker] += 1
         self._ready[work.worker] = True
         if isinstance(task, Merge):
-            self.directory.done(task, task.one + task.other)
+            self.directory.complete(task, task.one + task.other)
         else:
             tuples = (task.state or 0) + task.result
-            self.directory.done(task, tuples)
+            self.directory.complete(task, tuples)
             if task.last:
                 leaving = [made_of for _, made_of in self._collector.add(task.window, tuples)]
                 self.finished_s += [now_s] * len(leaving)
@@ -124,7 +124,7 @@ class WindowStage:
 
 
 def _behind(last: int, idle: npt.NDArray[np.bool_]) -> int:
-    """The next idle worker after the one that was chosen last."""
+    """Return the next idle worker after the last choice."""
     idle_workers = np.flatnonzero(idle)
     later = idle_workers[idle_workers > last]
     return int(later[0] if later.size else idle_workers[0])

@@ -1,1 +1,1 @@
-"""Preference queries on Spark: panes, windows and both levels of control, one micro-batch after the other."""
+"""Preference queries on Spark: both stages and both levels of control in micro-batches."""

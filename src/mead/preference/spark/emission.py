@@ -1,8 +1,8 @@
-"""The emitter between micro-batches: who gets which tuple, who is too late, and which panes are complete.
+"""The emitter between micro-batches: owners of tuples, late tuples, and complete panes.
 
-Every task of the pane stage runs it on the time stamps of the whole micro-batch, and takes the tuples that are its own.
-It is a function of what it remembers and of the stamps, so all of them come to the same answer; and no tuple has to go
-through one place, as it does in the paper. What comes back to the driver are counts.
+Every task of the pane stage runs it on the time stamps of the whole micro-batch and takes its own tuples. The result
+depends only on state and stamps, so all tasks agree, and no tuple has to pass through one place, as it does in the
+paper. Only counts return to the driver.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from mead.arrays import IntArray
 from mead.preference.control.punctuation import KSlack
 from mead.preference.kernels.dominance import PreferenceError
 from mead.preference.windows.owner_table import NOBODY
-from mead.preference.windows.pane_emitter import Closed, PaneEmitter
+from mead.preference.windows.pane_emitter import ClosedPane, PaneEmitter
 from mead.preference.windows.panes import Windows
 
 MOST_PANES = 2_000_000
-"""How many panes an event time may be ahead of the one before. More means another unit, or a broken clock."""
+"""Maximum panes by which an event time may be ahead of the one before. More means a wrong unit or clock."""
 
 
 @dataclass(frozen=True, eq=False)
 class Emission:
-    """What happened to tuples, in order of arrival."""
+    """Workers and panes of tuples, in order of arrival."""
 
     workers: IntArray
-    """The worker of the pane stage for each tuple; none for a tuple that is too late."""
+    """The pane worker of each tuple; ``NOBODY`` for a tuple that is too late."""
     panes: IntArray
-    closed: tuple[Closed, ...]
+    closed: tuple[ClosedPane, ...]
 
 
 class Emitter:
-    """K-slack, owner table and threshold, as they stand after some tuples.
+    """K-slack, owner table and threshold.
 
-    Windows begin at multiples of the slide since 1970, as Spark's do. The first is the one that begins last before the
-    first tuple: K-slack takes nobody who is older than that.
+    Windows begin at multiples of the slide since 1970, as Spark's do. The first is the last one to begin before the
+    first tuple; K-slack drops older tuples.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Emitter:
         self.newest_pane = newest_pane
         """The last pane that has a tuple."""
         self.clock_us = clock_us
-        """The latest arrival: those that say that they came before it count as coming with it."""
+        """The latest arrival: earlier arrival times are raised to it."""
         self.dropped = dropped
 
     def offer(self, event_us: IntArray, arrival_us: IntArray) -> Emission:
-        """The tuples of one micro-batch, in order of arrival. Queues are empty before: the last one is done."""
+        """Assign the tuples of one micro-batch, in order of arrival. Queues are empty before."""
         if event_us.size == 0:
             return Emission(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), ())
         if self.origin_us is None:
@@ -77,40 +77,40 @@ class Emitter:
         admission = self.slack.offer(since_us, clock_us)
         workers = np.full(event_us.size, NOBODY, dtype=np.int64)
         queues = np.zeros(self.panes.table.workers, dtype=np.int64)
-        closed: list[Closed] = []
+        closed: list[ClosedPane] = []
         start = 0
         for at in np.flatnonzero(admission.punctuation > self.panes.next_pane).tolist():
             if admission.punctuation[at] > self.panes.next_pane:
                 self._assign(slice(start, at), panes, admission.late, workers, queues)
-                closed += self.panes.progress(int(admission.punctuation[at])).closed
+                closed += self.panes.close_before(int(admission.punctuation[at])).closed
                 start = at
         self._assign(slice(start, event_us.size), panes, admission.late, workers, queues)
         self.dropped += int(np.count_nonzero(workers == NOBODY))
         return Emission(workers, panes, tuple(closed))
 
-    def finish(self) -> tuple[Closed, ...]:
-        """The stream has ended: every pane that a tuple fell into is complete."""
-        return self.panes.progress(self.newest_pane + 1).closed
+    def finish(self) -> tuple[ClosedPane, ...]:
+        """End the stream: every pane that has a tuple is complete."""
+        return self.panes.close_before(self.newest_pane + 1).closed
 
     def _assign(self, part: slice, panes: IntArray, late: Any, workers: IntArray, queues: IntArray) -> None:
-        """Who comes after the end of a stream that goes on is late as well: its pane is closed."""
+        """Assign tuples that are not late. After the end of a stream, tuples of closed panes are late."""
         inside = np.flatnonzero(~late[part] & (panes[part] >= self.panes.next_pane)) + part.start
         if inside.size:
-            own = np.ascontiguousarray(panes[inside])
-            workers[inside] = self.panes.table.assign(own, queues, self.panes.threshold.tuples)
-            self.newest_pane = max(self.newest_pane, int(own.max()))
+            numbers = np.ascontiguousarray(panes[inside])
+            workers[inside] = self.panes.table.assign(numbers, queues, self.panes.threshold.tuples)
+            self.newest_pane = max(self.newest_pane, int(numbers.max()))
 
     def _check(self, panes: IntArray, event_us: IntArray) -> None:
         ahead = panes - np.maximum.accumulate(np.concatenate(([max(self.newest_pane, 0)], panes[:-1])))
         if int(ahead.max()) > MOST_PANES:
             row = int(ahead.argmax())
             raise PreferenceError(
-                f"an event time of {int(event_us[row])} us is {int(ahead[row])} panes ahead of all before it; "
-                "give it in microseconds since 1970 or as a timestamp, and filter out broken ones"
+                f"event time {int(event_us[row])} us is {int(ahead[row])} panes ahead of all before it; "
+                "use microseconds since 1970 or a timestamp, and filter out broken ones"
             )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, from which ``from_json`` makes the same again."""
+        """Return the state as plain values, for ``from_json``."""
         return {
             "length_ms": self.windows.length_ms,
             "slide_ms": self.windows.slide_ms,
@@ -124,7 +124,7 @@ class Emitter:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Emitter:
-        """What ``as_json`` wrote."""
+        """Restore the state of ``as_json``."""
         return cls(
             Windows(document["length_ms"], document["slide_ms"]),
             KSlack.from_json(document["slack"]),
@@ -137,9 +137,9 @@ class Emitter:
 
 
 def by_arrival(event_us: IntArray, arrival_us: IntArray, ends: Sequence[int]) -> IntArray:
-    """Rows in order of arrival: one batch of the input after the other, each by arrival and event time.
+    """Return the order of arrival: batch by batch of the input, each by arrival and event time.
 
-    Within a batch, rows stand in the order in which tasks have read them, which says nothing about the stream.
+    Within a batch, rows stand in the order in which tasks read them, which says nothing about the stream.
 
     >>> by_arrival(np.array([5, 3, 9, 1]), np.array([5, 3, 9, 1]), ends=[2, 4]).tolist()
     [1, 0, 3, 2]

@@ -1,7 +1,7 @@
-"""One micro-batch after the other: both stages, what counts in the end, and how the next one is spread.
+"""Runs a query's micro-batches: both stages, the commit, and the degrees of the next one.
 
-What runs tasks is passed in: jobs of Spark's, or a loop in this process. Only counts, sizes and names of files come
-back from tasks; tuples stay in files.
+The caller passes in the runner of tasks: Spark jobs, or a loop in this process. Only counts, sizes and file names
+return from tasks; tuples stay in files.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 import pyarrow as pa
 
 from mead.preference.control.degrees import Degrees
-from mead.preference.spark.arrival_times import ArrivalTimes
-from mead.preference.spark.control import Measured, StageWork, Timing, TwoLevels
+from mead.preference.spark.control import Measurement, StageWork, Timing, TwoLevelControl
 from mead.preference.spark.emission import Emitter
-from mead.preference.spark.pane_stage import NOTHING, PaneDone, PaneWork, Slice, work_on_panes
-from mead.preference.spark.query_spec import Asked, Working
+from mead.preference.spark.ingest import ArrivalTimes
+from mead.preference.spark.pane_stage import NOTHING, PaneOutput, PaneWork, Slice, work_on_panes
+from mead.preference.spark.query_spec import ExecutionOptions, QuerySpec
 from mead.preference.spark.state import READER, QueryFolder
 from mead.preference.spark.window_rounds import Chain, spread
 from mead.preference.spark.window_stage import WindowWork, work_on_windows
 from mead.preference.windows.messages import UNKNOWN_COUNT, PaneResult
-from mead.preference.windows.pane_emitter import Closed
+from mead.preference.windows.pane_emitter import ClosedPane
 from mead.spark.log.stream_log import StreamLog, Written
 
 W = TypeVar("W")
@@ -37,30 +37,25 @@ EMPTY_WINDOW = Written("", 0)
 
 
 class RunTasks(Protocol):
-    """Runs a function on every piece of work, each in a task of its own, and hands back what they return."""
+    """Runs a function on every piece of work, each in its own task, and returns the results."""
 
     def __call__(self, function: Callable[[W], D], works: Sequence[W], /) -> list[D]:
-        """Run the tasks; the results are in the order of the work."""
-
-
-def in_this_process(function: Callable[[W], D], works: Sequence[W]) -> list[D]:
-    """Do the work without Spark, one piece after the other."""
-    return [function(work) for work in works]
+        """Run the tasks; results are in the order of the work."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A micro-batch that counts."""
+    """A committed micro-batch."""
 
     number: int
     tuples: int
     degrees: Degrees
-    """The degrees that were in force."""
+    """Degrees in force."""
     alpha: float
-    """The alpha of the threshold that was in force."""
-    closed: tuple[Closed, ...]
+    """Alpha of the threshold in force."""
+    closed: tuple[ClosedPane, ...]
     windows: tuple[tuple[int, int], ...]
-    """Complete ones, and the sizes of their results."""
+    """Complete windows and the sizes of their results."""
     updates: int
     """WIN_UPDATE tasks."""
     merges: int
@@ -69,60 +64,60 @@ class Step:
     started_s: float
     took_s: float
     pane_utilization: float | None
-    """None for the first micro-batch: how long its tuples took to arrive is unknown."""
+    """None for the first micro-batch, whose time of arrival is unknown."""
 
 
 class Engine:
-    """The stages of one query in its folder. One process at a time may run it."""
+    """The stages of one query in its folder. Only one process at a time may run it."""
 
     def __init__(
         self,
-        asked: Asked,
-        working: Working,
+        spec: QuerySpec,
+        options: ExecutionOptions,
         folder: QueryFolder,
         schema: pa.Schema,
         run: RunTasks,
         now_s: Callable[[], float],
     ) -> None:
-        self.asked, self.working, self.folder = asked, working, folder
-        self.levels = TwoLevels(working, max(PID_PERIOD_S, asked.windows.pane_us / 1e6))
+        self.spec, self.options, self.folder = spec, options, folder
+        self.levels = TwoLevelControl(options, max(PID_PERIOD_S, spec.windows.pane_us / 1e6))
         self.tuples = StreamLog(folder.tuples)
         self.tuples.register(READER)
-        self.state = folder.load(asked, working)
+        self.state = folder.load(spec, options)
         self._schema, self._run, self._now_s = schema, run, now_s
         self._arrivals = ArrivalTimes(folder.tuples)
         self._came_s: float | None = None
-        """When the last tuples that were worked on had arrived."""
+        """When the last processed tuples arrived."""
 
     def step(self) -> Step | None:
-        """A micro-batch of what has come; None if nothing has."""
+        """Process a micro-batch of the new tuples; return None if there are none."""
         ends = self._ends()
         return self._step(ends) if ends else None
 
     def _ends(self) -> list[int]:
-        """Where the input's micro-batches end that this one is about; inside of one, if that has too many rows.
+        """Return the ends of the input's micro-batches to process; inside of one that has too many rows.
 
-        Files are in order of arrival. So one that was written by a single task can be cut anywhere, and the order of
-        the stream is the same. Rows of several files have to be put in order together.
+        Files are in order of arrival, so one that a single task wrote can be cut anywhere without changing the order of
+        the stream. Rows of several files have to be sorted together.
         """
-        first, most = self.state.offset, self.working.most_rows
+        first, most = self.state.offset, self.options.most_rows
         ends = self.tuples.batch_ends(first, most)
         if ends and ends[0] - first > most and len(self.tuples.pieces(first, ends[0], 1)[0]) == 1:
             return [first + most]
         return ends
 
     def finish(self) -> Step:
-        """The stream has ended and all of it has been worked on: complete the panes that are open."""
+        """Complete the open panes, after the stream has ended and been processed."""
         return self._step([])
 
     def _step(self, ends: list[int]) -> Step:
         try:
-            return self._steps(ends)
+            return self._process(ends)
         except BaseException:
-            self.state = self.folder.load(self.asked, self.working)  # as if it had not begun
+            self.state = self.folder.load(self.spec, self.options)  # undo the micro-batch
             raise
 
-    def _steps(self, ends: list[int]) -> Step:
+    def _process(self, ends: list[int]) -> Step:
         state, began_s = self.state, self._now_s()
         self._resize()
         degrees, alpha = state.degrees, state.emitter.panes.threshold.alpha
@@ -135,7 +130,7 @@ class Engine:
         ended_s, measured = self._now_s(), None
         if ends and (arrived_s := self._arrived_s(ends[-1])):
             timing = Timing(ended_s, arrived_s, ended_s - began_s)
-            measured = Measured(timing, pane_work, window_work, tuple(pane.count for pane in closed))
+            measured = Measurement(timing, pane_work, window_work, tuple(pane.count for pane in closed))
             panes = state.emitter.panes
             panes.threshold, state.degrees = self.levels.after(measured, panes.threshold, degrees)
         state.step += 1
@@ -155,11 +150,11 @@ class Engine:
             rounds,
             began_s,
             self._now_s() - began_s,
-            measured.pane_utilization(self.working.slots) if measured else None,
+            measured.pane_utilization(self.options.slots) if measured else None,
         )
 
     def _arrived_s(self, end: int) -> float | None:
-        """The time in which the tuples of a micro-batch came; None for the first, and if a clock was set back."""
+        """Return the time in which a micro-batch's tuples arrived; None for the first, or if a clock was set back."""
         before_s, came_s = self._came_s, self._arrivals.until(end)
         self._came_s = before_s if came_s is None else came_s
         if before_s is None or came_s is None or came_s <= before_s:
@@ -167,20 +162,20 @@ class Engine:
         return came_s - before_s
 
     def _resize(self) -> None:
-        """As many pane workers as were decided on. Whoever leaves hands on what it holds; the counts are not known."""
+        """Set the number of pane workers. A removed worker sends on its results, with unknown counts."""
         panes, state = self.state.emitter.panes, self.state
         active = panes.active
         if len(active) < state.degrees.panes:
             free = [worker for worker in range(panes.table.workers) if worker not in active]
             panes.add(free[: state.degrees.panes - len(active)])
         elif len(active) > state.degrees.panes:
-            queues = np.zeros(panes.table.workers, dtype=np.int64)  # nothing waits between micro-batches
+            queues = np.zeros(panes.table.workers, dtype=np.int64)  # empty between micro-batches
             removal = panes.remove(active[state.degrees.panes :], queues)
             for part in removal.flushed:
                 held = state.held.get(part.worker, {}).pop(part.pane, NOTHING)
                 state.directory.add(PaneResult(part.pane, UNKNOWN_COUNT, held))
 
-    def _pane_stage(self, ends: list[int]) -> tuple[StageWork, tuple[Closed, ...]]:
+    def _pane_stage(self, ends: list[int]) -> tuple[StageWork, tuple[ClosedPane, ...]]:
         state = self.state
         (pieces,) = self.tuples.pieces(state.offset, ends[-1], 1)
         relative = tuple(end - state.offset for end in ends)
@@ -193,23 +188,23 @@ class Engine:
                 before,
                 state.held.get(worker, {}),
                 self.folder.partials,
-                self.asked,
-                self.working.kernel,
+                self.spec,
+                self.options.kernel,
                 reports=worker == active[0],
             )
             for worker in active
         ]
-        done: list[PaneDone] = self._run(work_on_panes, works)
-        emitted = next(one.emitted for one in done if one.emitted is not None)
-        state.emitter = Emitter.from_json(dict(emitted.emitter))
+        done: list[PaneOutput] = self._run(work_on_panes, works)
+        report = next(one.report for one in done if one.report is not None)
+        state.emitter = Emitter.from_json(dict(report.emitter))
         for one in done:
             state.held.setdefault(one.worker, {}).update(one.results)
-        self._hand_on(emitted.closed)
+        self._hand_on(report.closed)
         received = np.array([one.received for one in done], dtype=np.float64)
-        return StageWork(received, np.array([one.busy_s for one in done])), emitted.closed
+        return StageWork(received, np.array([one.busy_s for one in done])), report.closed
 
-    def _hand_on(self, closed: Sequence[Closed]) -> None:
-        """Results of complete panes go to their windows."""
+    def _hand_on(self, closed: Sequence[ClosedPane]) -> None:
+        """Send results of complete panes to their windows."""
         state = self.state
         for pane in closed:
             for part in pane.partitions:
@@ -219,7 +214,7 @@ class Engine:
                 state.directory.add(PaneResult(pane.pane, pane.count, NOTHING))
 
     def _window_stage(self) -> tuple[StageWork, list[Chain], list[tuple[int, Written]], int]:
-        """Rounds, until nothing waits. So windows are complete in the order of their numbers."""
+        """Run rounds until nothing is pending, so that windows are complete in the order of their numbers."""
         directory, workers = self.state.directory, self.state.degrees.windows
         total, all_chains, windows, rounds = StageWork.none(workers), [], {}, 0
         while chains := directory.find_chains(workers):
@@ -229,7 +224,7 @@ class Engine:
                 if (result := chain.trivial) is None:
                     to_do.append(chain)
                     continue
-                directory.chained(chain, result)
+                directory.complete_chain(chain, result)
                 if chain.last:
                     windows[chain.window] = EMPTY_WINDOW
             if to_do:
@@ -241,7 +236,7 @@ class Engine:
     def _round(self, chains: list[Chain], workers: int, windows: dict[int, Written]) -> StageWork:
         origin_us = self.state.emitter.origin_us
         if origin_us is None:
-            raise RuntimeError("there are results before the first tuple")
+            raise RuntimeError("results before the first tuple")
         loads = spread(chains, workers)
         works = [
             WindowWork(
@@ -251,8 +246,8 @@ class Engine:
                 self.folder.results,
                 self._schema,
                 origin_us,
-                self.asked,
-                self.working.kernel,
+                self.spec,
+                self.options.kernel,
             )
             for worker, load in enumerate(loads)
         ]
@@ -261,7 +256,7 @@ class Engine:
             received[done.worker] = sum(one.chain.tasks for one in done.chains)
             busy_s[done.worker] = done.busy_s
             for one in done.chains:
-                self.state.directory.chained(one.chain, one.result)
+                self.state.directory.complete_chain(one.chain, one.result)
                 if one.written is not None:
                     windows[one.chain.window] = one.written
         return StageWork(received, busy_s)

@@ -1,4 +1,4 @@
-"""A preference query that runs: its stages in a thread of their own, its results, and how it ends."""
+"""The handle of a running preference query: its stages in a thread, its results, its end."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 POLL_S = 0.02
-"""How often we check whether tuples have come."""
+"""Interval between checks for new tuples."""
 
 END_S = 10.0
-"""How long we wait for a micro-batch of the input that is under way."""
+"""How long to wait for a running micro-batch of the input."""
 
 KEPT_STEPS = 3_600
 
@@ -44,23 +44,21 @@ class QueryFailedError(RuntimeError):
 
 
 class PreferenceQuery:
-    """The handle of `preference_query`. As a context manager, it is stopped at the end of the block."""
+    """The handle of `preference_query`. As a context manager, it stops the query at the end of the block."""
 
     def __init__(
         self,
         engine: Engine,
         tuples: StreamingQuery,
         results: Callable[[], DataFrame],
-        let_go: Callable[[], object],
+        unlock: Callable[[], object],
     ) -> None:
         self.engine, self.tuples = engine, tuples
-        """The second is the streaming query that puts tuples into the log."""
         self.steps: deque[Step] = deque(maxlen=KEPT_STEPS)
         """The last micro-batches of the stages."""
         self.error: Exception | None = None
-        """Why it has ended before its time."""
-        self._results, self._let_go = results, let_go
-        """The second gives the folder back, for another query to have it."""
+        """The error that ended the query."""
+        self._results, self._unlock = results, unlock
         self._rejections = StreamLog(engine.folder.tuples, keep_notes=True)
         self._rejected = 0
         self._stop, self._finish = Event(), Event()
@@ -69,9 +67,9 @@ class PreferenceQuery:
 
     @property
     def results(self) -> DataFrame:
-        """The results as a stream, in the order of the windows; a window is there whole or not at all.
+        """The results as a stream, in the order of the windows; a window appears whole or not at all.
 
-        Every DataFrame reads from the first window on. Results are kept for as long as the folder.
+        Every DataFrame starts with the first window. Results are kept as long as the folder.
         """
         return self._results()
 
@@ -82,7 +80,7 @@ class PreferenceQuery:
 
     @property
     def dropped(self) -> int:
-        """Tuples that came too late."""
+        """Tuples that arrived too late."""
         return self.engine.state.emitter.dropped
 
     @property
@@ -92,20 +90,20 @@ class PreferenceQuery:
         return self._rejected
 
     def windows(self) -> list[CompleteWindow]:
-        """All complete windows of the folder, those of runs before this one included."""
+        """Return all complete windows of the folder, including those of earlier runs."""
         log, origin_us = StreamLog(self.engine.folder.results, keep_notes=True), self.engine.state.emitter.origin_us
         if origin_us is None:
             return []
-        asked = self.engine.asked
+        spec = self.engine.spec
         return [
-            CompleteWindow(note["window"], *window_bounds(note["window"], origin_us, asked), note["rows"])
+            CompleteWindow(note["window"], *window_bounds(note["window"], origin_us, spec), note["rows"])
             for note in log.new_notes()
         ]
 
     def finish(self, tuples: int | None = None) -> None:
-        """Wait for a stream that ends, work on all of it, and complete the panes that are open then.
+        """Wait for the stream to end, process all of it, and complete the open panes.
 
-        A stream that does not end by itself is ended when so many ``tuples`` have been worked on.
+        With ``tuples``, end the stream after that many have been processed.
         """
         try:
             if tuples is None:
@@ -116,13 +114,13 @@ class PreferenceQuery:
             self._stop.set()
             raise QueryFailedError(cause(error)) from error
         self._finish.set()
-        self._ended()
+        self._join()
 
     def stop(self) -> None:
-        """End after the present micro-batch. A query on the same folder goes on from here."""
+        """Stop after the present micro-batch. A query on the same folder continues from here."""
         self._end_input()
         self._stop.set()
-        self._ended()
+        self._join()
 
     def _await(self, tuples: int) -> None:
         while self.engine.state.offset + self.rejected < tuples and self.active and self.tuples.isActive:
@@ -131,7 +129,7 @@ class PreferenceQuery:
         if (failed := self.tuples.exception()) is not None:
             raise failed
 
-    def _ended(self) -> None:
+    def _join(self) -> None:
         self._stages.join()
         if self.error is not None:
             raise QueryFailedError(cause(self.error)) from self.error
@@ -145,7 +143,7 @@ class PreferenceQuery:
         self._stages.join()
 
     def _run(self) -> None:
-        """Run the stages, in a thread of their own."""
+        """Run the stages, in their own thread."""
         try:
             while not self._stop.is_set():
                 finishing = self._finish.is_set()
@@ -157,12 +155,12 @@ class PreferenceQuery:
                     return
                 else:
                     self._stop.wait(POLL_S)
-        except Exception as error:  # noqa: BLE001 - whoever waits for the query is told
+        except Exception as error:  # noqa: BLE001 - raised by `finish` and `stop`
             self.error = error
             self._end_input()
         finally:
-            self._let_go()
+            self._unlock()
 
     def _end_input(self) -> None:
-        """Stop the input: between its micro-batches, if that is soon."""
+        """Stop the input, between its micro-batches if that is soon."""
         Query(self.tuples, self.engine.folder.checkpoint).stop(monotonic() + END_S)

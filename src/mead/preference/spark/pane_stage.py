@@ -1,9 +1,10 @@
-"""A task of the pane stage: one worker's tuples of a micro-batch, reduced with what it held of their panes before."""
+"""A task of the pane stage: reduces one worker's tuples with its earlier results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from time import thread_time
 from typing import Any
@@ -12,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from mead.arrays import IntArray
+from mead.preference.control.threshold import Threshold
 from mead.preference.kernels.block_nested_loop import ALONE
 from mead.preference.spark.emission import Emission, Emitter, by_arrival
-from mead.preference.spark.query_spec import ARRIVAL, EVENT, NUMBER, Asked, Kernel
-from mead.preference.spark.reduction import reduced
-from mead.preference.spark.warm_up import warm_up
-from mead.preference.windows.pane_emitter import Closed
+from mead.preference.spark.query_spec import ARRIVAL, EVENT, NUMBER, Kernel, QuerySpec
+from mead.preference.spark.reduction import answer, reduce_rows
+from mead.preference.windows.owner_table import OwnerTable, Splitting
+from mead.preference.windows.pane_emitter import ClosedPane, PaneEmitter
 from mead.spark.log.stream_log import Extent, StreamLog
 
 NOTHING = Extent("", 0, 0)
@@ -26,17 +28,17 @@ NOTHING = Extent("", 0, 0)
 
 @dataclass(frozen=True)
 class Slice:
-    """Rows of the log of tuples: what a micro-batch is about."""
+    """Rows of the log of tuples: the input of a micro-batch."""
 
     folder: Path
     pieces: tuple[Extent, ...]
     first: int
     """Offset of its first row."""
     ends: tuple[int, ...]
-    """Where the batches of the input end, counted from its first row."""
+    """Ends of the input's batches, counted from its first row."""
 
     def read(self) -> pa.Table:
-        """From where they are; columns that nobody asks for are not touched."""
+        """Read the rows by memory map; unused columns are not touched."""
         return pa.Table.from_batches(list(StreamLog(self.folder).read(self.pieces)))
 
 
@@ -47,59 +49,75 @@ class PaneWork:
     worker: int
     tuples: Slice
     emitter: Mapping[str, Any]
-    """The state of the emitter before this micro-batch."""
+    """State of the emitter before this micro-batch."""
     held: Mapping[int, Extent]
-    """What the worker has of open panes."""
+    """Results of the worker for open panes."""
     partials: Path
     """The folder of such results."""
-    asked: Asked
+    spec: QuerySpec
     kernel: Kernel
     reports: bool
-    """Whether it tells what became of the emitter: one of all workers does."""
+    """Whether to report the emitter's new state: one of all workers does."""
 
 
 @dataclass(frozen=True)
-class Emitted:
-    """What the driver is told of the emitter: counts, and no tuple."""
+class EmitterReport:
+    """The emitter's new state for the driver: counts, and no tuple."""
 
     emitter: Mapping[str, Any]
-    closed: tuple[Closed, ...]
+    closed: tuple[ClosedPane, ...]
 
 
 @dataclass(frozen=True)
-class PaneDone:
-    """What came of it."""
+class PaneOutput:
+    """Output of one worker."""
 
     worker: int
     received: int
-    """Tuples."""
     busy_s: float
-    """CPU time from the first own tuple on; what everybody does is left out."""
+    """CPU time from the first own tuple on, without the work that every task does."""
     results: Mapping[int, Extent]
-    """By pane, the result that replaces the one that was held."""
-    emitted: Emitted | None
+    """By pane, the result that replaces the earlier one."""
+    report: EmitterReport | None
 
 
-def work_on_panes(work: PaneWork) -> PaneDone:
+@cache
+def warm_up(spec: QuerySpec, kernel: Kernel) -> None:
+    """Compile the kernels of the query, once per process, before time is measured."""
+    names = spec.preferences.columns
+    few = pa.table({name: [1.0, 2.0] for name in names} | {NUMBER: [0, 1]})
+    answer(reduce_rows(few, spec, kernel), spec)
+    panes = PaneEmitter(OwnerTable(2, Splitting.ADAPTIVE), Threshold())
+    panes.add([0, 1])
+    stamps_us = np.array([0, 3 * spec.windows.pane_us])
+    Emitter(spec.windows, spec.k_slack(), panes).offer(stamps_us, stamps_us[by_arrival(stamps_us, stamps_us, [2])])
+
+
+def warm_worker(kernels: tuple[QuerySpec, Kernel]) -> None:
+    """Warm a worker up, in a Spark task, before the stream begins."""
+    warm_up(*kernels)
+
+
+def work_on_panes(work: PaneWork) -> PaneOutput:
     """Do the work, in a Spark task."""
-    warm_up(work.asked, work.kernel)
+    warm_up(work.spec, work.kernel)
     rows = work.tuples.read()
     event_us, arrival_us = (rows.column(name).to_numpy() for name in (EVENT, ARRIVAL))
     order = by_arrival(event_us, arrival_us, work.tuples.ends)
     emitter = Emitter.from_json(dict(work.emitter))
     emission = emitter.offer(event_us[order], arrival_us[order])
     started_s = thread_time()
-    own = np.flatnonzero(emission.workers == work.worker)
-    results = _written(_by_pane(rows, order, own, emission, work), work.partials) if own.size else {}
+    assigned = np.flatnonzero(emission.workers == work.worker)
+    results = _write_results(_by_pane(rows, order, assigned, emission, work), work.partials) if assigned.size else {}
     busy_s = thread_time() - started_s
-    emitted = Emitted(emitter.as_json(), emission.closed) if work.reports else None
-    return PaneDone(work.worker, own.size, busy_s, results, emitted)
+    report = EmitterReport(emitter.as_json(), emission.closed) if work.reports else None
+    return PaneOutput(work.worker, assigned.size, busy_s, results, report)
 
 
 def _by_pane(
     rows: pa.Table, order: IntArray, own: IntArray, emission: Emission, work: PaneWork
 ) -> Iterator[tuple[int, pa.Table]]:
-    """Pane by pane, what is left of it."""
+    """Yield the reduced rows of each pane."""
     own = own[np.argsort(emission.panes[own], kind="stable")]
     mine = rows.drop_columns([EVENT, ARRIVAL]).take(order[own])
     mine = mine.append_column(NUMBER, pa.array(work.tuples.first + own))
@@ -110,10 +128,10 @@ def _by_pane(
         if (held := work.held.get(pane, NOTHING)).count:
             some = pa.concat_tables([read_extents(work.partials, [held]), some])
         results = np.concatenate((np.zeros(held.count, dtype=np.int64), np.full(end - start, ALONE)))
-        yield pane, reduced(some, work.asked, work.kernel, results)
+        yield pane, reduce_rows(some, work.spec, work.kernel, results)
 
 
-def _written(results: Iterator[tuple[int, pa.Table]], folder: Path) -> dict[int, Extent]:
+def _write_results(results: Iterator[tuple[int, pa.Table]], folder: Path) -> dict[int, Extent]:
     """Write all results into one file."""
     tables = dict(results)
     batches = [batch for table in tables.values() for batch in table.combine_chunks().to_batches()]
@@ -125,5 +143,5 @@ def _written(results: Iterator[tuple[int, pa.Table]], folder: Path) -> dict[int,
 
 
 def read_extents(folder: Path, extents: list[Extent]) -> pa.Table:
-    """Tuples of results, one after the other; not all of them are empty."""
+    """Read the tuples of results, one after the other; at least one must not be empty."""
     return pa.Table.from_batches(list(StreamLog(folder).read(one for one in extents if one.count)))

@@ -23,10 +23,10 @@ from mead.preference.control.threshold import PAPER_SET_POINT
 from mead.preference.kernels.dominance import Direction, PreferenceError, Preferences
 from mead.preference.spark.engine import D, Engine, RunTasks, W
 from mead.preference.spark.handle import PreferenceQuery
-from mead.preference.spark.ingest import arrow_columns, check_columns, result_schema, tuples_into_log
-from mead.preference.spark.query_spec import Asked, Kernel, Working, length_ms
+from mead.preference.spark.ingest import arrow_columns, check_columns, result_schema, write_tuples
+from mead.preference.spark.pane_stage import warm_worker
+from mead.preference.spark.query_spec import ExecutionOptions, Kernel, QuerySpec, length_ms
 from mead.preference.spark.state import QueryFolder
-from mead.preference.spark.warm_up import warm_worker
 from mead.preference.windows.owner_table import Splitting
 from mead.preference.windows.panes import Windows
 from mead.spark.log.number_file import put_number
@@ -63,43 +63,44 @@ def preference_query(
     profile: Literal["code", "paper"] = "code",
     kernel: Literal["sorted", "nested-loop"] = "sorted",
     trigger: dict[str, Any] | None = None,
-    most_rows: int = Working.most_rows,
+    most_rows: int = ExecutionOptions.most_rows,
 ) -> PreferenceQuery:
-    """Start a skyline query, or a query for the best so many, over sliding windows of a stream.
+    """Start a skyline or top-k query over sliding windows of a stream.
 
     ``event_time`` is a timestamp, or a bigint in microseconds since 1970. ``window`` and ``slide`` are seconds, or a
-    text such as ``"500 ms"``; without a slide, windows follow each other. ``top`` asks for that many tuples of each
-    skyline, those that come nearest to beating all. A query that was stopped or killed goes on in its ``folder``.
+    text such as ``"500 ms"``; without a slide, windows do not overlap. ``top`` returns that many tuples of each
+    skyline, those that come nearest to beating all. A query that was stopped or killed continues in its ``folder``,
+    which only one process at a time may use.
 
-    Late tuples are waited for as long as the longest delay seen (K-slack); with ``slack`` for a fixed time; with a
-    ``target_drop_ratio`` no longer than it takes to drop that part. ``arrival_time`` is a column by which the tuples of
-    a micro-batch are put in order; without it they are taken in order of their events.
+    By default the query waits for late tuples as long as the longest delay seen (K-slack); with ``slack`` for a fixed
+    time; with ``target_drop_ratio`` only as long as needed to drop no more than that part. ``arrival_time`` is a column
+    that orders the tuples of a micro-batch; by default their event times do.
 
-    ``workers`` bounds the tasks of both stages together, by default twice the cores. How they are used, from ``start``
-    on, is up to two levels of control: ``splitting`` of hot panes, and ``elastic`` numbers of tasks, decided every
-    ``control`` seconds by a fuzzy controller as the authors of Elastic-PPQ have released it, or with the ``profile`` of
-    their paper's text. No result depends on any of them.
+    ``workers`` limits the tasks of both stages together, by default to twice the cores. Two levels of control use them,
+    beginning with ``start``: ``splitting`` of hot panes, and ``elastic`` numbers of tasks, decided every ``control``
+    seconds by the fuzzy controller that the authors of Elastic-PPQ released, or by the ``profile`` of their paper.
+    Results do not depend on these options.
 
-    ``trigger`` is that of Spark's ``writeStream``. A micro-batch of the stages has ``most_rows`` at most, unless one of
-    the input's that several tasks have read has more. Both levels act between micro-batches: after a pause, the fewer
-    rows they have, the sooner. One process at a time may have the folder.
+    ``trigger`` is that of Spark's ``writeStream``. A micro-batch of the stages has at most ``most_rows`` rows, unless
+    several tasks read a larger one of the input. Control acts between micro-batches: after a pause, smaller ones react
+    sooner.
     """
     directions: dict[str, Direction] = dict.fromkeys(minimise, "min")
     for name in maximise:
         if name in directions:
-            raise PreferenceError(f"column {name} cannot be minimised and maximised")
+            raise PreferenceError(f"column {name}: choose either minimise or maximise")
         directions[name] = "max"
     length, step = length_ms(window, "window"), length_ms(window if slide is None else slide, "slide")
-    asked = Asked(
+    spec = QuerySpec(
         Preferences(tuple(directions), tuple(directions.values())),
         _windows(length, step),
         top,
         None if slack is None else 1000 * length_ms(slack, "slack"),
         target_drop_ratio,
     )
-    check_columns(df, asked.preferences, event_time, *([arrival_time] if arrival_time else []))
+    check_columns(df, spec.preferences, event_time, *([arrival_time] if arrival_time else []))
     spark = df.sparkSession
-    working = Working(
+    options = ExecutionOptions(
         SPLITTING[splitting],
         elastic,
         Degrees(*start),
@@ -123,12 +124,12 @@ def preference_query(
         return reader.options(path=str(place.results), schema=schema, tasks=str(tasks), consumer="results").load()
 
     with ExitStack() as opened:
-        opened.enter_context(_held(place.path))  # before anything in it is touched
-        place.opened(asked, [f"{name} {kind}" for name, kind in df.dtypes])
-        writer = tuples_into_log(df, place.tuples, asked.preferences, event_time, arrival_time)
-        run = on_spark(spark.sparkContext)
-        run(warm_worker, [(asked, working.kernel)] * working.slots)
-        engine = Engine(asked, working, place, arrow_columns(columns), run, monotonic)
+        opened.enter_context(_locked(place.path))  # before any file in it changes
+        place.open(spec, [f"{name} {kind}" for name, kind in df.dtypes])
+        writer = write_tuples(df, place.tuples, spec.preferences, event_time, arrival_time)
+        run = make_spark_runner(spark.sparkContext)
+        run(warm_worker, [(spec, options.kernel)] * options.slots)
+        engine = Engine(spec, options, place, arrow_columns(columns), run, monotonic)
         if trigger is not None:
             writer = writer.trigger(**trigger)
         tuples = writer.option("checkpointLocation", str(place.checkpoint)).start()
@@ -136,8 +137,8 @@ def preference_query(
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    """Have a folder alone: a second query would take the files of the first for what a crash has left."""
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock the folder: a second query would remove the files of the first as leftovers of a crash."""
     with ExitStack() as opened:
         try:
             opened.enter_context(held(folder))
@@ -146,8 +147,8 @@ def _held(folder: Path) -> Iterator[None]:
         yield
 
 
-def on_spark(context: SparkContext) -> RunTasks:
-    """Each piece of work is a task of a job."""
+def make_spark_runner(context: SparkContext) -> RunTasks:
+    """Return a runner of Spark jobs, with one task for each piece of work."""
 
     def run(function: Callable[[W], D], works: Sequence[W]) -> list[D]:
         return context.parallelize(works, len(works)).map(function).collect()

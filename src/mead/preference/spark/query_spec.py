@@ -1,4 +1,4 @@
-"""What is asked, and how it may be worked on: the first never changes in a folder, the second at any time."""
+"""The query, fixed for a folder, and the options of its execution, which may change."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ EVENT, ARRIVAL = "_event_us", "_arrival_us"
 """Columns of the log of tuples, beside those of the user."""
 
 NUMBER = "_number"
-"""The number of a tuple in order of arrival: it tells equal tuples apart, the same way in every run."""
+"""The number of a tuple in order of arrival. It distinguishes equal tuples, the same way in every run."""
 
 WINDOW, START, END = "window", "window_start", "window_end"
 """Columns of the results, before those of the user."""
 
 RESERVED = (EVENT, ARRIVAL, NUMBER, WINDOW, START, END, "to")
-"""The last one means something to the logs: which reader a row is for."""
+"""The last one has a meaning in the logs: the reader that a row is for."""
 
 UNITS_MS = {
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1),
@@ -38,43 +38,43 @@ LENGTH = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[a-z]+)")
 
 
 class Kernel(Enum):
-    """How dominated tuples are found; the answer is the same."""
+    """Algorithms that find dominated tuples, with the same answer."""
 
     SORTED = "sorted"
-    """One sorted pass with bit masks: the cost of a tuple hardly depends on how many there are."""
+    """One sorted pass with bit masks: the cost of a tuple hardly depends on their number."""
     NESTED_LOOP = "nested-loop"
-    """The algorithm of the paper, with the load that splitting is made for. For experiments."""
+    """The paper's algorithm, with the load that splitting is made for. For experiments."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuerySpec:
     """The query itself."""
 
     preferences: Preferences
     windows: Windows
     delta: int | None = None
-    """How many of the best tuples of every window to return; None for the whole skyline."""
+    """Number of best tuples of every window; None for the whole skyline."""
     slack_us: int | None = None
     """How long to wait for late tuples; None for K-slack, which learns it."""
     target_drop_ratio: float = 0.0
-    """K-slack waits no longer than it takes to drop this part of the tuples; 0 for the standard form."""
+    """K-slack waits only as long as needed to drop this part of the tuples; 0 for the standard form."""
 
     def __post_init__(self) -> None:
         if self.delta is not None and self.delta < 1:
-            raise PreferenceError(f"top is a number of tuples, at least 1; got {self.delta}")
+            raise PreferenceError(f"top must be at least 1; got {self.delta}")
         if self.slack_us is not None and self.target_drop_ratio:
-            raise PreferenceError("a fixed slack drops who is later; leave out either the slack or the drop ratio")
+            raise PreferenceError("slack and target_drop_ratio exclude each other; leave one out")
         try:
             self.k_slack()
         except ValueError as error:
             raise PreferenceError(str(error)) from error
 
     def k_slack(self) -> KSlack:
-        """K-slack before the first tuple. Punctuations cost nothing here, so there is no least gap between them."""
+        """Return K-slack before the first tuple. Punctuations are free here, so there is no minimum gap."""
         return KSlack(self.windows.pane_us, self.target_drop_ratio, least_gap_us=0, fixed_us=self.slack_us)
 
     def as_json(self) -> dict[str, Any]:
-        """The document by which a folder is recognized."""
+        """Return the document by which a folder is recognized."""
         return {
             "columns": list(self.preferences.columns),
             "directions": list(self.preferences.directions),
@@ -87,41 +87,41 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Working:
-    """How the work is spread; no result depends on it."""
+class ExecutionOptions:
+    """Distribution of the work. Results do not depend on it."""
 
     splitting: Splitting = Splitting.ADAPTIVE
-    """The inner level: whether hot panes are split over tasks."""
+    """Inner level: whether hot panes are split over tasks."""
     elastic: bool = True
-    """The outer level: whether the numbers of tasks follow the load."""
+    """Outer level: whether the numbers of tasks follow the load."""
     start: Degrees = field(default_factory=lambda: Degrees(1, 1))
     most: int = 8
-    """Tasks of both stages together."""
+    """Maximum tasks of both stages together."""
     set_point: float = PAPER_SET_POINT
-    """Utilization of the pane stage that the PID aims at."""
+    """Target utilization of the pane stage."""
     control_s: float = 2.5
-    """How often the controller decides."""
+    """Interval between decisions of the controller."""
     profile: Profile = CODE
-    """Of the controller: its fuzzy sets, and how its rules add up."""
+    """Fuzzy sets and rules of the controller."""
     merging: bool = True
     kernel: Kernel = Kernel.SORTED
     most_rows: int = 200_000
-    """Of a micro-batch, unless one of the input's has more, in several files: after a pause, work comes in pieces."""
+    """Maximum rows per micro-batch. A larger batch of the input is split if it is one file."""
     slots: int = 1_000
     """Cores: tasks that run at the same time."""
 
     def __post_init__(self) -> None:
         if self.most_rows < 1:
-            raise PreferenceError(f"a micro-batch has at least one row; got {self.most_rows}")
+            raise PreferenceError(f"most_rows must be at least 1; got {self.most_rows}")
         if self.start.panes < 1 or self.start.windows < 1 or self.start.total > self.most:
             raise PreferenceError(
-                f"each stage has at least one task, and both together at most {self.most}; "
+                f"start: each stage needs at least one task, and both together at most {self.most}; "
                 f"got {self.start.panes} and {self.start.windows}"
             )
 
 
 def length_ms(length: str | float | timedelta, what: str) -> int:
-    """A length of time in whole milliseconds: seconds, a text such as ``"500 ms"`` or ``"2 seconds"``, a timedelta.
+    """Convert seconds, a text such as ``"500 ms"`` or ``"2 seconds"``, or a timedelta to milliseconds.
 
     >>> length_ms("1.5 minutes", "window"), length_ms(0.2, "slide")
     (90000, 200)
@@ -139,5 +139,5 @@ def length_ms(length: str | float | timedelta, what: str) -> int:
     else:
         exact_ms = 1e3 * (length.total_seconds() if isinstance(length, timedelta) else float(length))
     if not 1 <= exact_ms < 1e15 or abs(exact_ms - round(exact_ms)) > 1e-6:
-        raise PreferenceError(f"{what}: lasts a whole number of milliseconds, at least 1; got {length!r}")
+        raise PreferenceError(f"{what}: must be a whole number of milliseconds, at least 1; got {length!r}")
     return round(exact_ms)

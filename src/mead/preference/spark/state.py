@@ -1,8 +1,8 @@
-"""What a query remembers from one micro-batch to the next, and the folder in which it finds that again after a crash.
+"""State of a query between micro-batches, and the folder that keeps it across crashes.
 
-A micro-batch counts from the moment at which its line is in the index of the results. Before that its state is written
-to a file of its own, and the one of the micro-batch before is still there. So results, the place in the stream and all
-state change at the same moment, or not at all.
+A micro-batch counts once its line is in the index of the results. Before that, its state is written to a new file,
+beside the one of the micro-batch before. So results, position in the stream and state change at the same moment, or not
+at all.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from mead.preference.control.threshold import Threshold
 from mead.preference.kernels.dominance import PreferenceError
 from mead.preference.spark.control import micro_batch_pid
 from mead.preference.spark.emission import Emitter
-from mead.preference.spark.query_spec import Asked, Working
+from mead.preference.spark.query_spec import ExecutionOptions, QuerySpec
 from mead.preference.spark.window_rounds import WindowRounds
 from mead.preference.windows.owner_table import OwnerTable, Splitting
 from mead.preference.windows.pane_emitter import PaneEmitter
 from mead.spark.log.stream_log import DATA, Extent, StreamLog, Written
 
 READER = "preference"
-"""Under which the tuples are kept that have not been worked on."""
+"""Reader of the log that keeps unprocessed tuples."""
 
 KEEPER = "folder"
-"""The name under which results are kept for later readers."""
+"""Reader of the log that keeps results for later readers."""
 
 
 @dataclass
 class QueryState:
-    """The state of a query after a micro-batch."""
+    """State of a query after a micro-batch."""
 
     emitter: Emitter
     directory: WindowRounds
     degrees: Degrees
-    """The degrees from the next micro-batch on."""
+    """Degrees of the next micro-batch."""
     step: int = -1
-    """The number of the micro-batch."""
+    """Number of the micro-batch."""
     offset: int = 0
-    """The first row of the log of tuples that has not been worked on."""
+    """The first unprocessed row of the log of tuples."""
     held: dict[int, dict[int, Extent]] = field(default_factory=dict)
     """Results of open panes, by worker and pane."""
 
     @classmethod
-    def fresh(cls, asked: Asked, working: Working) -> QueryState:
-        """The state before the first micro-batch."""
-        table = OwnerTable(working.most, working.splitting)
-        panes = PaneEmitter(table, _threshold(working))
-        panes.add(range(working.start.panes))
-        emitter = Emitter(asked.windows, asked.k_slack(), panes)
-        return cls(emitter, WindowRounds(asked.windows, merging=working.merging), working.start)
+    def fresh(cls, spec: QuerySpec, options: ExecutionOptions) -> QueryState:
+        """Return the state before the first micro-batch."""
+        table = OwnerTable(options.most, options.splitting)
+        panes = PaneEmitter(table, _threshold(options))
+        panes.add(range(options.start.panes))
+        emitter = Emitter(spec.windows, spec.k_slack(), panes)
+        return cls(emitter, WindowRounds(spec.windows, merging=options.merging), options.start)
 
     @property
     def extents(self) -> list[Extent]:
@@ -62,52 +62,52 @@ class QueryState:
         return self.directory.extents + [extent for panes in self.held.values() for extent in panes.values()]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, from which ``from_json`` makes the same again."""
+        """Return the state as plain values, for ``from_json``."""
         return {
             "step": self.step,
             "offset": self.offset,
             "emitter": self.emitter.as_json(),
-            "directory": self.directory.as_json(_encoded),
+            "directory": self.directory.as_json(_encode),
             "degrees": [self.degrees.panes, self.degrees.windows],
-            "held": [[worker, pane, *_encoded(e)] for worker, own in self.held.items() for pane, e in own.items()],
+            "held": [[worker, pane, *_encode(e)] for worker, own in self.held.items() for pane, e in own.items()],
         }
 
     @classmethod
-    def from_json(cls, document: dict[str, Any], working: Working) -> QueryState:
-        """What ``as_json`` wrote; how the work is spread may have changed since."""
+    def from_json(cls, document: dict[str, Any], options: ExecutionOptions) -> QueryState:
+        """Restore the state of ``as_json``; the options may have changed since."""
         table = document["emitter"]["panes"]["table"]
-        table["active"] += [False] * (working.most - len(table["active"]))
-        table["splitting"] = working.splitting.name
+        table["active"] += [False] * (options.most - len(table["active"]))
+        table["splitting"] = options.splitting.name
         emitter = Emitter.from_json(document["emitter"])
-        emitter.panes.threshold = _resumed(emitter.panes.threshold, working)
+        emitter.panes.threshold = _resume(emitter.panes.threshold, options)
         directory = WindowRounds.from_json(document["directory"], lambda entry: Extent(*entry))
-        directory.merging = working.merging
+        directory.merging = options.merging
         held: dict[int, dict[int, Extent]] = {}
         for worker, pane, *extent in document["held"]:
             held.setdefault(worker, {})[pane] = Extent(*extent)
-        degrees = Degrees(*document["degrees"]) if working.elastic else working.start
-        if degrees.total > working.most:
-            degrees = working.start
+        degrees = Degrees(*document["degrees"]) if options.elastic else options.start
+        if degrees.total > options.most:
+            degrees = options.start
         return cls(emitter, directory, degrees, document["step"], document["offset"], held)
 
 
-def _threshold(working: Working) -> Threshold:
-    """A fresh threshold, with the PID if that decides where panes are split."""
-    return Threshold(micro_batch_pid(working.set_point) if working.splitting is Splitting.ADAPTIVE else None)
+def _threshold(options: ExecutionOptions) -> Threshold:
+    """Return a fresh threshold, with a PID if splitting is adaptive."""
+    return Threshold(micro_batch_pid(options.set_point) if options.splitting is Splitting.ADAPTIVE else None)
 
 
-def _resumed(saved: Threshold, working: Working) -> Threshold:
-    """The threshold with what was learned, under the present set-point; a fresh one if panes were split another way."""
-    fresh = _threshold(working)
+def _resume(saved: Threshold, options: ExecutionOptions) -> Threshold:
+    """Return the learned threshold with the present set-point; a fresh one if the kind of splitting changed."""
+    fresh = _threshold(options)
     return fresh if (saved.pid is None) != (fresh.pid is None) else replace(saved, pid=fresh.pid)
 
 
-def _encoded(extent: Extent) -> list[Any]:
+def _encode(extent: Extent) -> list[Any]:
     return [extent.file, extent.skip, extent.count]
 
 
 class QueryFolder:
-    """All files of a query. Every process that runs its tasks has to see it under this path."""
+    """All files of a query. Every process that runs its tasks must see it under this path."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
@@ -133,9 +133,9 @@ class QueryFolder:
         """The checkpoint of the query that writes the tuples."""
         return self.path / "checkpoint"
 
-    def opened(self, asked: Asked, columns: Sequence[str]) -> QueryFolder:
-        """Open the folder for this query; refuses that of another one."""
-        wanted, file = {**asked.as_json(), "tuple": list(columns)}, self.path / "query.json"
+    def open(self, spec: QuerySpec, columns: Sequence[str]) -> QueryFolder:
+        """Open the folder for this query; refuse that of another one."""
+        wanted, file = {**spec.as_json(), "tuple": list(columns)}, self.path / "query.json"
         self.path.mkdir(parents=True, exist_ok=True)
         if not file.exists():
             _replace(file, json.dumps(wanted))
@@ -143,23 +143,23 @@ class QueryFolder:
         for key, value in wanted.items():
             if found.get(key) != value:
                 raise PreferenceError(
-                    f"{self.path} holds another query: {key} is {found.get(key)}, not {value}; name another folder"
+                    f"{self.path} has another query: {key} is {found.get(key)}, not {value}; choose another folder"
                 )
         return self
 
-    def load(self, asked: Asked, working: Working) -> QueryState:
-        """The state after the last micro-batch that counts; what a crash has left of a later one is removed."""
+    def load(self, spec: QuerySpec, options: ExecutionOptions) -> QueryState:
+        """Load the state after the last committed micro-batch, and remove leftovers of a crash."""
         step = self._results.repair()
-        self._results.register(KEEPER)  # whoever reads results takes none away
+        self._results.register(KEEPER)  # other readers do not remove results
         if step < 0:
-            state = QueryState.fresh(asked, working)
+            state = QueryState.fresh(spec, options)
         else:
-            state = QueryState.from_json(json.loads(self._state(step).read_text()), working)
+            state = QueryState.from_json(json.loads(self._state(step).read_text()), options)
         self._remove_others(state)
         return state
 
     def commit(self, state: QueryState, windows: Iterable[tuple[int, Written]]) -> None:
-        """Make the micro-batch count, and then remove what nobody needs any more."""
+        """Commit the micro-batch, then remove files that are no longer needed."""
         _replace(self._state(state.step), json.dumps(state.as_json()))
         noted = [(written, {"window": window, "rows": written.rows}) for window, written in windows]
         self._results.commit(state.step, noted)
@@ -179,7 +179,7 @@ class QueryFolder:
 
 
 def _replace(file: Path, text: str) -> None:
-    """Whoever reads it sees the old or the new one, and after a crash of this process one of them is there."""
+    """Replace a file atomically: readers see the old or the new content, even after a crash."""
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_name(f".{file.name}.{os.getpid()}")
     new.write_text(text)

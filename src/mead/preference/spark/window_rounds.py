@@ -1,10 +1,10 @@
-"""The window stage in rounds: what the directory does task by task, for workers that all end at the same time.
+"""The window stage in rounds, for workers that all end at the same time.
 
-A round is one job of Spark's. In the paper a worker that is ready asks for its next task; here all of them get their
-tasks at the start of a round. A window that has results waiting gets a WIN_UPDATE, and whoever has that goes on with
-the window's other results: one chain, as nobody else may update it meanwhile. Workers for whom there is no window
-MERGE results of those with many, and what they make is merged in the next round. Tasks are counted as in the paper, one
-for each result that is merged into another, so that the rule by which a window is known to be complete is the same.
+A round is one Spark job. In the paper a ready worker asks for its next task; here all get their tasks at the start of a
+round. A window with pending results gets a WIN_UPDATE, and its worker continues with the window's other results: one
+chain, since only one worker at a time may update a window. Other workers MERGE results of windows with many, which are
+merged further in the next round. Tasks are counted as in the paper, one for each result merged into another, so that
+the same rule tells when a window is complete.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Chain:
 
     window: int
     results: tuple[Extent, ...]
-    """The window's own first, in an update."""
+    """In an update, the window's own result comes first."""
     tasks: int
     update: bool
     """WIN_UPDATE, and else MERGE."""
@@ -31,12 +31,12 @@ class Chain:
 
     @property
     def rows(self) -> int:
-        """Tuples that it looks at."""
+        """Number of tuples to read."""
         return sum(result.count for result in self.results)
 
     @property
     def trivial(self) -> Extent | None:
-        """What comes of it without any work; None if there is some."""
+        """The result if no work is needed, otherwise None."""
         filled = [result for result in self.results if result.count]
         if len(filled) > 1 or (self.last and filled):
             return None
@@ -44,7 +44,7 @@ class Chain:
 
 
 class WindowRounds(WindowDirectory[Extent]):
-    """The open windows, and what each worker is to do in a round.
+    """The open windows, and the chains of each round.
 
     >>> from mead.preference.windows.messages import PaneResult
     >>> from mead.preference.windows.panes import Windows
@@ -55,13 +55,13 @@ class WindowRounds(WindowDirectory[Extent]):
     >>> (update.tasks, update.last), (merge.tasks, merge.last)
     ((2, False), (1, False))
     >>> for chain in (update, merge):
-    ...     directory.chained(chain, Extent("made", 0, 9))
+    ...     directory.complete_chain(chain, Extent("made", 0, 9))
     >>> [(chain.tasks, chain.last) for chain in directory.find_chains(workers=2)]
     [(1, True)]
     """
 
     def find_chains(self, workers: int) -> list[Chain]:
-        """The chains of a round: at least one for every window that has results waiting, oldest first."""
+        """Return the chains of a round: at least one for every window with pending results, oldest first."""
         waiting = [(window, descriptor) for window, descriptor in self._open.items() if descriptor.pending]
         idle = max(0, workers - len(waiting)) if self.merging else 0
         chains: list[Chain] = []
@@ -71,7 +71,7 @@ class WindowRounds(WindowDirectory[Extent]):
         return chains
 
     def _chains(self, window: int, descriptor: Descriptor[Extent], helpers: int) -> list[Chain]:
-        """The waiting results in parts: one for the update, and at least two results for everybody who helps."""
+        """Divide the pending results: one part for the update, at least two results for every helper."""
         pending, descriptor.pending = descriptor.pending, []
         part = len(pending) // (helpers + 1)
         last = descriptor.tasks == descriptor.completed + part and not helpers
@@ -85,8 +85,8 @@ class WindowRounds(WindowDirectory[Extent]):
             del self._open[window]
         return chains
 
-    def chained(self, chain: Chain, result: Extent) -> None:
-        """Feedback: what a chain has made."""
+    def complete_chain(self, chain: Chain, result: Extent) -> None:
+        """Take the result of a chain."""
         if chain.last:
             return
         descriptor = self._open[chain.window]
@@ -104,7 +104,7 @@ class WindowRounds(WindowDirectory[Extent]):
 
 
 def spread(chains: Sequence[Chain], workers: int) -> list[list[Chain]]:
-    """Spread chains over workers: the largest first, each to the worker with the fewest tuples to look at.
+    """Spread chains over workers: the largest first, each to the worker with the fewest tuples.
 
     Workers that would get nothing are left out (Graham, "Bounds on Multiprocessing Timing Anomalies", 1969).
     """

@@ -1,4 +1,4 @@
-"""A task of the window stage: one worker's chains of a round; complete windows become results."""
+"""A task of the window stage: one worker's chains of a round, and results of complete windows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from time import thread_time
 import numpy as np
 import pyarrow as pa
 
-from mead.preference.spark.pane_stage import NOTHING, read_extents
-from mead.preference.spark.query_spec import END, NUMBER, START, WINDOW, Asked, Kernel
-from mead.preference.spark.reduction import answer, reduced
-from mead.preference.spark.warm_up import warm_up
+from mead.preference.spark.pane_stage import NOTHING, read_extents, warm_up
+from mead.preference.spark.query_spec import END, NUMBER, START, WINDOW, Kernel, QuerySpec
+from mead.preference.spark.reduction import answer, reduce_rows
 from mead.preference.spark.window_rounds import Chain
 from mead.spark.log.stream_log import Extent, StreamLog, Written
 
@@ -30,15 +29,15 @@ class WindowWork:
     results: Path
     """The log of complete windows."""
     schema: pa.Schema
-    """Of that log."""
+    """Schema of that log."""
     origin_us: int
-    asked: Asked
+    spec: QuerySpec
     kernel: Kernel
 
 
 @dataclass(frozen=True)
-class ChainDone:
-    """What a chain has made: a result for later rounds, or a complete window."""
+class ChainOutput:
+    """Result of a chain for later rounds, or a complete window."""
 
     chain: Chain
     result: Extent
@@ -46,38 +45,40 @@ class ChainDone:
 
 
 @dataclass(frozen=True)
-class WindowDone:
-    """What came of a worker's chains."""
+class WindowOutput:
+    """Output of a worker's chains."""
 
     worker: int
     busy_s: float
-    chains: tuple[ChainDone, ...]
+    chains: tuple[ChainOutput, ...]
 
 
-def work_on_windows(work: WindowWork) -> WindowDone:
+def work_on_windows(work: WindowWork) -> WindowOutput:
     """Do the work, in a Spark task."""
-    warm_up(work.asked, work.kernel)
+    warm_up(work.spec, work.kernel)
     started_s = thread_time()
-    done = tuple(_done(chain, work) for chain in work.chains)
-    return WindowDone(work.worker, thread_time() - started_s, done)
+    done = tuple(_run_chain(chain, work) for chain in work.chains)
+    return WindowOutput(work.worker, thread_time() - started_s, done)
 
 
-def _done(chain: Chain, work: WindowWork) -> ChainDone:
+def _run_chain(chain: Chain, work: WindowWork) -> ChainOutput:
     rows = read_extents(work.partials, list(chain.results))
     results = np.repeat(np.arange(len(chain.results)), [result.count for result in chain.results])
     if chain.last:
         if work.kernel is Kernel.NESTED_LOOP:
-            rows = reduced(rows, work.asked, work.kernel, results)
-        best = answer(rows, work.asked)
-        return ChainDone(chain, NOTHING, StreamLog(work.results).write(_window(chain.window, best, work), work.schema))
-    left = reduced(rows, work.asked, work.kernel, results).combine_chunks()
+            rows = reduce_rows(rows, work.spec, work.kernel, results)
+        best = answer(rows, work.spec)
+        return ChainOutput(
+            chain, NOTHING, StreamLog(work.results).write(_window(chain.window, best, work), work.schema)
+        )
+    left = reduce_rows(rows, work.spec, work.kernel, results).combine_chunks()
     written = StreamLog(work.partials).write(left.to_batches(), left.schema)
-    return ChainDone(chain, Extent(written.file, 0, written.rows), None)
+    return ChainOutput(chain, Extent(written.file, 0, written.rows), None)
 
 
 def _window(window: int, best: pa.Table, work: WindowWork) -> list[pa.RecordBatch]:
-    """Rows as users see them."""
-    start, end = window_bounds(window, work.origin_us, work.asked)
+    """Return rows with the columns that users see."""
+    start, end = window_bounds(window, work.origin_us, work.spec)
     shown = best.drop_columns([NUMBER])
     bounds = {WINDOW: window, START: start, END: end}
     types = {name: work.schema.field(name).type for name in bounds}
@@ -86,7 +87,7 @@ def _window(window: int, best: pa.Table, work: WindowWork) -> list[pa.RecordBatc
     return list(table.combine_chunks().to_batches())
 
 
-def window_bounds(window: int, origin_us: int, asked: Asked) -> tuple[datetime, datetime]:
-    """When a window begins and ends."""
-    start = EPOCH + timedelta(microseconds=origin_us + 1000 * window * asked.windows.slide_ms)
-    return start, start + timedelta(milliseconds=asked.windows.length_ms)
+def window_bounds(window: int, origin_us: int, spec: QuerySpec) -> tuple[datetime, datetime]:
+    """Return the start and the end of a window."""
+    start = EPOCH + timedelta(microseconds=origin_us + 1000 * window * spec.windows.slide_ms)
+    return start, start + timedelta(milliseconds=spec.windows.length_ms)

@@ -1,7 +1,7 @@
-"""What the emitter of the pane stage says to its workers beside tuples, and what they say to the window stage.
+"""Messages from the emitter to pane workers, and results that these send to the window stage.
 
-The paper calls two messages EMPTY. One makes a result of a pane without tuples at once (here ``ClosedEmpty``); the
-other opens a partition that can still be filled (here ``EmptyPane``, Alg. 4).
+The paper calls two messages EMPTY. One makes an empty result at once (here ``ClosedEmpty``); the other opens a
+partition that can still be filled (here ``EmptyPane``, Alg. 4).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 R = TypeVar("R")
-"""A result: rows of a skyline, their number, or where they are stored."""
+"""A result: rows of a skyline, their number, or their place in a file."""
 
 UNKNOWN_COUNT = 0
-"""The count of a result that was closed by force: its pane may still be split."""
+"""The count of a result that was closed early: its pane may still be split."""
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,21 @@ class EmptyPane:
 
 @dataclass(frozen=True)
 class ClosedEmpty:
-    """No tuple fell into this pane: hand on an empty result at once."""
+    """The pane has no tuple: send an empty result at once."""
 
     pane: int
 
 
 @dataclass(frozen=True)
 class Punctuation:
-    """All panes before this one are closed: hand on what you hold of them."""
+    """All panes before this one are closed: send their results."""
 
     pane: int
 
 
 @dataclass(frozen=True)
 class TurnOff:
-    """Hand on all that you hold, and sleep."""
+    """Send all results and sleep."""
 
 
 Message: TypeAlias = UpdateCount | EmptyPane | ClosedEmpty | Punctuation | TurnOff
@@ -56,7 +56,7 @@ Message: TypeAlias = UpdateCount | EmptyPane | ClosedEmpty | Punctuation | TurnO
 
 @dataclass(frozen=True)
 class Order:
-    """A message to one worker. Each worker reads its messages in the order in which they were sent."""
+    """A message to one worker, which reads its messages in the order sent."""
 
     worker: int
     message: Message
@@ -66,8 +66,8 @@ class Order:
 class PaneResult(Generic[R]):
     """The result of one partition, on its way to the window stage.
 
-    Of one pane, all counts but the unknown ones are the same: the final number of its partitions. And there are as
-    many results, the unknown ones included.
+    All known counts of one pane are equal: the final number of its partitions. It has that many results, including
+    those with unknown counts.
     """
 
     pane: int

@@ -1,7 +1,7 @@
-"""Who holds which partition of which pane: the table by which the emitter sends every tuple to a worker.
+"""Table of open panes and their owners, by which the emitter sends every tuple to a worker.
 
-The rule of Alg. 1 (Elastic-PPQ, section 3.1) is compiled, because it is asked for every tuple, by virtual time and by
-micro-batches alike. Everything rarer is in ``mead.preference.windows.pane_emitter``.
+The rule of Alg. 1 (Elastic-PPQ, section 3.1) is compiled, because simulator and micro-batches run it for every tuple.
+Rarer steps are in `mead.preference.windows.pane_emitter`.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -31,13 +31,13 @@ class Splitting(IntEnum):
     ADAPTIVE = 0
     """When the active partition is above the threshold; the least loaded worker takes over."""
     NEVER = 1
-    """Panes go whole to one worker after the other (the pane-based baseline)."""
+    """Whole panes go to one worker after the other (the pane-based baseline)."""
     EVEN = 2
     """Every tuple goes to the next worker (the tuple-based baseline)."""
 
 
 class OwnerTable:
-    """The open panes. A pane has a row from its first tuple until it is closed; rows are used again.
+    """The open panes. A pane has a row from its first tuple until it is closed; rows are reused.
 
     >>> table = OwnerTable(workers=3, splitting=Splitting.ADAPTIVE)
     >>> table.activate([0, 1])
@@ -65,16 +65,16 @@ class OwnerTable:
 
     @property
     def workers(self) -> int:
-        """The most workers that there can be."""
+        """Maximum number of workers."""
         return self.active.size
 
     @property
     def rows(self) -> int:
-        """How many panes there is room for."""
+        """Number of panes that fit."""
         return self.panes.size
 
     def activate(self, workers: list[int], *, on: bool = True) -> None:
-        """Let workers get tuples from now on, or, with ``on=False``, no longer."""
+        """Let workers get tuples from now on; with ``on=False``, no longer."""
         self.active[workers] = on
 
     def reserve(self, newest: int) -> None:
@@ -91,9 +91,9 @@ class OwnerTable:
                 new[pane % rows] = before[pane % old_rows]
 
     def assign(self, panes: IntArray, queues: IntArray, threshold: float) -> IntArray:
-        """The worker of every tuple, one after the other. Each makes the queue of its worker longer by one.
+        """Choose the worker of every tuple, one after the other; each lengthens its worker's queue by one.
 
-        This is for micro-batches, where nothing is served while tuples are assigned.
+        For micro-batches, where nothing is served while tuples are assigned.
         """
         if panes.size:
             self.reserve(int(panes.max()))
@@ -102,39 +102,39 @@ class OwnerTable:
         )
 
     def least_loaded(self, queues: IntArray) -> int:
-        """The active worker with the shortest queue."""
+        """Choose the active worker with the shortest queue."""
         return int(least_loaded(self.active, queues, self.cursor))
 
     def next_active(self) -> int:
-        """The next active worker, whatever its queue."""
+        """Choose the next active worker, whatever its queue."""
         return int(next_active(self.active, self.cursor))
 
     def is_open(self, pane: int) -> bool:
-        """Whether the pane has tuples and is not closed."""
+        """Return whether the pane has tuples and is not closed."""
         return self.base <= pane < self.base + self.rows and bool(self.panes["tuples"][pane % self.rows] > 0)
 
     def open_panes(self) -> Iterator[int]:
-        """The open panes, oldest first."""
+        """Yield the open panes, oldest first."""
         return (pane for pane in range(self.base, self.base + self.rows) if self.is_open(pane))
 
     def count(self, pane: int) -> int:
-        """Partitions of the pane, those of removed workers included."""
+        """Return the number of partitions, including those of removed workers."""
         return int(self.panes["count"][pane % self.rows])
 
     def owner(self, pane: int) -> int:
-        """The worker that gets the pane's next tuple, unless the partition is too large."""
+        """Return the worker that gets the pane's next tuple, unless its partition is too large."""
         return int(self.panes["owner"][pane % self.rows])
 
     def size(self, pane: int, worker: int) -> int:
-        """Tuples of the pane that the worker holds."""
+        """Return the number of tuples of the pane that the worker holds."""
         return int(self.sizes[pane % self.rows, worker])
 
     def holders(self, pane: int) -> list[int]:
-        """The workers that hold a partition of the pane, an empty one included."""
+        """Return the workers that hold a partition of the pane, even an empty one."""
         return [int(worker) for worker in np.flatnonzero(self.held[pane % self.rows])]
 
     def open_partition(self, pane: int, worker: int) -> int:
-        """Give the worker an empty partition; returns how many partitions the pane has now."""
+        """Give the worker an empty partition; return the pane's new number of partitions."""
         row = pane % self.rows
         self.held[row, worker] = True
         self.panes["count"][row] += 1
@@ -146,7 +146,7 @@ class OwnerTable:
         self.panes["owner"][row], self.panes["active"][row] = worker, self.sizes[row, worker]
 
     def drop(self, pane: int, worker: int) -> int:
-        """Note that the worker holds nothing of the pane any more; returns how many tuples it had."""
+        """Forget the worker's partition; return its number of tuples."""
         row = pane % self.rows
         had = self.size(pane, worker)
         self.sizes[row, worker], self.held[row, worker] = 0, False
@@ -160,7 +160,7 @@ class OwnerTable:
         self.base = pane + 1
 
     def as_json(self) -> dict[str, Any]:
-        """The state as plain values, for ``from_json``."""
+        """Return the state as plain values, for ``from_json``."""
         return {
             "splitting": self.splitting.name,
             "active": self.active.tolist(),
@@ -178,7 +178,7 @@ class OwnerTable:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> OwnerTable:
-        """The table that ``as_json`` has written."""
+        """Restore the state of ``as_json``."""
         table = cls(len(document["active"]), Splitting[document["splitting"]])
         table.active[:] = document["active"]
         table.cursor[0], table.base = document["cursor"], document["base"]
@@ -193,7 +193,7 @@ class OwnerTable:
 
 @njit(cache=True)
 def least_loaded(active, queues, cursor):  # pragma: no cover - compiled
-    """The active worker with the shortest queue, the first one behind the last choice if several are."""
+    """Choose the active worker with the shortest queue; of several, the first behind the last choice."""
     best = -1
     for step in range(1, active.size + 1):
         worker = (cursor[0] + step) % active.size
@@ -205,7 +205,7 @@ def least_loaded(active, queues, cursor):  # pragma: no cover - compiled
 
 @njit(cache=True)
 def next_active(active, cursor):  # pragma: no cover - compiled
-    """The first active worker behind the last choice."""
+    """Choose the first active worker behind the last choice."""
     for step in range(1, active.size + 1):
         worker = (cursor[0] + step) % active.size
         if active[worker]:
@@ -216,7 +216,7 @@ def next_active(active, cursor):  # pragma: no cover - compiled
 
 @njit(cache=True)
 def needs_choice(splitting, pane, threshold):  # pragma: no cover - compiled
-    """Whether the next tuple of a pane needs to know the queues of the workers: most go where the last one went."""
+    """Return whether the next tuple of a pane depends on the queues: most tuples follow the last one."""
     if pane.tuples == 0:
         return True
     return splitting == 0 and pane.active > threshold
@@ -224,7 +224,7 @@ def needs_choice(splitting, pane, threshold):  # pragma: no cover - compiled
 
 @njit(cache=True)
 def place(splitting, pane, sizes, held, active, queues, cursor, threshold):  # pragma: no cover - compiled
-    """The worker of the next tuple of a pane (Alg. 1, lines 9 to 14). The table is changed accordingly."""
+    """Choose the worker of the next tuple of a pane (Alg. 1, lines 9 to 14) and update the table."""
     worker = pane.owner
     if splitting == 2 or (splitting == 1 and pane.tuples == 0):
         worker = next_active(active, cursor)

@@ -1,4 +1,4 @@
-"""Sliding windows cut into panes: the stretches of time that neighbouring windows share."""
+"""Sliding windows divided into panes, which neighbouring windows share."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from math import gcd
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of a length, one every slide, from time 0 on; each is a whole number of panes.
+    """Windows of a fixed length, one every slide from time 0 on, each a whole number of panes.
 
-    Mencagli, Torquati and Danelutto, "Elastic-PPQ" (2018), section 2.1: a pane lasts ``gcd(length, slide)``. There are
+    A pane lasts ``gcd(length, slide)`` (Mencagli, Torquati and Danelutto, "Elastic-PPQ", 2018, section 2.1). There are
     no partial windows at the start.
 
     >>> windows = Windows(length_ms=1000, slide_ms=200)
@@ -24,7 +24,7 @@ class Windows:
     def __post_init__(self) -> None:
         if not 0 < self.slide_ms <= self.length_ms:
             raise ValueError(
-                f"a slide lasts at least 1 ms and at most as long as the window; "
+                f"the slide must be at least 1 ms and at most the window; "
                 f"got slide {self.slide_ms} ms and length {self.length_ms} ms"
             )
 
@@ -40,20 +40,20 @@ class Windows:
 
     @property
     def panes_per_window(self) -> int:
-        """How many panes make a window."""
+        """Number of panes of a window."""
         return self.length_ms // self.pane_ms
 
     @property
     def panes_per_slide(self) -> int:
-        """How many panes later the next window begins."""
+        """Number of panes from the start of a window to that of the next."""
         return self.slide_ms // self.pane_ms
 
     def of_pane(self, pane: int) -> range:
-        """The windows that contain a pane."""
+        """Return the windows that contain a pane."""
         first = max(0, -((self.panes_per_window - 1 - pane) // self.panes_per_slide))
         return range(first, pane // self.panes_per_slide + 1)
 
     def panes(self, window: int) -> range:
-        """The panes of a window."""
+        """Return the panes of a window."""
         first = window * self.panes_per_slide
         return range(first, first + self.panes_per_window)

@@ -1,8 +1,8 @@
-"""The window stage: which results wait for which window, and which tasks come next (Elastic-PPQ, section 3.2).
+"""The window stage: pending results of every window, and the next tasks (Elastic-PPQ, section 3.2).
 
-Two kinds of task: WIN_UPDATE merges a waiting result into the window's own, one at a time per window; MERGE makes one
-waiting result of two, and needs no window to be free. Either kind leaves one result fewer, so a window takes exactly as
-many tasks as its panes have partitions, in whatever mix, and the last of them is known when it is made.
+WIN_UPDATE merges a pending result into the window's own, one at a time per window. MERGE makes one pending result of
+two, and needs no free window. Either task leaves one result fewer, so a window takes exactly as many tasks as its panes
+have partitions, in any mix, and the last one is known when it is made.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ class Descriptor(Generic[R]):
     state: R | None = None
     pending: list[R] = field(default_factory=list)
     completed: int = 0
-    """How many tasks are done."""
+    """Number of completed tasks."""
     busy: bool = False
-    """Whether a WIN_UPDATE of it is under way."""
+    """Whether a WIN_UPDATE of it is running."""
 
     @property
     def tasks(self) -> int | None:
-        """How many tasks it needs in all; None while the count of a pane is unknown."""
+        """Number of tasks it needs; None while the count of a pane is unknown."""
         counts = list(self.counts.values())
         return None if None in counts else sum(count or 0 for count in counts)
 
 
 class WindowDirectory(Generic[R]):
-    """The open windows, oldest first. It knows no workers: it is asked for tasks, and told when they are done.
+    """The open windows, oldest first. Hands out tasks and takes their results; knows no workers.
 
     >>> directory = WindowDirectory(Windows(length_ms=200, slide_ms=100))
     >>> for pane in (0, 1):
@@ -65,7 +65,7 @@ class WindowDirectory(Generic[R]):
     >>> (task,) = directory.find_tasks(1)
     >>> task
     Update(window=0, state=None, result={1}, last=False)
-    >>> directory.done(task, {1})
+    >>> directory.complete(task, {1})
     >>> directory.find_tasks(2)
     [Update(window=0, state={1}, result={0}, last=True), Update(window=1, state=None, result={1}, last=False)]
     """
@@ -73,18 +73,18 @@ class WindowDirectory(Generic[R]):
     def __init__(self, windows: Windows, *, merging: bool = True) -> None:
         self.windows = windows
         self.merging = merging
-        """Without MERGE tasks this is the scheduling that the paper improves on (fb-default)."""
+        """Whether to make MERGE tasks. Without them this is the scheduling that the paper improves on (fb-default)."""
         self._open: dict[int, Descriptor[R]] = {}
         self._next = 0
-        """No window before this one has been opened or will be: they are made in order."""
+        """The first window that has not been opened yet: they are opened in order."""
 
     @property
     def pending(self) -> int:
-        """Results that wait, over all windows."""
+        """Pending results of all windows."""
         return sum(len(descriptor.pending) for descriptor in self._open.values())
 
     def add(self, result: PaneResult[R]) -> None:
-        """Add a result of the pane stage to every window that its pane belongs to."""
+        """Add a result of the pane stage to every window that contains its pane."""
         for window in self.windows.of_pane(result.pane):
             descriptor = self._descriptor(window)
             if result.count != UNKNOWN_COUNT and descriptor.counts[result.pane] is None:
@@ -98,7 +98,7 @@ class WindowDirectory(Generic[R]):
         return self._open[window]
 
     def find_tasks(self, most: int) -> list[Update[R] | Merge[R]]:
-        """Up to so many tasks: first for windows that nobody works on, oldest first, then mergers (Alg. 3)."""
+        """Return up to ``most`` tasks: first updates of idle windows, oldest first, then mergers (Alg. 3)."""
         tasks: list[Update[R] | Merge[R]] = []
         for window in list(self._open):
             if len(tasks) == most:
@@ -115,7 +115,7 @@ class WindowDirectory(Generic[R]):
         return tasks
 
     def _update(self, window: int, descriptor: Descriptor[R]) -> Update[R]:
-        """Make the next update. The last one removes the descriptor: nobody else will ask for this window."""
+        """Make the next update. The last one removes the descriptor."""
         last = descriptor.tasks == descriptor.completed + 1
         task = Update(window, descriptor.state, descriptor.pending.pop(), last)
         descriptor.busy = True
@@ -123,8 +123,8 @@ class WindowDirectory(Generic[R]):
             del self._open[window]
         return task
 
-    def done(self, task: Update[R] | Merge[R], result: R) -> None:
-        """Take in a worker's feedback: the result of a task."""
+    def complete(self, task: Update[R] | Merge[R], result: R) -> None:
+        """Take the result of a task."""
         if isinstance(task, Update) and task.last:
             return
         descriptor = self._open[task.window]
@@ -135,9 +135,9 @@ class WindowDirectory(Generic[R]):
             descriptor.state, descriptor.busy = result, False
 
     def as_json(self, encode: Callable[[R], Any]) -> dict[str, Any]:
-        """The state as plain values; only while no task is under way, as between micro-batches."""
+        """Return the state as plain values; only valid while no task is running."""
         if any(descriptor.busy for descriptor in self._open.values()):
-            raise ValueError("tasks are under way; save the directory when they are done")
+            raise ValueError("tasks are running; save the directory when they are done")
         return {
             "length_ms": self.windows.length_ms,
             "slide_ms": self.windows.slide_ms,
@@ -157,7 +157,7 @@ class WindowDirectory(Generic[R]):
 
     @classmethod
     def from_json(cls, document: dict[str, Any], decode: Callable[[Any], R]) -> Self:
-        """The directory that ``as_json`` has written."""
+        """Restore the state of ``as_json``."""
         windows = Windows(document["length_ms"], document["slide_ms"])
         directory = cls(windows, merging=document["merging"])
         directory._next = document["next"]
@@ -169,10 +169,10 @@ class WindowDirectory(Generic[R]):
         return directory
 
 
-class InOrder(Generic[R]):
-    """The collector: complete windows leave in the order of their numbers.
+class OrderedCollector(Generic[R]):
+    """Releases complete windows in the order of their numbers.
 
-    >>> collector = InOrder()
+    >>> collector = OrderedCollector()
     >>> list(collector.add(1, "b")), list(collector.add(0, "a"))
     ([], [(0, 'a'), (1, 'b')])
     """
@@ -182,7 +182,7 @@ class InOrder(Generic[R]):
         self._waiting: dict[int, R] = {}
 
     def add(self, window: int, result: R) -> Iterator[tuple[int, R]]:
-        """The windows that can leave now."""
+        """Yield the windows that can leave now."""
         self._waiting[window] = result
         while self.following in self._waiting:
             yield self.following, self._waiting.pop(self.following)

@@ -1,8 +1,8 @@
-"""The pane stage tuple by tuple, compiled: the emitter's rule and the queues of the workers.
+"""The pane stage tuple by tuple, compiled: the emitter's rule and the workers' queues.
 
-A worker reads its messages in order, and what a message costs is known when it is sent: the place of a tuple in its
-partition is. So the end of every service is known at once, and a queue is the list of ends that still lie ahead.
-Nothing is simulated at the workers, and a stream of millions of tuples takes seconds.
+A worker reads its messages in order. The cost of a message is known when it is sent, because the place of a tuple in
+its partition is. So the end of every service is known at once, and a queue is the list of ends that lie ahead. No
+worker is simulated, and a stream of millions of tuples takes seconds.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -25,25 +25,25 @@ WORKER = np.dtype(
         ("tail", np.int64),
     ]
 )
-"""Busy and done count what is finished; received is what the emitter sent: tuples and punctuations."""
+"""Busy and done count finished messages; received counts tuples and punctuations that the emitter sent."""
 
 SERVICE = np.dtype([("end_s", np.float64), ("work_s", np.float64), ("behind", np.int64)])
 """A message in a queue, or a free slot."""
 
 FINISHED, CLOSE, SHORT = 0, 1, 2
-"""Why the kernel stops: nothing more to do; a punctuation closes panes; no room for messages."""
+"""Why `send_tuples` stops: all sent; a punctuation closes panes; no room for messages."""
 
 
 @njit(cache=True)
 def drain(worker, length, pool, free, now_s):  # pragma: no cover - compiled
-    """Forget the messages that are done by now; returns how many are left."""
+    """Remove the messages that are done by now; return the number left."""
     while length > 0 and pool[worker.head].end_s <= now_s:
-        place_of = worker.head
-        worker.busy_s += pool[place_of].work_s
+        slot = worker.head
+        worker.busy_s += pool[slot].work_s
         worker.done += 1
-        worker.head = pool[place_of].behind
-        pool[place_of].behind = free[0]
-        free[0] = place_of
+        worker.head = pool[slot].behind
+        pool[slot].behind = free[0]
+        free[0] = slot
         free[1] += 1
         length -= 1
     return length
@@ -51,24 +51,24 @@ def drain(worker, length, pool, free, now_s):  # pragma: no cover - compiled
 
 @njit(cache=True)
 def send(worker, length, pool, free, now_s, work_s, times_s, speeds):  # pragma: no cover - compiled
-    """Put a message at the end of a queue; returns when the worker will be done with it."""
+    """Append a message to a queue; return the time at which the worker has done it."""
     start_s = max(now_s, worker.free_s)
     end_s = finish(start_s, work_s, times_s, speeds)
-    place_of = free[0]
-    free[0] = pool[place_of].behind
+    slot = free[0]
+    free[0] = pool[slot].behind
     free[1] -= 1
-    pool[place_of].end_s, pool[place_of].work_s = end_s, end_s - start_s
+    pool[slot].end_s, pool[slot].work_s = end_s, end_s - start_s
     if length > 0:
-        pool[worker.tail].behind = place_of
+        pool[worker.tail].behind = slot
     else:
-        worker.head = place_of
-    worker.tail = place_of
+        worker.head = slot
+    worker.tail = slot
     worker.free_s = end_s
     return end_s
 
 
 @njit(cache=True)
-def tell(chosen, workers, queues, pool, free, now_s, message_s, times_s, speeds):  # pragma: no cover - compiled
+def send_to_all(chosen, workers, queues, pool, free, now_s, message_s, times_s, speeds):  # pragma: no cover - compiled
     """Send the same message to several workers."""
     for w in range(chosen.size):
         if chosen[w]:
@@ -78,7 +78,7 @@ def tell(chosen, workers, queues, pool, free, now_s, message_s, times_s, speeds)
 
 
 @njit(cache=True)
-def see(chosen, workers, queues, pool, free, now_s):  # pragma: no cover - compiled
+def drain_all(chosen, workers, queues, pool, free, now_s):  # pragma: no cover - compiled
     """Bring the lengths of the queues up to date."""
     for w in range(chosen.size):
         if chosen[w]:
@@ -86,13 +86,13 @@ def see(chosen, workers, queues, pool, free, now_s):  # pragma: no cover - compi
 
 
 @njit(cache=True)
-def run(  # pragma: no cover - compiled
+def send_tuples(  # pragma: no cover - compiled
     first, end, told, arrivals_s, numbers, late, punctuation, next_pane, splitting, threshold, panes, sizes, held,
     active, cursor, workers, queues, pool, free, insert_s, message_s, times_s, speeds,
 ):  # fmt: skip
-    """Send the tuples from ``first`` to ``end``. Returns the tuple at which it stopped, and why.
+    """Send the tuples from ``first`` to ``end``; return the tuple at which it stopped, and why.
 
-    ``told`` is the tuple whose punctuation has been dealt with.
+    ``told`` is the tuple whose punctuation has been handled.
     """
     for i in range(first, end):
         now_s = arrivals_s[i]
@@ -101,19 +101,19 @@ def run(  # pragma: no cover - compiled
         if i != told and punctuation[i] > next_pane:
             return i, CLOSE
         if i != told and punctuation[i] == next_pane:
-            tell(active, workers, queues, pool, free, now_s, message_s, times_s, speeds)
+            send_to_all(active, workers, queues, pool, free, now_s, message_s, times_s, speeds)
             for w in range(active.size):
                 workers[w].received += active[w]
         if late[i]:
             continue
         row = numbers[i] % panes.size
         if needs_choice(splitting, panes[row], threshold):
-            see(active, workers, queues, pool, free, now_s)
+            drain_all(active, workers, queues, pool, free, now_s)
         count = panes[row].count
         w = place(splitting, panes[row], sizes[row], held[row], active, queues, cursor, threshold)
-        if panes[row].count > count > 0:  # whoever held a partition before learns the new count
+        if panes[row].count > count > 0:  # earlier holders learn the new count
             held[row, w] = False
-            tell(held[row], workers, queues, pool, free, now_s, message_s, times_s, speeds)
+            send_to_all(held[row], workers, queues, pool, free, now_s, message_s, times_s, speeds)
             held[row, w] = True
         queues[w] = drain(workers[w], queues[w], pool, free, now_s)
         send(workers[w], queues[w], pool, free, now_s, insert_s[sizes[row, w]], times_s, speeds)
