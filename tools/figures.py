@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib import rc_context
@@ -27,6 +27,11 @@ from mead.reports.models.fit_plot import MG1 as MG1_COLOUR
 from mead.simulator import Simulation
 from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Resources
 from mead.workload import KINDS, Trace
+
+if TYPE_CHECKING:
+    from tools.house import house
+else:
+    from house import house  # beside this script
 
 RATE_PER_S, IDC, SERVICE_S = 330.0, 200.0, 0.0015
 PATH, BOUND_S = "parser>matcher", 0.3
@@ -196,6 +201,8 @@ def main(folder: Path) -> None:
         for name, figure in figures.items():
             figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, facecolor="white")
             print(folder / f"{name}.svg")
+    (folder / "architecture.svg").write_text(house())
+    print(folder / "architecture.svg")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ SECOND_TERMINAL = "second-terminal"
 """Marks a block that is typed elsewhere while the last command before it runs."""
 
 TAKES_MINUTES = "takes-minutes"
-UNTRIED = {"needs-cluster", "needs-kafka", TAKES_MINUTES}
+UNTRIED = {"needs-cluster", "needs-kafka", "needs-query", TAKES_MINUTES}
 """Marks of blocks that no test run can execute as they stand, each by what it would take."""
 
 SHORTER = {
