@@ -17,12 +17,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from mead import simulator as experiment
 from mead.clock import VirtualClock
 from mead.history import History
 from mead.loop import ControlLoop
 from mead.queueing import MAP, Edge
 from mead.simulator import Simulation
-from mead.simulator import run as experiment
 from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Round
 from mead.workload import Trace
 

@@ -24,8 +24,8 @@ from mead.policies.baselines.threshold import ThresholdOptions
 from mead.queueing import MAP
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import decided
-from mead.reports.live.run_facts import RunFacts
-from mead.simulator.run import run
+from mead.session import RunFacts
+from mead.simulator import run
 from mead.web import answers
 from mead.web.exposition import exposition
 from mead.web.question import Question

@@ -20,10 +20,9 @@ from experiments.comparison import PolicyContender
 from rich.console import Console
 from rich.progress import track
 
-from mead.policies import make_policy
 from mead.queueing import Edge
 from mead.reports.judge import Outcome
-from mead.simulator.run import run
+from mead.simulator import run
 from mead.values import Batches, Operator, Pipeline, Requirement
 from mead.workload import Markovian
 
@@ -63,7 +62,7 @@ def figures(this: Pipeline, label: str, seed: int, duration_s: float) -> Figures
     """What a policy makes of one stream of arrivals."""
     options = PolicyContender.of(label).options
     trace = Markovian(rate_per_s=RATE_PER_S, idc=IDC, duration_s=duration_s).generate(np.random.default_rng(seed))
-    done = run(this, trace, make_policy(options), seed=seed, kept_iats=options.kept_iats)
+    done = run(this, trace, options, seed=seed)
     response_s, outcome = done.simulation.responses(PATH).response_s, Outcome.of(done)
     cores = outcome.cpu * len(this.operators)
     return Figures(float(response_s.mean()), float(np.percentile(response_s, 95)), outcome.met, cores, outcome.changes)

@@ -31,7 +31,7 @@ from experiments.clairvoyant_kernel import Future, best_levels, cost_to_go
 from mead.arrays import FloatArray, IntArray
 from mead.queueing import PATH_SEPARATOR
 from mead.reports.judge import statistic_s
-from mead.simulator import Run, Simulation, demands_s
+from mead.simulator import SimulatedRun, Simulation, demands_s
 from mead.values import Operator, Pipeline, Requirement, Resources
 from mead.workload import Trace
 
@@ -56,7 +56,7 @@ class Clairvoyant:
     """No schedule that keeps the requirement takes less."""
     response_s: float
     """The mean or percentile that the simulator finds for the schedule."""
-    run: Run = field(repr=False)
+    run: SimulatedRun = field(repr=False)
 
 
 def clairvoyant(pipeline: Pipeline, trace: Trace, *, seed: int, interval_s: float) -> Clairvoyant | None:
@@ -268,7 +268,7 @@ def _states_s(finest_s: float, highest_s: float, *, growth: float) -> FloatArray
 
 def _replayed(
     pipeline: Pipeline, operator: Operator, trace: Trace, shares: FloatArray, *, seed: int, interval_s: float
-) -> Run:
+) -> SimulatedRun:
     """Replay the schedule in the simulator."""
     allocations = [pipeline.most.with_(operator.name, Resources(share)) for share in shares.tolist()]
     simulation = Simulation(pipeline, trace, seed, allocation=allocations[0])
@@ -278,4 +278,4 @@ def _replayed(
             simulation.apply(allocation)
     simulation.advance(max(simulation.now_s, trace.duration_s))
     simulation.drain()
-    return Run(f"clairvoyant {interval_s:g} s", pipeline, trace.duration_s, simulation, [])
+    return SimulatedRun(f"clairvoyant {interval_s:g} s", pipeline, trace.duration_s, simulation, [])

@@ -19,8 +19,7 @@ from mead.loading import modules_in
 from mead.policies import PolicyOptions, make_policy, options_class
 from mead.reports.comparison import Course
 from mead.reports.judge import Outcome, Verdict
-from mead.simulator import Conditions, FaultyMetrics
-from mead.simulator.run import run
+from mead.simulator import Conditions, FaultyMetrics, run
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -90,12 +89,10 @@ class PolicyContender:
         done = run(
             case.workload.pipeline(case.requirement),
             case.workload.trace(seed),
-            make_policy(self.options),
+            self.options,
             seed=seed,
-            conditions=self.conditions or Conditions(restart=self.options.restart),
+            conditions=self.conditions,
             metrics=self.metrics,
-            kept_iats=self.options.kept_iats,
-            recorded_every=self.options.recorded_every,
         )
         return Result(case, self.label, seed, Outcome.of(done), course=Course.of(done))
 

@@ -19,11 +19,10 @@ from experiments.clairvoyant import clairvoyant
 from experiments.comparison import PolicyContender, each
 from experiments.pasps.scenarios import LOG_LIKE, Rates, logs_from
 from experiments.workloads import MISSING, Workload, generated, live_maps, recorded, required, synt
-from mead.policies import make_policy, policy_names
+from mead.policies import policy_names
 from mead.policies.adaptive.knobs import levels
 from mead.reports.judge import Outcome
-from mead.simulator import Conditions, Run
-from mead.simulator.run import run
+from mead.simulator import Conditions, SimulatedRun, run
 from mead.values import Pipeline, Requirement
 from mead.workload import SelfSimilar, Steps, Trace
 
@@ -120,17 +119,15 @@ class Bout:
     seed: int
     replicas_delay_s: float = 0.0
 
-    def run(self) -> Run:
+    def run(self) -> SimulatedRun:
         """Let it happen."""
         options, trace = self.policy.options, self.contest.trace(self.seed)
         return run(
             self.contest.under(trace, self.requirements),
             trace,
-            make_policy(options),
+            options,
             seed=self.seed,
             conditions=Conditions(replicas_delay_s=self.replicas_delay_s, restart=options.restart),
-            kept_iats=options.kept_iats,
-            recorded_every=options.recorded_every,
         )
 
     def judged(self) -> list[Judged]:
@@ -138,7 +135,7 @@ class Bout:
         return list(_judged(self.run(), self))
 
 
-def _judged(done: Run, bout: Bout) -> Iterator[Judged]:
+def _judged(done: SimulatedRun, bout: Bout) -> Iterator[Judged]:
     outcome, timeline = Outcome.of(done), done.simulation.timeline
     matcher = done.pipeline.operators[-1].name
     replicas = [allocation[matcher].replicas for allocation in timeline.allocations]

@@ -19,8 +19,7 @@ from mead.policies.drs.model import Model, OpenNetwork
 from mead.policies.drs.policy import DRS, DRSOptions, network_of
 from mead.policies.drs.smoothing import Window
 from mead.queueing import Edge
-from mead.simulator import Responses, Run, Simulation
-from mead.simulator.run import run
+from mead.simulator import Responses, SimulatedRun, Simulation, run
 from mead.values import Allocation, Observation, Operator, Pipeline, Resources
 from mead.workload import Poisson, Steps, Trace
 
@@ -141,7 +140,7 @@ def measured_network(pipeline: Pipeline, observation: Observation, model: Model 
     return network_of(measured, pipeline, model)
 
 
-def controlled(pipeline: Pipeline, trace: Trace, start: Sequence[int], seed: int, options: DRSOptions) -> Run:
+def controlled(pipeline: Pipeline, trace: Trace, start: Sequence[int], seed: int, options: DRSOptions) -> SimulatedRun:
     """DRS in control, from a given allocation on."""
     begin = allocation(pipeline, start)
     return run(pipeline, trace, DRS(options), seed=seed, start=begin, every_end=True)
@@ -160,7 +159,7 @@ class Event:
         return f"{self.minute:g}: {shown(self.processors)}"
 
 
-def events(done: Run) -> tuple[Event, ...]:
+def events(done: SimulatedRun) -> tuple[Event, ...]:
     """What DRS did."""
     found = []
     for this in done.rounds:
@@ -171,7 +170,7 @@ def events(done: Run) -> tuple[Event, ...]:
     return tuple(found)
 
 
-def by_minute(done: Run) -> FloatArray:
+def by_minute(done: SimulatedRun) -> FloatArray:
     """Mean sojourn times of the inputs that arrived in every minute; NaN where none did."""
     completions = done.simulation.completions()
     minute = (completions.arrival_s // 60).astype(np.int64)

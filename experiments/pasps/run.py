@@ -15,8 +15,7 @@ from mead.config.policy_choice import choose_policy
 from mead.policies import Policy, PolicyOptions, make_policy
 from mead.policies.pasps.policy import ForecastKeys, Outlook, asked_for
 from mead.queueing import replicas_needed, whole_replicas
-from mead.simulator import Conditions, Run
-from mead.simulator.run import run
+from mead.simulator import Conditions, SimulatedRun, run
 from mead.values import Knowledge, Observation, Pipeline, Plan
 
 INTERVAL_S = 30.0
@@ -88,7 +87,7 @@ def _bounds_s(count: int) -> FloatArray:
     return np.asarray(INTERVAL_S * np.arange(count + 1), dtype=np.float64)
 
 
-def _departures(done: Run, count: int) -> tuple[FloatArray, FloatArray]:
+def _departures(done: SimulatedRun, count: int) -> tuple[FloatArray, FloatArray]:
     """Inputs that left in every interval, and how long they had taken.
 
     What leaves the sinks of a graph that splits and filters is not what came; it is scaled by the tuples that one
@@ -106,7 +105,7 @@ def _departures(done: Run, count: int) -> tuple[FloatArray, FloatArray]:
         return np.asarray(left / per_input, dtype=np.float64), np.asarray(sums_s / left, dtype=np.float64)
 
 
-def _replicas(done: Run, count: int) -> FloatArray:
+def _replicas(done: SimulatedRun, count: int) -> FloatArray:
     """Active replicas in the middle of every interval; changes come at its start."""
     timeline = done.simulation.timeline
     places = np.searchsorted(timeline.times_s, _bounds_s(count)[:-1] + INTERVAL_S / 2) - 1

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from mead.keys import ConfigError
 from mead.policies import make_policy, policy_names
-from mead.simulator.run import run
+from mead.simulator import run
 from mead.workload import Bursts, Trace
 
 BURSTY = Bursts(calm_per_s=100.0, burst_per_s=400.0, mean_calm_s=4.0, mean_burst_s=2.0).map

@@ -18,12 +18,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mead import simulator as experiment
 from mead.history import History, HistoryError, recorder
 from mead.history.schema import BY_RUN, VERSION
 from mead.loop import Mode
 from mead.queueing import Edge
 from mead.simulator import FaultyMetrics
-from mead.simulator import run as experiment
 from mead.values import (
     NOTHING_SAMPLED,
     Allocation,
@@ -73,12 +73,15 @@ class SeeSaw:
         return Plan(wanted, low, f"see-saw at {analysis:g} s", {PATH: Prediction(0.01 * analysis, None)})
 
 
-def past(path: Path, **options: Any) -> experiment.Run:
+def past(path: Path, **options: Any) -> experiment.SimulatedRun:
     """A run of the see-saw, which is in the file afterwards."""
     with History.open(path) as history:
         mode = options.get("mode", Mode.ACT).value
         record = history.begin("trial", PIPELINE, policy="see-saw", started=STARTED, mode=mode, batch=7)
-        return experiment.run(PIPELINE, TRACE, SeeSaw(), seed=2, progress=record, **options)
+        done = experiment.run(PIPELINE, TRACE, SeeSaw(), seed=2, **options)
+        for this in done.rounds:
+            record(this)
+    return done
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from mead.policies.predictive.mg1 import MG1Options
 from mead.policies.predictive.replay import ReplayOptions
 from mead.queueing import Edge
 from mead.reports.judge import Outcome
-from mead.simulator.run import run
+from mead.simulator import run
 from mead.values import Operator, Pipeline, Requirement
 from mead.workload import Trace, read_trace
 

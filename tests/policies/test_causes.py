@@ -18,8 +18,7 @@ from mead.policies.baselines.threshold import ThresholdOptions
 from mead.policies.drs.policy import DRSOptions
 from mead.policies.pasps.dabs import DabsOptions
 from mead.policies.predictive.mg1 import MG1Options
-from mead.simulator import Run
-from mead.simulator.run import run
+from mead.simulator import SimulatedRun, run
 from mead.values import (
     Allocation,
     Because,
@@ -45,7 +44,7 @@ def words(options: PolicyOptions, bound_s: float = 0.1, rate_per_s: float = 400.
     return Counter(this.because.value for this in simulated(options, bound_s, rate_per_s).rounds)
 
 
-def simulated(options: PolicyOptions, bound_s: float, rate_per_s: float) -> Run:
+def simulated(options: PolicyOptions, bound_s: float, rate_per_s: float) -> SimulatedRun:
     pipeline = Pipeline("one", [Operator("a", 0.001, max_replicas=2)], requirements=[Requirement("a", bound_s)])
     iats_s = np.random.default_rng(1).exponential(1 / rate_per_s, round(120 * rate_per_s))
     return run(pipeline, Trace.from_iats_s(iats_s), make_policy(options), seed=1)

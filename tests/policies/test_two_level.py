@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from mead.policies import PolicyOptions, make_policy
 from mead.policies.baselines.static import StaticOptions
 from mead.policies.two_level import TwoLevel, split
-from mead.simulator.run import run
+from mead.simulator import run
 from mead.testing.conformance import CHECKS
 from mead.testing.readings import bursty, observed
 from mead.values import (

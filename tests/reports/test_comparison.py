@@ -9,7 +9,7 @@ from mead.policies import make_policy
 from mead.policies.baselines.threshold import ThresholdOptions
 from mead.reports.comparison import Comparison, Trial
 from mead.reports.judge import Verdict
-from mead.simulator.run import run
+from mead.simulator import run
 from mead.values import Operator, Pipeline, Requirement
 from mead.workload import Trace
 

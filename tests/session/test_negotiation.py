@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mead import simulator as experiment
 from mead.clock import VirtualClock
 from mead.loop import ControlLoop, NotGranted
 from mead.policies.drs.policy import DRS, DRSOptions
 from mead.queueing import Edge
 from mead.session.negotiation import PATIENCE_S, NegotiatedEngine, Pool, within
 from mead.simulator import Simulation
-from mead.simulator import run as experiment
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources, Round
 from mead.workload import Poisson
 
@@ -74,11 +74,11 @@ def test_a_pool_that_grants_less_is_used_up_and_asked_again() -> None:
     assert max(replicas(simulation)) == pool.held == 9
     refused = [this.error for this in rounds if this.error]
     assert len(refused) >= 2
-    assert all("processors were asked for and 9 are there" in error for error in refused)
+    assert all("processors were ordered and 9 were granted" in error for error in refused)
     for this in rounds:
         if this.error:
             assert this.in_force is not None
-            assert f"in force is {this.in_force}" in this.error
+            assert f"{this.in_force} is in force" in this.error
 
 
 def test_a_round_that_keeps_what_there_is_takes_nothing_back_that_was_granted() -> None:
@@ -92,7 +92,7 @@ def test_a_round_that_keeps_what_there_is_takes_nothing_back_that_was_granted() 
     loop.settled = True
     loop.clock.wait_until(1.0)
     refused = loop.round()
-    assert "8 processors were asked for and 5 are there" in refused.error
+    assert "8 processors were ordered and 5 were granted" in refused.error
     assert refused.in_force == held(first=2, second=3)
     loop.clock.wait_until(2.0)
     failed = loop.round()
@@ -127,7 +127,7 @@ def test_processors_that_are_not_needed_go_back() -> None:
 def test_a_refusal_names_both_numbers() -> None:
     simulation = Simulation(CHAIN, Poisson(rate_per_s=1.0, count=10).generate(np.random.default_rng(1)), 1)
     engine = NegotiatedEngine(simulation, Pool(capacity=5), held(first=2, second=2))
-    with pytest.raises(NotGranted, match="8 processors were asked for and 5 are there"):
+    with pytest.raises(NotGranted, match="8 processors were ordered and 5 were granted"):
         engine.apply(held(first=4, second=4))
     assert simulation.in_force == held(first=2, second=3)
 
@@ -178,7 +178,7 @@ def slow_engine(manager: Slow) -> tuple[Simulation, NegotiatedEngine]:
 def test_processors_that_come_later_are_used_from_the_next_look_on() -> None:
     manager = Slow(held=4)
     simulation, engine = slow_engine(manager)
-    with pytest.raises(NotGranted, match="what comes later counts in a later round"):
+    with pytest.raises(NotGranted, match="processors that come later are used in a later round"):
         engine.apply(held(first=3, second=5))
     assert simulation.in_force == held(first=2, second=2)
     manager.deliver(2)
@@ -296,4 +296,4 @@ def test_a_run_on_a_pool_starts_within_it_and_says_what_it_did_not_get() -> None
     policy = DRS(DRSOptions(interval_s=20.0, t_max_s=0.6, t_ra_s=40.0, window=2))
     done = experiment.run(CHAIN, trace, policy, seed=1, processors=9)
     assert max(replicas(done.simulation)) == 9
-    assert any("9 are there" in this.error for this in done.rounds)
+    assert any("9 were granted" in this.error for this in done.rounds)

@@ -6,9 +6,9 @@ from math import inf, nan
 import numpy as np
 import pytest
 
+from mead import simulator as experiment
 from mead.queueing import Edge
 from mead.simulator import FaultyMetrics, Simulation
-from mead.simulator import run as experiment
 from mead.simulator.metrics import MonitoredSimulation, joined
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Resources
 from mead.workload import Trace

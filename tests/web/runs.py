@@ -16,9 +16,8 @@ from mead.policies.baselines.threshold import ThresholdOptions
 from mead.policies.predictive.mg1 import MG1Options
 from mead.queueing import MAP, Edge
 from mead.reports.live.board import Board
-from mead.reports.live.run_facts import RunFacts
-from mead.simulator import Run
-from mead.simulator.run import run
+from mead.session import RunFacts
+from mead.simulator import SimulatedRun, run
 from mead.values import Operator, Pipeline, Requirement, Round
 from mead.workload import Trace
 
@@ -33,7 +32,7 @@ STARTED_S = 1767268800.0
 
 
 @cache
-def simulated(policy: str = "mg1", mode: str = "act") -> Run:
+def simulated(policy: str = "mg1", mode: str = "act") -> SimulatedRun:
     """Two minutes of bursty arrivals; a round every ten seconds, most of which change something."""
     iats_s = MAP.two_state(rate_per_s=300.0, idc=100.0).sample(36_000, np.random.default_rng(1))
     trace = Trace.from_iats_s(iats_s)
@@ -60,7 +59,7 @@ def board(
     return shown
 
 
-def written(file: Path, result: Run, mode: str = "act", *, finished: bool = True) -> Path:
+def written(file: Path, result: SimulatedRun, mode: str = "act", *, finished: bool = True) -> Path:
     """The same run as a history."""
     history = History.open(file)
     record = history.begin(

@@ -17,12 +17,11 @@ from starlette.responses import PlainTextResponse
 from tests.web import runs
 from tests.web.page import Page, served
 
-from mead.policies import make_policy
 from mead.policies.predictive.mg1 import MG1Options
 from mead.queueing import Edge
 from mead.reports.live.board import Board
-from mead.reports.live.run_facts import RunFacts
-from mead.simulator.run import run
+from mead.session import RunFacts
+from mead.simulator import run
 from mead.values import Operator, Pipeline, Requirement
 from mead.web import events
 from mead.web.current_question import present
@@ -83,7 +82,8 @@ def test_many_lines_can_be_told_apart(driver: Chrome) -> None:
     wide = Pipeline("wide", operators, [Edge("parser", name) for name in names], asked)
     board = Board(RunFacts(wide, "mg1", "act", "simulator", "", runs.STARTED, 5.0), wall_s=time.time)
     trace = Trace.from_iats_s(np.random.default_rng(1).exponential(0.01, 4000))
-    run(wide, trace, make_policy(MG1Options(interval_s=5.0, windows=(500,))), seed=1, progress=board.add)
+    for this in run(wide, trace, MG1Options(interval_s=5.0, windows=(500,)), seed=1).rounds:
+        board.add(this)
     with served(driver, board) as page:
         for view, most in (("pipeline", 8), ("why", 14)):
             page.open(view)

@@ -17,8 +17,8 @@ from mead.config.pipeline_file import read_pipeline
 from mead.policies import make_policy
 from mead.queueing import MAP
 from mead.reports.live.board import Board
-from mead.reports.live.run_facts import RunFacts
-from mead.simulator.run import run
+from mead.session import RunFacts
+from mead.simulator import run
 from mead.web.server import serving
 from mead.workload import Trace
 
@@ -63,5 +63,6 @@ def _demo_in_virtual_time() -> Board:
     started = "2026-01-01T12:00:00+00:00"
     facts = RunFacts(file.pipeline, policy.name, "act", "simulator", "", started, policy.interval_s)
     board = Board(facts, wall_s=lambda: facts.started_s)  # no time passes while the pictures are taken
-    run(file.pipeline, Trace.from_iats_s(iats_s), policy, seed=1, progress=board.add)
+    for this in run(file.pipeline, Trace.from_iats_s(iats_s), file.policy, seed=1).rounds:
+        board.add(this)
     return board

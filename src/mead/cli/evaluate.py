@@ -178,24 +178,13 @@ def _simulated(
     file: PipelineFile, chosen: dict[str, PolicyOptions], arrivals: Trace, seeds: Sequence[int]
 ) -> Iterator[Trial]:
     """Simulate every policy with every seed."""
-    from mead.policies import make_policy
+    from mead.api import simulate
     from mead.reports.comparison import Trial
-    from mead.simulator import Conditions
-    from mead.simulator.run import run
 
     for text, options in chosen.items():
         for seed in seeds:
-            done = run(
-                file.pipeline,
-                arrivals,
-                make_policy(options),
-                seed=seed,
-                conditions=Conditions.of(file, options),
-                processors=file.keys.processors,
-                kept_iats=options.kept_iats,
-                recorded_every=options.recorded_every,
-            )
-            yield Trial.of_simulation(text, seed, done)
+            report = simulate(file, arrivals, policy=options, seed=seed)
+            yield Trial.of_simulation(text, seed, report.run)
 
 
 def _live(

@@ -14,7 +14,7 @@ from mead.history.grounds_json import grounds_from_json
 from mead.history.parsing import allocation_of, because_of, by_name, effect_of, newer
 from mead.history.pipeline_json import pipeline_from_json, pipeline_to_json
 from mead.history.recorder import Recorder
-from mead.history.records import Checked, Decision, PastRound, PastRun, errors_of
+from mead.history.records import ROUND_INTERVAL, Checked, Decision, PastRound, PastRun, errors_of
 from mead.history.rows import PHASES
 from mead.history.schema import BY_RUN, CHECKED, EXPECTED, FOLLOWED, HistoryError, connect
 from mead.values import Grounds, OperatorReading, PathReading, Pipeline
@@ -72,18 +72,20 @@ class History:
         engine: str = "simulator",
         mode: str = "act",
         workload: str = "",
+        interval_s: float | None = None,
         batch: int = 1,
     ) -> Recorder:
-        """A new run. What is returned is the ``record`` of its control loop.
+        """Add a run; returns the recorder of its rounds.
 
-        ``batch`` rounds share a commit. In virtual time, where rounds follow each other without a pause, batches of a
-        few hundred cut the cost to a tenth; live, every round should be in the file at once.
+        ``interval_s`` is the time between two rounds, ``batch`` the number of rounds that share a commit. In virtual
+        time, batches of a hundred cut the cost to a tenth; on Spark, every round should be in the file at once.
         """
+        interval = {} if interval_s is None else {ROUND_INTERVAL: interval_s}
         values = (
             name,
             pipeline_to_json(pipeline),
             policy,
-            json.dumps(options or {}, default=str),
+            json.dumps({**(options or {}), **interval}, default=str),
             engine,
             mode,
             workload,

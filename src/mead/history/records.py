@@ -17,6 +17,10 @@ from mead.values import (
     times_predicted,
 )
 
+ROUND_INTERVAL = "round_interval_s"
+"""The key of the time between two rounds among the options of a run. The options of a policy need not have it: a
+user's own policy may have none, and a policy with two levels makes rounds more often than plans."""
+
 
 @dataclass(frozen=True)
 class PastRun:
@@ -38,6 +42,12 @@ class PastRun:
     errors: int
     duration_s: float
     """Up to the last round that was written."""
+
+    @property
+    def interval_s(self) -> float | None:
+        """Seconds between two rounds; None if that was not recorded."""
+        found = self.options.get(ROUND_INTERVAL, self.options.get("interval_s"))
+        return float(found) if isinstance(found, int | float) and found > 0 else None
 
 
 @dataclass(frozen=True)

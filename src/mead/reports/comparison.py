@@ -15,7 +15,7 @@ from mead.arrays import FloatArray
 from mead.reports.judge import Outcome, Verdict, all_met, statistic_s
 from mead.reports.runs.live_report import LiveReport
 from mead.reports.tables import NOTHING, percent_or_nothing, plain_table, plain_text, yes_or_no
-from mead.simulator import Run
+from mead.simulator import SimulatedRun
 
 COURSE_S = 10.0
 """Length of the intervals of a course."""
@@ -33,7 +33,7 @@ class Course:
     """Cores of all operators from each of ``change_s`` on."""
 
     @classmethod
-    def of(cls, run: Run) -> Course:
+    def of(cls, run: SimulatedRun) -> Course:
         """The course of a simulated run, with response times of the path of its first requirement."""
         requirement = run.pipeline.requirements[0]
         responses = run.simulation.responses(requirement.path)
@@ -66,7 +66,7 @@ class Trial:
     course: Course | None = field(default=None, repr=False)
 
     @classmethod
-    def of_simulation(cls, policy: str, seed: int, run: Run) -> Trial:
+    def of_simulation(cls, policy: str, seed: int, run: SimulatedRun) -> Trial:
         """Judge a simulated run."""
         outcome, timeline = Outcome.of(run), run.simulation.timeline
         cores = {

@@ -6,7 +6,7 @@ from mead.simulator.conditions import Conditions
 from mead.simulator.draws import demands_s
 from mead.simulator.grouping import Grouping
 from mead.simulator.metrics import FaultyMetrics
-from mead.simulator.run import Run
+from mead.simulator.simulated_run import SimulatedRun, run, simulate
 from mead.simulator.simulation import Responses, Simulation
 from mead.simulator.timeline import Timeline
 
@@ -15,8 +15,10 @@ __all__ = [
     "FaultyMetrics",
     "Grouping",
     "Responses",
-    "Run",
+    "SimulatedRun",
     "Simulation",
     "Timeline",
     "demands_s",
+    "run",
+    "simulate",
 ]

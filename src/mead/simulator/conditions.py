@@ -9,7 +9,7 @@ from math import inf
 from mead.config.pipeline_file import PipelineFile
 from mead.policies import PolicyOptions, Restart
 from mead.simulator.grouping import Grouping
-from mead.values import Pipeline
+from mead.values import Knowledge, Pipeline
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,12 @@ class Conditions:
         known = file.knowledge
         groupings = {keys.name: Grouping.of(keys.grouping) for keys in file.keys.operators if keys.grouping}
         return cls(known.shares_after_s, known.actuation_delay_s, groupings=groupings, restart=options.restart)
+
+    def knowledge(self, pipeline: Pipeline) -> Knowledge:
+        """What a policy may know of the pipeline and of the delays under these conditions."""
+        fixed = all(operator.max_replicas == operator.min_replicas for operator in pipeline.operators)
+        longest_s = self.share_delay_s if fixed else max(self.share_delay_s, self.replicas_delay_s)
+        return Knowledge(pipeline, longest_s, share_delay_s=self.share_delay_s)
 
     def check_names(self, pipeline: Pipeline) -> None:
         """Refuse operators that the pipeline does not have."""

@@ -17,8 +17,7 @@ from typing import Any, TypeAlias
 
 from mead.monitor import implausible
 from mead.policies import Policy
-from mead.simulator import Run
-from mead.simulator.run import run
+from mead.simulator import SimulatedRun, run
 from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analysis, observed, shapes
 from mead.values import Knowledge, Observation, Pipeline, Plan
 from mead.workload import Trace
@@ -118,7 +117,7 @@ def planned(policy: Policy, observation: Observation, pipeline: Pipeline) -> Pla
     return policy.plan(observation, policy.analyze(observation, knowledge), knowledge)
 
 
-def controlled(make: Maker) -> Iterator[tuple[str, Run]]:
+def controlled(make: Maker) -> Iterator[tuple[str, SimulatedRun]]:
     """Runs of pipelines of every shape under its control, for three decisions, with bursts, from the highest levels."""
     for shape, pipeline in shapes().items():
         policy = make()
@@ -126,7 +125,7 @@ def controlled(make: Maker) -> Iterator[tuple[str, Run]]:
         yield shape, run(pipeline, trace, policy, seed=1)
 
 
-def _expect_control(shape: str, this: Run) -> None:
+def _expect_control(shape: str, this: SimulatedRun) -> None:
     _expect(bool(this.rounds), f"{shape}: it was never asked")
     for turn in this.rounds:
         where = f"{shape}, {turn.time_s:g} s"

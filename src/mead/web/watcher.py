@@ -15,7 +15,6 @@ from mead.history import History, HistoryError
 from mead.reports.judge import CountedTimes
 from mead.reports.live.frame import Frame
 from mead.reports.live.history_board import framed, history_file
-from mead.reports.live.run_facts import interval_s_of
 from mead.reports.live.snapshot import RECENT, Look, SoFar, Standing
 from mead.session.record import KEPT_ROUNDS
 from mead.values import WINDOW_S
@@ -54,7 +53,7 @@ class HistoryWatcher:
         except HistoryError as error:
             raise WatchError(str(error)) from error
         self.number, self.pipeline = found.number, found.pipeline
-        judged_over = WINDOW_S / (interval_s_of(found) or 1.0)
+        judged_over = WINDOW_S / (found.interval_s or 1.0)
         kept = min(KEPT_ROUNDS, max(RECENT, ceil(judged_over) + 1))
         self._frames: deque[Frame] = deque(maxlen=kept)
         self._read = max(0, found.rounds - kept)

@@ -18,7 +18,7 @@ from mead.loop import Mode
 from mead.policies import PolicyOptions, make_policy
 from mead.policies.predictive.map import MapOptions
 from mead.policies.registry import OwnOptions
-from mead.reports.live.run_facts import RunFacts
+from mead.session import RunFacts
 from mead.web.exposition import exposition
 
 OWN = OwnOptions(name="clear_up:ClearUp")

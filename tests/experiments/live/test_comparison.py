@@ -20,7 +20,7 @@ from tests.reports.live_results import live_result, seen
 from mead.history import IN_FOLDER, History
 from mead.policies import make_policy
 from mead.session.result import LiveResult
-from mead.simulator.run import run
+from mead.simulator import run
 from mead.spark.pipeline.build import ARRIVALS
 from mead.values import Plan, Prediction, Requirement, Resources
 from mead.workload import Markovian

@@ -12,8 +12,7 @@ from mead.loop import ControlLoop, Mode
 from mead.policies.adaptive.policy import Adaptive, AdaptiveOptions
 from mead.queueing import Edge
 from mead.reports.judge import Outcome
-from mead.simulator import Simulation
-from mead.simulator.run import run
+from mead.simulator import Simulation, run
 from mead.values import (
     Allocation,
     Knowledge,

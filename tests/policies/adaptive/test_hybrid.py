@@ -18,8 +18,7 @@ from mead.policies.adaptive.hybrid import HybridOptions, TwoKnobs
 from mead.policies.adaptive.kernel import Rule, decide, follow
 from mead.policies.adaptive.policy import AdaptiveOptions
 from mead.reports.judge import Outcome
-from mead.simulator import Conditions, Run
-from mead.simulator.run import run
+from mead.simulator import Conditions, SimulatedRun, run
 from mead.values import Operator, Pipeline, Requirement, Resources
 from mead.workload import KINDS, Trace
 
@@ -39,15 +38,15 @@ def one(max_replicas: int, demand_s: float = 0.004, requirement: Requirement | N
     return Pipeline("one", [matcher], [], [requirement or Requirement("matcher", 0.5)])
 
 
-def controlled(options: PolicyOptions, pipeline: Pipeline, **conditions: float) -> Run:
+def controlled(options: PolicyOptions, pipeline: Pipeline, **conditions: float) -> SimulatedRun:
     return run(pipeline, bursty(), make_policy(options), seed=1, conditions=Conditions(**conditions))  # type: ignore[arg-type]
 
 
-def orders(this: Run) -> list[Resources]:
+def orders(this: SimulatedRun) -> list[Resources]:
     return [turn.plan.allocation["matcher"] for turn in this.rounds if turn.plan is not None]
 
 
-def replica_changes(this: Run) -> int:
+def replica_changes(this: SimulatedRun) -> int:
     allocations = this.simulation.timeline.allocations
     return sum(a["matcher"].replicas != b["matcher"].replicas for a, b in pairwise(allocations))
 
@@ -240,7 +239,7 @@ def jumping(calm_per_s: float = 120.0, jump_per_s: float = 650.0) -> Trace:
 
 
 @cache
-def jumped(surge: float, replicas_delay_s: float) -> Run:
+def jumped(surge: float, replicas_delay_s: float) -> SimulatedRun:
     pipeline = one(4, requirement=Requirement("matcher", 1.0, 99))
     conditions = Conditions(replicas_delay_s=replicas_delay_s)
     return run(pipeline, jumping(), make_policy(HybridOptions(surge=surge)), seed=2, conditions=conditions)

@@ -8,8 +8,7 @@ import numpy as np
 
 from mead.policies.adaptive.policy import Adaptive, AdaptiveOptions
 from mead.reports.judge import Outcome
-from mead.simulator import Conditions
-from mead.simulator.run import run
+from mead.simulator import Conditions, run
 from mead.values import Operator, Pipeline, Requirement
 from mead.workload import KINDS, Trace
 

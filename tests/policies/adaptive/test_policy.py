@@ -12,8 +12,7 @@ from mead.policies.adaptive.policy import AdaptiveOptions
 from mead.policies.baselines.static import StaticOptions
 from mead.queueing import Edge
 from mead.reports.judge import Outcome
-from mead.simulator import Conditions, FaultyMetrics, Run
-from mead.simulator.run import run
+from mead.simulator import Conditions, FaultyMetrics, SimulatedRun, run
 from mead.values import Batches, Operator, Pipeline, Requirement
 from mead.workload import KINDS, Trace, read_trace
 
@@ -40,13 +39,13 @@ def log_analysis(*requirements: Requirement, **matcher: Any) -> Pipeline:
     )
 
 
-def controlled(pipeline: Pipeline, trace: Trace | None = None, *, calm: bool = False, **changes: Any) -> Run:
+def controlled(pipeline: Pipeline, trace: Trace | None = None, *, calm: bool = False, **changes: Any) -> SimulatedRun:
     chosen = make_policy(AdaptiveOptions(calm=calm, ahead=changes.pop("ahead", "replay")))
     return run(pipeline, trace or bursty(), chosen, seed=1, **changes)
 
 
 @cache
-def usual() -> Run:
+def usual() -> SimulatedRun:
     return controlled(log_analysis())
 
 
@@ -55,11 +54,11 @@ def full() -> Outcome:
     return Outcome.of(run(log_analysis(), bursty(), make_policy(StaticOptions()), seed=1))
 
 
-def reasons(this: Run) -> list[str]:
+def reasons(this: SimulatedRun) -> list[str]:
     return [turn.plan.reason for turn in this.rounds if turn.plan is not None]
 
 
-def check(this: Run) -> None:
+def check(this: SimulatedRun) -> None:
     """What holds whatever happens: no errors, a reason for everything, nothing that an operator may not have."""
     assert [turn.error for turn in this.rounds if turn.error] == []
     for turn in this.rounds:

@@ -12,8 +12,7 @@ from mead.loop import Mode
 from mead.policies.baselines.static import StaticOptions
 from mead.policies.drs.policy import DRS, DRSOptions
 from mead.queueing import Edge
-from mead.simulator import Conditions, Run
-from mead.simulator.run import run
+from mead.simulator import Conditions, SimulatedRun, run
 from mead.values import Allocation, Batches, Operator, Pipeline, Requirement, Resources
 from mead.workload import Steps
 
@@ -42,7 +41,7 @@ def controlled(
     pipeline: Pipeline = CHAIN,
     mode: Mode = Mode.ACT,
     **options: Any,
-) -> Run:
+) -> SimulatedRun:
     """One rate per minute."""
     trace = Steps(rates_per_s=tuple(rates_per_s), step_s=60.0).generate(np.random.default_rng(2))
     held = Allocation.of({o.name: Resources(1.0, k) for o, k in zip(pipeline.operators, start, strict=True)})
@@ -50,11 +49,11 @@ def controlled(
     return run(pipeline, trace, chosen, seed=2, start=held, mode=mode)
 
 
-def reached(done: Run) -> list[tuple[int, ...]]:
+def reached(done: SimulatedRun) -> list[tuple[int, ...]]:
     return [tuple(r.replicas for r in allocation.values()) for allocation in done.simulation.timeline.allocations]
 
 
-def reasons(done: Run) -> list[str]:
+def reasons(done: SimulatedRun) -> list[str]:
     return [this.plan.reason for this in done.rounds if this.plan is not None]
 
 
@@ -161,7 +160,7 @@ def batched(trigger_s: float | None, bound_s: float) -> Pipeline:
     )
 
 
-def in_batches(rates_per_s: Sequence[float], bound_s: float) -> Run:
+def in_batches(rates_per_s: Sequence[float], bound_s: float) -> SimulatedRun:
     """A rate for every ten seconds, from one replica each on."""
     pipeline = batched(0.2, bound_s)
     trace = Steps(rates_per_s=tuple(rates_per_s), step_s=10.0).generate(np.random.default_rng(2))

@@ -6,7 +6,7 @@ import numpy as np
 
 from mead.policies.adaptive.policy import TOLERATED, Adaptive, AdaptiveOptions
 from mead.queueing import MAP
-from mead.simulator.run import run
+from mead.simulator import run
 from mead.values import Knowledge, Operator, Pipeline, Requirement
 from mead.workload import Trace
 

@@ -22,8 +22,7 @@ from mead.policies.predictive.predictions import mean_s
 from mead.policies.predictive.replay import ReplayOptions
 from mead.policies.predictive.trust import FORGOTTEN, MOST, TOLERATED, Trust
 from mead.queueing import MAP, Edge
-from mead.simulator import Run
-from mead.simulator.run import run
+from mead.simulator import SimulatedRun, run
 from mead.values import (
     COUNT_BIN_S,
     Allocation,
@@ -166,7 +165,7 @@ CHAIN = Pipeline(
 
 
 @cache
-def simulated(name: str, *, careful: bool, mode: Mode = Mode.ACT, calm_after: bool = False) -> Run:
+def simulated(name: str, *, careful: bool, mode: Mode = Mode.ACT, calm_after: bool = False) -> SimulatedRun:
     """Bursts that M/G/1 knows nothing of; at the end, Poisson arrivals for long, if wanted."""
     rng = np.random.default_rng(3)
     iats_s = BURSTY.sample(36_000, rng)
@@ -176,7 +175,7 @@ def simulated(name: str, *, careful: bool, mode: Mode = Mode.ACT, calm_after: bo
     return run(CHAIN, Trace.from_iats_s(iats_s), make_policy(options), seed=1, mode=mode)
 
 
-def cautions(result: Run) -> list[float]:
+def cautions(result: SimulatedRun) -> list[float]:
     return [this.plan.grounds.caution for this in result.rounds if this.plan is not None]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mead.reports.judge import Outcome, TupleTimes, judge, statistic_s
-from mead.simulator import Responses, Run, Simulation
+from mead.simulator import Responses, SimulatedRun, Simulation
 from mead.values import Operator, Pipeline, Requirement, Resources, Round
 from mead.workload import Trace
 
@@ -22,7 +22,7 @@ def broken_windows(responses: Responses, requirement: Requirement, duration_s: f
     return judge(requirement, TupleTimes({requirement.path: responses}, duration_s)).broken_windows
 
 
-def finished_run(rounds: list[Round] | None = None) -> Run:
+def finished_run(rounds: list[Round] | None = None) -> SimulatedRun:
     """Ten tuples, one a second, of 0.1 CPU seconds; the share is 1.0, 0.5 from 4 s on, and 0.25 for the last second."""
     pipeline = Pipeline("one", [Operator("matcher", 0.1, scv=0.0)], requirements=[MEAN])
     simulation = Simulation(pipeline, Trace.from_timestamps_s(np.arange(10.0)), seed=1)
@@ -30,7 +30,7 @@ def finished_run(rounds: list[Round] | None = None) -> Run:
         simulation.advance(time_s)
         simulation.apply(pipeline.most.with_("matcher", Resources(share)))
     simulation.drain()
-    return Run("by hand", pipeline, 9.0, simulation, rounds or [])
+    return SimulatedRun("by hand", pipeline, 9.0, simulation, rounds or [])
 
 
 def test_a_run_costs_the_time_average_of_its_shares() -> None:

@@ -13,8 +13,7 @@ from mead.policies.baselines.threshold import ThresholdOptions
 from mead.queueing import MAP, Edge
 from mead.reports.runs.run_plot import by_arrival, drawn, plot_run
 from mead.reports.runs.simulated_report import RunReport, run_tables
-from mead.simulator import Responses, Run
-from mead.simulator.run import run
+from mead.simulator import Responses, SimulatedRun, run
 from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement
 from mead.workload import Trace
 
@@ -32,7 +31,7 @@ def trace() -> Trace:
 
 
 @pytest.fixture(scope="module")
-def done(trace: Trace) -> Run:
+def done(trace: Trace) -> SimulatedRun:
     return run(PIPELINE, trace, make_policy(ThresholdOptions(interval_s=5.0)), seed=2)
 
 
@@ -49,7 +48,9 @@ def test_bins_hold_the_tuples_that_arrived_in_them() -> None:
         assert p95 == pytest.approx(np.percentile(inside, 95))
 
 
-def test_the_picture_has_a_panel_per_path_that_is_asked_for_and_one_for_the_cores(done: Run, tmp_path: Path) -> None:
+def test_the_picture_has_a_panel_per_path_that_is_asked_for_and_one_for_the_cores(
+    done: SimulatedRun, tmp_path: Path
+) -> None:
     panels = drawn(done).axes
     assert len(panels) == 2
     labels = [text.get_text() for text in panels[0].get_legend().get_texts()]  # type: ignore[union-attr]
@@ -67,14 +68,14 @@ def test_without_requirements_all_paths_are_drawn(trace: Trace) -> None:
     assert len(drawn(run(free, trace, make_policy(ThresholdOptions()), seed=2)).axes) == 3
 
 
-def test_tuples_are_neither_lost_nor_made(done: Run, trace: Trace) -> None:
+def test_tuples_are_neither_lost_nor_made(done: SimulatedRun, trace: Trace) -> None:
     report = RunReport.of(done, seed=2)
     assert (report.tuples, report.lost) == (len(trace), 0)
     assert report.paths["parser>counter"].completed == len(trace)
     assert 0.45 * len(trace) < report.paths["parser>matcher"].completed < 0.55 * len(trace)
 
 
-def test_every_requirement_of_a_path_is_reported_beside_its_bound(done: Run) -> None:
+def test_every_requirement_of_a_path_is_reported_beside_its_bound(done: SimulatedRun) -> None:
     path = RunReport.of(done, seed=2).as_json()["paths"]["parser>matcher"]
     response_s = done.simulation.responses("parser>matcher").response_s
     assert path["required"] == {"mean_s": 0.1, "p99_s": 0.3}

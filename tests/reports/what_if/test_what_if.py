@@ -21,8 +21,7 @@ from mead.queueing import MAP, Edge
 from mead.reports.what_if.frontier import FACTORS
 from mead.reports.what_if.what_if import MOST_TUPLES, WhatIf, tail, what_if
 from mead.reports.what_if.what_if_report import what_if_tables
-from mead.simulator import Simulation
-from mead.simulator.run import run
+from mead.simulator import Simulation, run
 from mead.values import Allocation, Batches, Knowledge, Operator, Pipeline, Requirement, Resources
 from mead.workload import Trace
 

@@ -17,8 +17,8 @@ from mead.loop import ControlLoop, Mode
 from mead.policies import PolicyOptions, make_policy
 from mead.policies.baselines.static import StaticOptions
 from mead.policies.predictive.mg1 import MG1Options
-from mead.reports.live.run_facts import RunFacts
 from mead.reports.pages.figures import RunFigures
+from mead.session import RunFacts
 from mead.session.record import RunRecord
 from mead.simulator import Simulation
 from mead.spark.attach.attach import Attached, Seen

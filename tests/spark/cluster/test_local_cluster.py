@@ -72,4 +72,4 @@ def test_the_loop_asks_for_an_executor_and_uses_it_when_it_has_come(found: dict[
     assert any(reason.startswith("scale out: parser 1 -> 2 x") for reason in result["reasons"]), result
     assert result["reasons"][-1].endswith(COME), result
     assert result["errors"], "it does not come at once, and the round says so"
-    assert all("2 processors were asked for and 1 are there" in error for error in result["errors"]), result
+    assert all("2 processors were ordered and 1 were granted" in error for error in result["errors"]), result

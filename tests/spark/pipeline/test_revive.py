@@ -11,7 +11,7 @@ import pytest
 from mead.cli.runs import live
 from mead.cpu import DryRunShares
 from mead.reports.live.board import Board
-from mead.reports.live.run_facts import RunFacts
+from mead.session import RunFacts
 from mead.spark.pipeline.query import Query
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.inputs import TraceInput

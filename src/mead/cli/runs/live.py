@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from mead.policies import PolicyOptions
     from mead.reports.judge import Figures
     from mead.reports.live.board import Board
-    from mead.reports.live.run_facts import RunFacts
     from mead.reports.pages.figures import RunFigures
     from mead.reports.runs.live_report import LiveReport
+    from mead.session import RunFacts
     from mead.session.result import LiveResult
     from mead.spark.pipeline.end_requests import EndRequests
     from mead.spark.pipeline.engine import SparkEngine
@@ -176,7 +176,7 @@ def run_file(
 
 def _facts(pipeline: Pipeline, options: LiveOptions, mode: Mode, interval_s: float) -> RunFacts:
     """What page and history begin with: one run has one beginning."""
-    from mead.reports.live.run_facts import RunFacts
+    from mead.session import RunFacts
 
     return RunFacts(pipeline, options.policy.name, mode.value, "spark", str(options.folder), now(), interval_s)
 

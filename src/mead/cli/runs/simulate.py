@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,9 +21,12 @@ from mead.cli.inputs import (
     read_pipeline_or_fail,
     read_trace_or_fail,
 )
-from mead.cli.runs.history import HistoryPath, now, recorded
+from mead.cli.runs.history import HistoryPath
 from mead.cli.terminal import AsJson, Seed, check_writable, print_json, progress_bar
 from mead.extras import require
+
+if TYPE_CHECKING:
+    from mead.values import Round
 
 
 def simulate(
@@ -49,10 +52,9 @@ def simulate(
 
     Example: `mead simulate examples/log-analysis.yaml --trace arrivals.parquet --policy map --option best=3`
     """
-    from mead.policies import make_policy
-    from mead.reports.runs.simulated_report import RunReport
-    from mead.simulator import Conditions
-    from mead.simulator.run import run
+    from mead.api import simulate as simulate_pipeline
+    from mead.history import HistoryError
+    from mead.session import Observer
     from mead.workload import TraceError
 
     if plot is not None:
@@ -61,43 +63,32 @@ def simulate(
     file = read_pipeline_or_fail(ctx, pipeline)
     options = policy_or_fail(ctx, file, pipeline.parent, policy, option or ())
     arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
-    if duration is not None:
+    with progress_bar(min(duration or arrivals.duration_s, arrivals.duration_s)) as bar:
+
+        class Progress(Observer):
+            def round(self, this: Round) -> None:
+                bar("Simulating", this.time_s)
+
         try:
-            arrivals = arrivals.between(0.0, duration)
+            report = simulate_pipeline(
+                file,
+                arrivals,
+                policy=options,
+                seed=seed,
+                duration_s=duration,
+                history=history,
+                workload=f"{trace.name}, seed {seed}",
+                observers=[Progress()],
+            )
         except TraceError as error:
             ctx.fail(f"{trace}: {error}")
-    workload, decides = f"{trace.name}, seed {seed}", make_policy(options)
-    with (
-        progress_bar(arrivals.duration_s) as bar,
-        recorded(
-            ctx,
-            history,
-            file.pipeline,
-            options.model_dump(),
-            workload,
-            lambda this: bar("Simulating", this.time_s),
-            started=now(),
-            interval_s=decides.interval_s,
-        ) as follow,
-    ):
-        result = run(
-            file.pipeline,
-            arrivals,
-            decides,
-            seed=seed,
-            conditions=Conditions.of(file, options),
-            processors=file.keys.processors,
-            kept_iats=options.kept_iats,
-            recorded_every=options.recorded_every,
-            progress=follow,
-        )
-        report = RunReport.of(result, seed)
-        follow.conclude(report.figures)
+        except HistoryError as error:
+            ctx.fail(str(error))
     if plot is not None:
         from mead.reports.runs.run_plot import plot_run
 
         try:
-            plot_run(result, plot)
+            plot_run(report.run, plot)
         except OSError as error:
             ctx.fail(f"{plot}: cannot be written ({error.strerror or error})")
     if as_json:

@@ -11,7 +11,7 @@ from mead.reports.judge.response_times import TupleTimes
 from mead.reports.judge.verdict import Verdict, all_met, judge
 
 if TYPE_CHECKING:
-    from mead.simulator import Run
+    from mead.simulator import SimulatedRun
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Outcome:
         return bool(all_met(self.verdicts))
 
     @classmethod
-    def of(cls, run: Run) -> Outcome:
+    def of(cls, run: SimulatedRun) -> Outcome:
         """Judge a run."""
         requirements = run.pipeline.requirements
         times = TupleTimes({r.path: run.simulation.responses(r.path) for r in requirements}, run.duration_s)

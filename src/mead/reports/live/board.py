@@ -18,8 +18,7 @@ from mead.arrays import FloatArray, frozen
 from mead.monitor import PathMonitor, ResponseSketch
 from mead.reports.live.frame import Frame, Kind
 from mead.reports.live.frames import of_round
-from mead.reports.live.run_facts import RunFacts
-from mead.session.record import KEPT_ROUNDS
+from mead.session import KEPT_ROUNDS, RunFacts
 from mead.values import WINDOW_S, Allocation, Because, Pipeline, Round
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from mead.history import IN_FOLDER, Decision, History, PastRound, PastRun
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame
 from mead.reports.live.frames import of_history
-from mead.reports.live.run_facts import RunFacts
+from mead.session import RunFacts
 from mead.values import Pipeline
 
 BETWEEN = (10, 1000)

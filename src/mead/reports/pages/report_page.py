@@ -9,11 +9,11 @@ from typing import Any
 
 from mead.reports.judge import CountedTimes, Verdict
 from mead.reports.live.decisions import decided
-from mead.reports.live.run_facts import RunFacts
 from mead.reports.pages.figures import RunFigures
 from mead.reports.pages.one_file import html_table, one_file
 from mead.reports.pages.thinning import coarser, columns
 from mead.reports.tables import NOTHING, number, number_or_nothing, percent_or_nothing
+from mead.session import RunFacts
 
 MOST_ROUNDS = 1800
 """The most rounds in the charts of a page: more than a screen has points."""

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from mead.arrays import FloatArray
 from mead.reports.models.fit_plot import SECONDS, STYLE
-from mead.simulator import Responses, Run
+from mead.simulator import Responses, SimulatedRun
 
 MOST_POINTS = 1800
 """Bins of a second, or longer ones where there would be more than this."""
@@ -21,13 +21,13 @@ MOST_POINTS = 1800
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 
 
-def plot_run(run: Run, path: Path) -> None:
+def plot_run(run: SimulatedRun, path: Path) -> None:
     """Draw to a file, whose ending names the format."""
     with rc_context(STYLE):
         drawn(run).savefig(path, dpi=150)
 
 
-def drawn(run: Run) -> Figure:
+def drawn(run: SimulatedRun) -> Figure:
     """One panel per path that has a requirement (all paths if none has), and one for the cores."""
     asked = {requirement.path: None for requirement in run.pipeline.requirements}
     paths = list(asked) or list(run.pipeline.paths)
@@ -40,7 +40,7 @@ def drawn(run: Run) -> Figure:
     return figure
 
 
-def _draw_responses(axes: Axes, run: Run, path: str) -> None:
+def _draw_responses(axes: Axes, run: SimulatedRun, path: str) -> None:
     width_s = max(1.0, run.duration_s / MOST_POINTS)
     time_s, mean_s, p95_s = by_arrival(run.simulation.responses(path), run.duration_s, width_s)
     axes.set_title(f"Response time on {path}, by arrival in bins of {width_s:g} s")
@@ -68,7 +68,7 @@ def by_arrival(responses: Responses, duration_s: float, width_s: float) -> tuple
     return starts_s[some], means_s, np.array([np.percentile(parts[k], 95) for k in some])
 
 
-def _draw_cores(axes: Axes, run: Run) -> None:
+def _draw_cores(axes: Axes, run: SimulatedRun) -> None:
     timeline = run.simulation.timeline
     axes.set_title("CPU cores of every operator")
     for place, operator in enumerate(run.pipeline.operators):

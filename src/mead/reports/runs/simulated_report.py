@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from mead.arrays import FloatArray
 from mead.reports.documents import allocation_json, prediction_json
 from mead.reports.judge import DRAINED, PERCENTS, Figures, Outcome, Verdict, all_met, path_figures
 from mead.reports.tables import NOTHING, TimeUnit, number, number_or_nothing, percent_or_nothing, plain_table, yes_or_no
-from mead.simulator import Run
+from mead.simulator import SimulatedRun
 from mead.values import Allocation, Plan, Round
 
 
@@ -71,11 +71,12 @@ class RunReport:
     rounds: tuple[Round, ...]
     tuples: int
     """How many tuples arrived at the source."""
+    run: SimulatedRun = field(repr=False)
     lost: int
     """What neither left, nor was filtered, nor is inside: always 0, or the simulator is wrong."""
 
     @classmethod
-    def of(cls, run: Run, seed: int) -> RunReport:
+    def of(cls, run: SimulatedRun, seed: int) -> RunReport:
         """Look at a run from all sides."""
         outcome = Outcome.of(run)
         timeline, counters = run.simulation.timeline, run.simulation.counters
@@ -95,6 +96,7 @@ class RunReport:
             start=timeline.allocations[0],
             rounds=tuple(run.rounds),
             tuples=counters.arrived,
+            run=run,
             lost=counters.arrived + counters.copied - counters.departed - counters.filtered - counters.inside,
         )
 

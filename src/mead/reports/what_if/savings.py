@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mead.arrays import FloatArray
-from mead.policies import PolicyOptions, make_policy
+from mead.policies import PolicyOptions
 from mead.reports.judge import Figures, statistic_s
 from mead.reports.live.frame import Frame, Kind
-from mead.simulator.run import run
+from mead.simulator import run
 from mead.values import Pipeline
 from mead.workload import Trace
 
@@ -120,14 +120,7 @@ def in_charge(pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in
     """From a run on the recorded arrivals in virtual time; None if there were no arrivals."""
     if iats_s.size == 0 or not iats_s.any():
         return None
-    result = run(
-        pipeline,
-        Trace.from_iats_s(iats_s),
-        make_policy(options),
-        seed=SEED,
-        kept_iats=options.kept_iats,
-        recorded_every=options.recorded_every,
-    )
+    result = run(pipeline, Trace.from_iats_s(iats_s), options, seed=SEED)
     responses = {r: result.simulation.responses(r.path).response_s for r in pipeline.requirements}
     return Savings(
         in_force,

@@ -16,8 +16,7 @@ from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.queueing import PATH_SEPARATOR, BatchServer, InvalidNetworkError, overloaded
 from mead.reports.judge import statistic_s
 from mead.reports.what_if.frontier import FrontierPoint, frontier
-from mead.simulator import Conditions, Simulation
-from mead.simulator.run import run
+from mead.simulator import Conditions, Simulation, run
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Prediction, Requirement
 from mead.workload import Trace
 
@@ -135,8 +134,7 @@ def _observation(pipeline: Pipeline, last: Trace, interval_s: float, seed: int, 
 def _reaction(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
     """What a policy that reacts would have done over the last part of the trace."""
     conditions = Conditions(knowledge.shares_after_s, knowledge.actuation_delay_s, restart=options.restart)
-    kept = options.kept_iats
-    result = run(knowledge.pipeline, last, make_policy(options), seed=seed, conditions=conditions, kept_iats=kept)
+    result = run(knowledge.pipeline, last, options, seed=seed, conditions=conditions)
     decided = [this.plan for this in result.rounds if this.plan is not None]
     timeline = result.simulation.timeline
     hopeless = _overloaded_paths(knowledge.pipeline, knowledge.pipeline.most, last.rate_per_s)

@@ -29,8 +29,8 @@ from mead.loop import ControlLoop, Mode
 from mead.policies import PolicyOptions, make_policy
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import model_error
-from mead.reports.live.run_facts import RunFacts
 from mead.reports.what_if.savings import Savings, advised, figures_of, in_charge
+from mead.session import RunFacts
 from mead.session.controller import Controller
 from mead.session.record import RunRecord
 from mead.spark.attach.engine import AttachedEngine, AttachError

@@ -1,4 +1,4 @@
-"""What is known of a run before its first round."""
+"""The facts of a run that are known before its first round."""
 
 from __future__ import annotations
 
@@ -9,20 +9,10 @@ from typing import Any
 from mead.history import PastRun
 from mead.values import Pipeline
 
-ROUND_INTERVAL = "round_interval_s"
-"""The key, among the options of a run in a history, of the time between two rounds. The options of the policy need not
-tell it: a user's own policy may have none, and a policy with two levels makes rounds more often than plans."""
-
-
-def interval_s_of(run: PastRun) -> float | None:
-    """Seconds between two rounds; None if that was not recorded."""
-    found = run.options.get(ROUND_INTERVAL, run.options.get("interval_s"))
-    return float(found) if isinstance(found, int | float) and found > 0 else None
-
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What does not change during a run."""
+    """The facts that stay the same during a run. Page, history and report begin with them."""
 
     pipeline: Pipeline
     policy: str
@@ -37,7 +27,7 @@ class RunFacts:
     @classmethod
     def of(cls, run: PastRun) -> RunFacts:
         """The facts of a run in a history."""
-        return cls(run.pipeline, run.policy, run.mode, run.engine, run.workload, run.started, interval_s_of(run))
+        return cls(run.pipeline, run.policy, run.mode, run.engine, run.workload, run.started, run.interval_s)
 
     @property
     def started_s(self) -> float:
