@@ -1,10 +1,14 @@
 """Runs in a hurry: they warm up in a few micro-batches and land their results every second.
 
-Tests look at what comes of a run, and not at how fast it is. As a program this is ``mead`` itself, hurried.
+Tests look at what comes of a run, and not at how fast it is. As a program this is ``mead`` itself, hurried;
+with ``experiments`` as its first word, ``python -m experiments``.
 """
 
 from __future__ import annotations
 
+import sys
+
+from experiments.commands import app as experiments_app
 from experiments.live import comparison as live_comparison
 
 from mead.cli import app
@@ -22,4 +26,6 @@ def hurry() -> None:
 
 if __name__ == "__main__":
     hurry()
+    if sys.argv[1] == "experiments":
+        experiments_app(sys.argv[2:], prog_name="python -m experiments")
     app(prog_name="mead")

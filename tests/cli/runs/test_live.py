@@ -1,4 +1,4 @@
-"""``mead demo``, ``mead run`` and ``mead evaluate live`` on real Spark with real control groups."""
+"""``mead demo``, ``mead run``, ``mead evaluate --live`` and the experiment ``live`` on Spark with control groups."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from tests.cli import program
+from tests.paths import EXAMPLES
 from tests.spark import log_pipeline as logs
 
 from mead.cpu import detect, list_processes
@@ -158,7 +160,7 @@ def test_a_comparison_that_is_interrupted_shows_what_is_done(tmp_path: Path) -> 
     folder, kept = tmp_path / "comparison", tmp_path / "comparison" / "rows.jsonl"
     options = ["--duration", "10", "--requirement", "mean=100", "--requirement", "mean=0.001", "--folder", str(folder)]
     policies = ["--policy", "static", "--policy", "static@share=0.55"]
-    with started("evaluate", "live", *options, *policies, "--demand", "0.0005", "--json") as process:
+    with started("experiments", "live", *options, *policies, "--demand", "0.0005", "--json") as process:
         wait(process, kept.exists, "no run is done")
         os.killpg(process.pid, signal.SIGINT)
         output, said = process.communicate(timeout=PATIENCE_S)
@@ -208,12 +210,28 @@ def test_a_function_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None
     assert "math:nothing" in complaint(str(file), "--folder", str(tmp_path / "run"))
 
 
-@pytest.mark.parametrize("command", [("demo",), ("evaluate", "live")])
-def test_a_folder_that_holds_a_run_is_refused(tmp_path: Path, command: tuple[str, ...]) -> None:
+@needs_shares
+def test_policies_are_compared_live_on_a_trace_of_the_user(tmp_path: Path) -> None:
+    file, trace, folder = tmp_path / "lines.yaml", tmp_path / "arrivals.npy", tmp_path / "comparison"
+    file.write_text(PIPELINE)
+    np.save(trace, np.arange(4000) * 5_000)  # 200/s for 20 s, in microseconds
+    words = ("--trace", trace, "--unit", "us", "--duration", 8, "--folder", folder, "--json")
+    with started("evaluate", file, "--live", *words, "--policy", "static", "--policy", "static@share=0.5") as process:
+        output, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, said
+    answer = json.loads(output)
+    assert (answer["engine"], answer["arrivals"]) == ("spark", "arrivals.npy")
+    assert [one["policy"] for one in answer["policies"]] == ["static", "static@share=0.5"]
+    full, half = (one["cores_mean"] for one in answer["policies"])
+    assert full == pytest.approx(3.0)
+    assert 1.5 <= half < full, "half of it, from the first round on"
+    assert sorted(path.name for path in folder.iterdir()) == ["static", "static@share=0.5"]
+    assert_nothing_is_left_of(process)
+
+
+@pytest.mark.parametrize("command", [("demo",), ("evaluate", EXAMPLES / "pattern-detection.yaml", "--live")])
+def test_a_folder_that_holds_a_run_is_refused(tmp_path: Path, command: tuple[program.Word, ...]) -> None:
     (tmp_path / "checkpoints").mkdir()
     said = program.complaint(*command, "--folder", tmp_path)
-    assert (
-        said
-        == f"mead {' '.join(command)}: {tmp_path}: there is a run in it already, or something else; name a new folder"
-    )
+    assert said.endswith(f": {tmp_path}: there is a run in it already, or something else; name a new folder")
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoints"]
