@@ -23,7 +23,7 @@ from mead.policies import make_policy
 from mead.policies.baselines.threshold import ThresholdOptions
 from mead.queueing import MAP
 from mead.reports.live.board import Board
-from mead.reports.live.decisions import decided
+from mead.reports.live.decisions import list_decisions
 from mead.session import RunFacts
 from mead.simulator import run
 from mead.web import answers
@@ -68,7 +68,8 @@ def main() -> None:
     ours.add_row("sending a round to a browser", f"{best_s(lambda: json.dumps(frames[-1].as_json())) * 1e3:.3f}")
     ours.add_row("a scrape of all metrics", f"{best_s(lambda: exposition(board)) * 1e3:.1f}")
     ours.add_row(
-        "all decisions with their effects", f"{best_s(lambda: list(decided(frames, changes_only=True))) * 1e3:.1f}"
+        "all decisions with their effects",
+        f"{best_s(lambda: list(list_decisions(frames, changes_only=True))) * 1e3:.1f}",
     )
     console.print(ours)
     console.print(f"A round in the ring takes {kept_bytes / 1024:.1f} KiB; {len(rounds):,} rounds were kept.")

@@ -26,7 +26,7 @@ from mead.history import IN_FOLDER, History
 from mead.policies import make_policy
 from mead.reports.judge import SketchedTimes, judge
 from mead.reports.runs.live_report import LiveReport
-from mead.reports.what_if.twin import twin
+from mead.reports.what_if.twin import replay_run
 from mead.session.result import LiveResult
 from mead.simulator import Timeline
 from mead.spark.pipeline.build import ARRIVALS, live_pipeline
@@ -135,7 +135,7 @@ class LiveComparison:
         """One run, and a row for each requirement. Raises KeyboardInterrupt if somebody ends it before its time."""
         folder = self.folder / run.folder
         result = self._result(run, folder, self.duration_s)
-        replayed = twin(result, folder / ARRIVALS, result.timeline)
+        replayed = replay_run(result, folder / ARRIVALS, result.timeline)
         report = LiveReport.of(result)
         with History.read(folder / IN_FOLDER) as history:
             (past,) = history.runs()

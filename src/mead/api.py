@@ -9,7 +9,7 @@ from mead.config.pipeline_file import PipelineFile, read_pipeline
 from mead.config.policy_choice import choose_policy
 from mead.loading import modules_in
 from mead.policies import PolicyOptions
-from mead.reports.runs.simulated_report import RunReport
+from mead.reports.runs.simulated_report import SimulatedReport
 from mead.session import Observer, Session
 from mead.simulator import Conditions
 from mead.simulator import simulate as simulate_session
@@ -27,7 +27,7 @@ def simulate(
     history: str | Path | None = None,
     workload: str | None = None,
     observers: Iterable[Observer] = (),
-) -> RunReport:
+) -> SimulatedReport:
     """Run a pipeline under a policy in virtual time: half an hour takes seconds.
 
     ``trace`` holds the arrivals at the source, or names their file. ``policy`` is a name or the options of a policy;
@@ -62,7 +62,7 @@ def simulate(
         observers=observers,
     ) as session:
         done = simulate_session(session, trace, seed=seed, conditions=conditions, processors=processors)
-        report = RunReport.of(done, seed)
+        report = SimulatedReport.of(done, seed)
         session.conclude(report.figures)
     return report
 

@@ -118,7 +118,7 @@ def test_what_cannot_be_made_short_is_left_as_it_is() -> None:
         ("python -m experiments arena --seeds 3\n", True),
         (">>> import mead\n", True),
         ("mead simulate: pipe.yaml:6: operators[2].demnd_s: there is no such key\n", False),
-        ("What it would have been in mode act: 1.24 cores\n", False),
+        ("In mode act: 1.24 cores\n", False),
     ],
 )
 def test_what_looks_typed_is_told_from_what_is_printed(text: str, *, typed: bool) -> None:

@@ -20,7 +20,7 @@ from tests.fuzzing.effort import tried
 from tests.web import runs
 
 from mead.reports.live.live_table import live_table
-from mead.reports.live.snapshot import Look
+from mead.reports.live.snapshot import Snapshot
 from mead.web import watcher
 from mead.web.watcher import HistoryWatcher, PageWatcher, WatchError
 
@@ -84,7 +84,7 @@ def with_other(document: Any, place: tuple[Any, ...], other: Any) -> Any:
     return changed
 
 
-def show(look: Look) -> None:
+def show(look: Snapshot) -> None:
     console = Console(width=80, force_terminal=False)
     with console.capture() as captured:
         console.print(live_table(look))

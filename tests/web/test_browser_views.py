@@ -16,7 +16,7 @@ from tests.web import runs
 from tests.web.page import VIEWS, Page, served
 
 from mead.reports.live.board import Board
-from mead.reports.live.decisions import decided
+from mead.reports.live.decisions import list_decisions
 from mead.reports.live.frame import Frame
 
 CURSORS = """return [...document.querySelectorAll('#%s figure.chart')].map((chart) => {
@@ -166,7 +166,7 @@ def test_the_pipeline_shows_what_an_operator_has_and_what_it_shall_have(advised:
 def test_why_holds_what_was_predicted_against_what_came(page: Page) -> None:
     page.open("why")
     page.until(lambda: len(page.elements("#why ol > li")) == len(changes(page.board)))
-    told = list(decided(page.board.since(0), changes_only=True))[::-1]
+    told = list(list_decisions(page.board.since(0), changes_only=True))[::-1]
     shown = [entry.text for entry in page.elements("#why summary .effect")]
     known = 0
     for one, text in zip(told, shown, strict=True):

@@ -12,7 +12,7 @@ from tests.web import runs
 
 from mead.history import History
 from mead.reports.live.board import Board
-from mead.reports.live.snapshot import RECENT, Look
+from mead.reports.live.snapshot import RECENT, Snapshot
 from mead.web.server import serving
 from mead.web.watcher import HistoryWatcher, PageWatcher, WatchError
 
@@ -31,14 +31,14 @@ def page(board: Board) -> Iterator[str]:
 
 
 def test_the_page_tells_all_that_its_own_process_knows(board: Board, page: str) -> None:
-    assert PageWatcher(page).look() == Look.of(board)
+    assert PageWatcher(page).look() == Snapshot.of(board)
 
 
 def test_the_history_tells_the_same(board: Board, tmp_path: Path) -> None:
     runs.written(tmp_path / "history.sqlite", runs.simulated("threshold"))
     with closing(HistoryWatcher(tmp_path)) as watcher:
         seen = watcher.look()
-    here = replace(Look.of(board), policy="threshold")
+    here = replace(Snapshot.of(board), policy="threshold")
     assert replace(seen, paths={}) == replace(here, paths={})
     assert {path: found.mean_s for path, found in seen.paths.items()} == pytest.approx(
         {path: found.mean_s for path, found in here.paths.items()}
@@ -46,7 +46,7 @@ def test_the_history_tells_the_same(board: Board, tmp_path: Path) -> None:
 
 
 def test_means_are_those_of_the_tuples(board: Board) -> None:
-    seen, result = Look.of(board), runs.simulated("threshold")
+    seen, result = Snapshot.of(board), runs.simulated("threshold")
     for path, found in seen.paths.items():
         readings = [this.observation.paths[path] for this in result.rounds if this.observation]
         tuples = sum(reading.completed for reading in readings)

@@ -20,8 +20,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mead.queueing import InvalidNetworkError
 from mead.reports.judge import CountedTimes
 from mead.reports.live.board import Board
-from mead.reports.live.decisions import decided
-from mead.reports.live.snapshot import so_far
+from mead.reports.live.decisions import list_decisions
+from mead.reports.live.snapshot import path_times
 from mead.values import WINDOW_S
 from mead.web import answers
 from mead.web.current_question import present
@@ -56,7 +56,7 @@ class Pages:
                 "rounds": board.totals.rounds,
                 "changes": board.totals.changes,
                 "arrivals": int(board.arrivals.size),
-                "paths": {path: asdict(found) for path, found in so_far(board).items()},
+                "paths": {path: asdict(found) for path, found in path_times(board).items()},
                 "requirements": [recent.whole(r).as_json(WINDOW_S) for r in facts.pipeline.requirements],
             }
         )
@@ -70,7 +70,7 @@ class Pages:
         """The last decisions, oldest first, with what came of them."""
         limit = _whole(request, "limit", 200, 1, MOST_DECISIONS)
         changes = _whole(request, "changes", 1, 0, 1)
-        found = decided(self.board.since(0), changes_only=bool(changes), limit=limit)
+        found = list_decisions(self.board.since(0), changes_only=bool(changes), limit=limit)
         return JSONResponse({"decisions": [one.as_json() for one in found]})
 
     async def workload(self, request: Request) -> Response:

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ValidationError
 from mead.history import History, HistoryError
 from mead.reports.judge import CountedTimes
 from mead.reports.live.frame import Frame
-from mead.reports.live.history_board import framed, history_file
-from mead.reports.live.snapshot import RECENT, Look, SoFar, Standing
+from mead.reports.live.history_board import history_file, read_frames
+from mead.reports.live.snapshot import RECENT, PathTimes, Snapshot, Standing
 from mead.session.record import KEPT_ROUNDS
 from mead.values import WINDOW_S
 
@@ -35,7 +35,7 @@ class WatchError(Exception):
 class Watcher(Protocol):
     """Looks at one run, repeatedly."""
 
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         """The run as it is now. Raises WatchError."""
 
 
@@ -62,11 +62,11 @@ class HistoryWatcher:
         """Close the file."""
         self.history.__exit__(None)
 
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         """The run as recorded. Only new rounds are read one by one; SQLite adds up the earlier ones."""
         try:
             run = self.history.run(self.number)
-            for _, frame in framed(self.history, self.number, self.pipeline, after=self._read):
+            for _, frame in read_frames(self.history, self.number, self.pipeline, after=self._read):
                 self._frames.append(frame)
                 self._read = frame.number
             totals, concluded = self.history.path_totals(self.number), self.history.figures(self.number)
@@ -74,7 +74,7 @@ class HistoryWatcher:
             raise WatchError(str(error)) from error
         since_s = self._frames[-1].time_s - WINDOW_S if self._frames else 0.0
         window = [frame for frame in self._frames if frame.time_s > since_s]
-        return Look(
+        return Snapshot(
             self.pipeline.name,
             run.policy,
             run.mode,
@@ -82,7 +82,7 @@ class HistoryWatcher:
             run.finished,
             tuple(window[-RECENT:]),
             {
-                path: SoFar(totals[path].mean_s if path in totals else None, concluded.get(path, {}).get("p95_s"))
+                path: PathTimes(totals[path].mean_s if path in totals else None, concluded.get(path, {}).get("p95_s"))
                 for path in self.pipeline.paths
             },
             tuple(Standing.of(CountedTimes(window).whole(requirement)) for requirement in self.pipeline.requirements),
@@ -106,7 +106,7 @@ class _Run(BaseModel):
     mode: str
     finished: bool
     rounds: int
-    paths: dict[str, SoFar]
+    paths: dict[str, PathTimes]
     requirements: tuple[Standing, ...]
 
 
@@ -122,13 +122,15 @@ class PageWatcher:
         # The page is on this machine or at the end of a tunnel, which a proxy for the rest of the world would not find.
         self._opener = build_opener(ProxyHandler({}))
 
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         """What the page answers."""
         run = self._asked("/api/run", _Run)
         after = max(0, run.rounds - RECENT)
         frames = self._asked(f"/api/rounds?after={after}&limit={RECENT}", _Rounds).rounds
         names = tuple(operator.name for operator in run.pipeline.operators)
-        return Look(run.pipeline.name, run.policy, run.mode, names, run.finished, frames, run.paths, run.requirements)
+        return Snapshot(
+            run.pipeline.name, run.policy, run.mode, names, run.finished, frames, run.paths, run.requirements
+        )
 
     def _asked(self, path: str, kind: type[Answer]) -> Answer:
         try:

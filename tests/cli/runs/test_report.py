@@ -113,8 +113,8 @@ def test_every_round_can_be_explained_in_words(folder: Path) -> None:
         result = run("explain", nth, folder, "--run", 2, columns=100)
         assert result.exit_code == 0, result.stderr
         assert f"Round {nth} of run 2, log-analysis under mg1" in result.stdout
-        assert "tuples/s came" in result.stdout
-        assert "What came of it" in result.stdout
+        assert "tuples/s arrived" in result.stdout
+        assert "Effect: mean response time" in result.stdout
 
 
 def test_a_rule_that_weighs_costs_shows_them(folder: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_rule_that_weighs_costs_shows_them(folder: Path) -> None:
 
 def test_a_policy_that_weighs_nothing_says_so(folder: Path) -> None:
     result = run("explain", 3, folder, "--run", 1)
-    assert "What was weighed is not in the history" in " ".join(result.stdout.split())
+    assert "The history has no candidates" in " ".join(result.stdout.split())
     assert answer("explain", 3, folder, "--run", 1)["candidates"] == []
 
 

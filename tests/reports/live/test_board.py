@@ -10,15 +10,15 @@ from tests.web import runs
 from mead.history import History
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Kind
-from mead.reports.live.history_board import PastBoard
+from mead.reports.live.history_board import HistoryBoard
 from mead.values import Round
 
 NOW_S = runs.STARTED_S + 100_000.0
 
 
-def past_board(file: Path) -> PastBoard:
+def past_board(file: Path) -> HistoryBoard:
     history = History.read(file)
-    return PastBoard(history, history.runs()[-1], wall_s=lambda: NOW_S)
+    return HistoryBoard(history, history.runs()[-1], wall_s=lambda: NOW_S)
 
 
 @pytest.mark.parametrize(

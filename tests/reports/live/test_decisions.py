@@ -6,14 +6,14 @@ import pytest
 from tests.web import runs
 
 from mead.history import History
-from mead.reports.live.decisions import decided
+from mead.reports.live.decisions import list_decisions
 
 
 @pytest.mark.parametrize("changes_only", [True, False])
 @pytest.mark.parametrize("policy", ["mg1", "threshold"])
 def test_effects_are_those_of_the_history(tmp_path: Path, policy: str, changes_only: bool) -> None:  # noqa: FBT001
     result = runs.simulated(policy)
-    ours = list(decided(runs.board(result.rounds).since(0), changes_only=changes_only))
+    ours = list(list_decisions(runs.board(result.rounds).since(0), changes_only=changes_only))
     with History.read(runs.written(tmp_path / "history.sqlite", result)) as history:
         theirs = history.decisions(1, changes_only=changes_only)
     assert [one.frame.number for one in ours] == [one.round for one in theirs]
@@ -27,16 +27,16 @@ def test_effects_are_those_of_the_history(tmp_path: Path, policy: str, changes_o
 
 
 def test_the_last_decision_is_still_open() -> None:
-    found = list(decided(runs.board(runs.simulated().rounds).since(0), changes_only=True))
+    found = list(list_decisions(runs.board(runs.simulated().rounds).since(0), changes_only=True))
     assert [one.until_s for one in found[:-1]] == [one.frame.time_s for one in found[1:]]
     assert found[-1].until_s is None
 
 
 def test_the_last_few_are_those_of_all() -> None:
     frames = runs.board(runs.simulated().rounds).since(0)
-    every = list(decided(frames, changes_only=True))
-    assert list(decided(frames, changes_only=True, limit=3)) == every[-3:]
+    every = list(list_decisions(frames, changes_only=True))
+    assert list(list_decisions(frames, changes_only=True, limit=3)) == every[-3:]
 
 
 def test_without_rounds_nothing_was_decided() -> None:
-    assert list(decided([], changes_only=True)) == []
+    assert list(list_decisions([], changes_only=True)) == []

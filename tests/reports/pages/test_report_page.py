@@ -16,9 +16,9 @@ from mead.history import History
 from mead.queueing import Edge
 from mead.reports.judge import DRAINED
 from mead.reports.pages.compare_page import compare_page
-from mead.reports.pages.figures import RunFigures
 from mead.reports.pages.report_page import MOST_DECISIONS, report_page
-from mead.reports.runs.simulated_report import RunReport
+from mead.reports.pages.run_figures import RunFigures
+from mead.reports.runs.simulated_report import SimulatedReport
 from mead.reports.tables import number
 from mead.values import Operator, Pipeline, Plan, Requirement, Round
 
@@ -76,7 +76,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> RunFigures:
         record = history.begin("log-analysis", runs.PIPELINE, policy="mg1", started=runs.STARTED)
         for this in result.rounds:
             record(this)
-        record.conclude(RunReport.of(result, seed=1).figures)
+        record.conclude(SimulatedReport.of(result, seed=1).figures)
     return figures(file)
 
 
@@ -87,7 +87,7 @@ def page(simulated: RunFigures) -> Reader:
 
 def test_the_figures_are_those_of_the_simulation(simulated: RunFigures) -> None:
     result = runs.simulated()
-    report = RunReport.of(result, seed=1)
+    report = SimulatedReport.of(result, seed=1)
     for path, one in simulated.paths.items():
         assert one.mean_s == pytest.approx(report.paths[path].mean_s)
         for name in ("p50", "p95", "p99"):
@@ -120,7 +120,7 @@ def test_what_did_not_go_through_leaves_it_open_whether_a_requirement_was_met(
         record = history.begin("log-analysis", runs.PIPELINE, policy="mg1", started=runs.STARTED)
         for this in result.rounds:
             record(this)
-        record.conclude(RunReport.of(result, seed=1).figures | {"": {DRAINED: 0.0}})
+        record.conclude(SimulatedReport.of(result, seed=1).figures | {"": {DRAINED: 0.0}})
     met = [one.met for one in simulated.verdicts]
     assert True in met
     assert [one.met for one in figures(file).verdicts] == [None if one else one for one in met]
@@ -237,7 +237,7 @@ def test_a_comparison_has_all_runs_on_one_time_axis(simulated: RunFigures, tmp_p
     assert "b" not in read.tags
     for found, run in zip(numbers["runs"], (simulated, other), strict=True):
         assert found["figures"] == run.as_json()
-        for path in run.asked:
+        for path in run.required_paths:
             seen_s = [value for value in found["paths"][path] if value is not None]
             assert len(found["paths"][path]) == len(numbers["time_s"])
             assert seen_s

@@ -9,7 +9,7 @@ from tests.web import runs
 
 from mead.reports.judge import CountedTimes
 from mead.reports.live.frame import Frame
-from mead.reports.pages.thinning import coarser, columns
+from mead.reports.pages.thinning import frame_columns, thin_frames
 
 
 def frames() -> list[Frame]:
@@ -19,7 +19,7 @@ def frames() -> list[Frame]:
 @given(st.integers(1, 40))
 def test_fewer_rounds_tell_of_the_same_tuples(most: int) -> None:
     every = frames()
-    found = coarser(every, most)
+    found = thin_frames(every, most)
     assert len(found) <= max(most, 1)
     assert found[-1].time_s == every[-1].time_s
     for path in runs.PIPELINE.paths:
@@ -45,7 +45,7 @@ def test_fewer_rounds_tell_of_the_same_tuples(most: int) -> None:
 
 def test_columns_hold_what_rows_hold() -> None:
     every = frames()
-    packed = columns(every)
+    packed = frame_columns(every)
     for i, frame in enumerate(every):
         row = frame.as_json()
         assert packed["time_s"][i] == row["time_s"]
@@ -59,4 +59,4 @@ def test_columns_hold_what_rows_hold() -> None:
 
 
 def test_a_run_without_rounds_has_empty_columns() -> None:
-    assert columns([]) == {"time_s": [], "operators": {}, "paths": {}}
+    assert frame_columns([]) == {"time_s": [], "operators": {}, "paths": {}}

@@ -28,7 +28,7 @@ def explained(caution: float) -> list[str]:
     seen = PastRound(1, 10.0, 10.0, 10.0, 1.0, "", "", chosen, {}, {}, {})
     predicted_s = {0.25: (0.5, 0.1), 0.5: (0.3, 0.1), 1.0: (0.15, 0.1)}
     candidates = tuple(Candidate(allocation(share), predicted_s[share]) for share in LEVELS)
-    return [one.verdict for one in Explanation(run, decision, seen, Grounds((), candidates, caution)).weighed]
+    return [one.verdict for one in Explanation(run, decision, seen, Grounds((), candidates, caution)).candidates]
 
 
 def test_what_breaks_a_bound_is_told_from_what_would_break_a_tighter_one() -> None:
@@ -40,4 +40,4 @@ def test_what_breaks_a_bound_is_told_from_what_would_break_a_tighter_one() -> No
 
 
 def test_without_caution_the_search_is_said_to_have_stopped_elsewhere() -> None:
-    assert explained(caution=1.0)[1] == "would do for 0.500 cores less; the search did not stop there"
+    assert explained(caution=1.0)[1] == "meets all bounds with 0.500 cores less; the search missed it"

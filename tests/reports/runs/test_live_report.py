@@ -129,7 +129,7 @@ def test_what_was_lost_failed_or_complained_of_is_noted() -> None:
         whole, loss="Java has ended", drained=False, restarts=restarts, complaints={"a header is no time": 1200}
     )
     assert LiveReport.of(broken).notes == [
-        "Java has ended, before the time was over.",
+        "Java has ended, before the end of the run.",
         UNDRAINED,
         *restarts[:5],
         "a header is no time (1,200 times)",

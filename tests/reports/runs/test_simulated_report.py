@@ -11,8 +11,8 @@ from rich.console import Console
 from mead.policies import make_policy
 from mead.policies.baselines.threshold import ThresholdOptions
 from mead.queueing import MAP, Edge
-from mead.reports.runs.run_plot import by_arrival, drawn, plot_run
-from mead.reports.runs.simulated_report import RunReport, run_tables
+from mead.reports.runs.run_plot import by_arrival, draw_run, plot_run
+from mead.reports.runs.simulated_report import SimulatedReport
 from mead.simulator import Responses, SimulatedRun, run
 from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement
 from mead.workload import Trace
@@ -51,7 +51,7 @@ def test_bins_hold_the_tuples_that_arrived_in_them() -> None:
 def test_the_picture_has_a_panel_per_path_that_is_asked_for_and_one_for_the_cores(
     done: SimulatedRun, tmp_path: Path
 ) -> None:
-    panels = drawn(done).axes
+    panels = draw_run(done).axes
     assert len(panels) == 2
     labels = [text.get_text() for text in panels[0].get_legend().get_texts()]  # type: ignore[union-attr]
     assert labels == ["p95", "mean", "bound of the mean", "bound of the p99"]
@@ -65,18 +65,18 @@ def test_the_picture_has_a_panel_per_path_that_is_asked_for_and_one_for_the_core
 
 def test_without_requirements_all_paths_are_drawn(trace: Trace) -> None:
     free = Pipeline("fork", PIPELINE.operators, PIPELINE.edges)
-    assert len(drawn(run(free, trace, make_policy(ThresholdOptions()), seed=2)).axes) == 3
+    assert len(draw_run(run(free, trace, make_policy(ThresholdOptions()), seed=2)).axes) == 3
 
 
 def test_tuples_are_neither_lost_nor_made(done: SimulatedRun, trace: Trace) -> None:
-    report = RunReport.of(done, seed=2)
+    report = SimulatedReport.of(done, seed=2)
     assert (report.tuples, report.lost) == (len(trace), 0)
     assert report.paths["parser>counter"].completed == len(trace)
     assert 0.45 * len(trace) < report.paths["parser>matcher"].completed < 0.55 * len(trace)
 
 
 def test_every_requirement_of_a_path_is_reported_beside_its_bound(done: SimulatedRun) -> None:
-    path = RunReport.of(done, seed=2).as_json()["paths"]["parser>matcher"]
+    path = SimulatedReport.of(done, seed=2).as_json()["paths"]["parser>matcher"]
     response_s = done.simulation.responses("parser>matcher").response_s
     assert path["required"] == {"mean_s": 0.1, "p99_s": 0.3}
     assert path["met"] is bool(response_s.mean() <= 0.1 and np.percentile(response_s, 99) <= 0.3)
@@ -97,10 +97,10 @@ class Broken:
 
 
 def test_rounds_that_failed_are_counted_and_the_first_is_told(trace: Trace) -> None:
-    report = RunReport.of(run(PIPELINE, trace, Broken(), seed=2), seed=2)
+    report = SimulatedReport.of(run(PIPELINE, trace, Broken(), seed=2), seed=2)
     assert report.as_json()["failed_rounds"] == len(report.rounds) > 0
     console = Console(width=80)
     with console.capture() as capture:
-        for part in run_tables(report):
+        for part in report.tables():
             console.print(part)
     assert "rounds failed and changed nothing; the first, at 10 s, in analyze" in " ".join(capture.get().split())

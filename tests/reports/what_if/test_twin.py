@@ -13,8 +13,7 @@ from tests.reports.live_results import at_share, live_result
 from mead.arrays import FloatArray
 from mead.queueing import Edge
 from mead.reports.runs.live_report import LiveReport
-from mead.reports.what_if.full_share import FullShare
-from mead.reports.what_if.twin import as_learned, twin
+from mead.reports.what_if.twin import FullShare, learned_pipeline, replay_run
 from mead.values import Batches, Operator, Pipeline, Requirement
 
 OVERHEAD_S, DEMAND_S = 0.1, 0.01
@@ -47,7 +46,7 @@ def gated(arrived_s: FloatArray, overhead_s: float, demand_s: float) -> FloatArr
 
 def test_a_twin_has_what_the_run_has_learned_and_the_shares_that_it_had(tmp_path: Path) -> None:
     result = live_result(ONE, 3.0, {}, tuples=5, **LEARNED)
-    times_s = twin(result, saved(tmp_path, BY_HAND_S), [(0.0, ONE.most), (1.0, at_share(ONE, 0.5))])
+    times_s = replay_run(result, saved(tmp_path, BY_HAND_S), [(0.0, ONE.most), (1.0, at_share(ONE, 0.5))])
     # One tuple until 0.11, the next two until 0.23, the fourth until 0.34. At half a core 10 ms of work take 20 ms.
     assert sorted(times_s["matcher"]) == pytest.approx(sorted([0.11, 0.18, 0.17, 0.19, 0.12]))
 
@@ -56,7 +55,7 @@ def test_what_came_before_the_run_is_left_out(tmp_path: Path) -> None:
     warm_up_s = [0.0, 0.01, 0.02]
     file = saved(tmp_path, [*warm_up_s, *(7.0 + time_s for time_s in BY_HAND_S)])
     result = live_result(ONE, 3.0, {}, first=3, tuples=4, **LEARNED)
-    assert sorted(twin(result, file, [])["matcher"]) == pytest.approx(sorted([0.11, 0.18, 0.17, 0.19]))
+    assert sorted(replay_run(result, file, [])["matcher"]) == pytest.approx(sorted([0.11, 0.18, 0.17, 0.19]))
 
 
 @given(st.lists(st.integers(0, 2_000_000), min_size=2, max_size=80, unique=True))
@@ -78,11 +77,11 @@ def test_a_twin_of_two_operators_is_two_recursions(tmp_path_factory: pytest.Temp
     file = saved(tmp_path_factory.mktemp("run"), arrived_s.tolist())
     arrived_s = arrived_s - arrived_s[0]
     expected_s = gated(gated(arrived_s, 0.05, 0.004), OVERHEAD_S, DEMAND_S) - arrived_s
-    np.testing.assert_allclose(np.sort(twin(result, file, [])[PATH]), np.sort(expected_s), atol=1e-5)
+    np.testing.assert_allclose(np.sort(replay_run(result, file, [])[PATH]), np.sort(expected_s), atol=1e-5)
 
 
 def test_what_was_learned_takes_the_place_of_what_was_declared() -> None:
-    (operator,) = as_learned(live_result(ONE, 1.0, {}, **LEARNED)).operators
+    (operator,) = learned_pipeline(live_result(ONE, 1.0, {}, **LEARNED)).operators
     assert operator.demand_s == DEMAND_S
     assert operator.batches == Batches(OVERHEAD_S)
 

@@ -23,7 +23,7 @@ from mead.cpu.control_file import read_counters, read_processes
 from mead.cpu.share_probe import TOLERANCE
 from mead.history import History
 from mead.policies.baselines.static import StaticOptions
-from mead.reports.pages.figures import RunFigures
+from mead.reports.pages.run_figures import RunFigures
 from mead.spark.attach.engine import came_since_us
 from mead.spark.telemetry.probe import Stamps
 from mead.spark.telemetry.progress import Progress
@@ -99,7 +99,7 @@ def test_advice_comes_with_reasons_and_changes_nothing(slow: StreamingQuery, tmp
     advised = attached.savings()
     assert advised is not None
     assert advised.in_force == pytest.approx(2.0)
-    assert "by its plans" in advised.foreseen
+    assert "by its plans" in advised.basis
     assert all(this.error == "" and this.plan and this.plan.reason for this in attached.decisions)
     busy_s, rows = (sum(getattr(o, what) for o in readings(attached)) for what in ("busy_s", "completed"))
     assert DEMAND_S * rows * 0.5 < busy_s < DEMAND_S * rows * 3
@@ -119,7 +119,7 @@ def test_who_observes_is_told_what_would_have_been_saved(slow: StreamingQuery, t
     assert found is not None
     assert found.in_force == pytest.approx(2.0)
     assert 0.8 <= found.instead < 2.0
-    assert "static in charge of the last" in str(found)
+    assert "static in control of the last" in str(found)
     (mean_s,) = found.predicted_s.values()
     assert mean_s is not None
     with History.read(file) as history:

@@ -17,7 +17,7 @@ from mead.loop import ControlLoop, Mode
 from mead.policies import PolicyOptions, make_policy
 from mead.policies.baselines.static import StaticOptions
 from mead.policies.predictive.mg1 import MG1Options
-from mead.reports.pages.figures import RunFigures
+from mead.reports.pages.run_figures import RunFigures
 from mead.session import RunFacts
 from mead.session.record import RunRecord
 from mead.simulator import Simulation

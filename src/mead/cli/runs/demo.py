@@ -43,7 +43,7 @@ def demo(
     from mead.demo.calibration import calibrate
     from mead.keys import ConfigError
     from mead.loop import Mode
-    from mead.reports.what_if.full_share import FullShare
+    from mead.reports.what_if.twin import FullShare
     from mead.spark.pipeline.build import ARRIVALS
     from mead.spark.pipeline.end_requests import EndRequests
 

@@ -36,7 +36,7 @@ def explain(
     """
     from mead.history import History, HistoryError
     from mead.reports.live.history_board import history_file
-    from mead.reports.runs.explanation import Explanation, chosen_round, explanation_tables
+    from mead.reports.runs.explanation import Explanation, explanation_tables, find_round
 
     try:
         with History.read(history_file(run_or_history)) as history:
@@ -44,7 +44,7 @@ def explain(
             chosen = history.run(runs[-1].number if run == LAST and runs else run)
             if not chosen.rounds:
                 ctx.fail(f"{history.path}: run {chosen.number} has no rounds yet")
-            found = Explanation.of(history, chosen, chosen_round(history, chosen, decision))
+            found = Explanation.of(history, chosen, find_round(history, chosen, decision))
     except HistoryError as error:
         ctx.fail(str(error))
     if as_json:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mead.policies import PolicyOptions
     from mead.reports.judge import Figures
     from mead.reports.live.board import Board
-    from mead.reports.pages.figures import RunFigures
+    from mead.reports.pages.run_figures import RunFigures
     from mead.reports.runs.live_report import LiveReport
     from mead.session import RunFacts
     from mead.session.result import LiveResult
@@ -183,10 +183,10 @@ def _facts(pipeline: Pipeline, options: LiveOptions, mode: Mode, interval_s: flo
 
 def _instead(result: LiveResult, policy: PolicyOptions, iats_s: FloatArray) -> Figures:
     """What a policy would have come to that was only let observe."""
-    from mead.reports.what_if.savings import figures_of, in_charge
-    from mead.reports.what_if.twin import as_learned
+    from mead.reports.what_if.savings import savings_figures, simulated_savings
+    from mead.reports.what_if.twin import learned_pipeline
 
-    return figures_of(in_charge(as_learned(result), policy, iats_s, sum(result.cores.values())))
+    return savings_figures(simulated_savings(learned_pipeline(result), policy, iats_s, sum(result.cores.values())))
 
 
 def _seen(run: Callable[[], LiveResult], complain: Callable[[str], None]) -> LiveResult:
@@ -278,7 +278,7 @@ def _display(
 
     from mead.keys import printable
     from mead.reports.live.live_table import live_table
-    from mead.reports.live.snapshot import Look
+    from mead.reports.live.snapshot import Snapshot
 
     console = Console(stderr=True, quiet=quiet)
 
@@ -298,7 +298,7 @@ def _display(
         return
     with Live(console=console, auto_refresh=False) as live:
         yield (
-            lambda _: live.update(live_table(Look.of(board)), refresh=True),
+            lambda _: live.update(live_table(Snapshot.of(board)), refresh=True),
             lambda doing: live.update(Text(doing), refresh=True),
             complain,
         )
@@ -308,8 +308,8 @@ def write_report(folder: Path, notes: list[str]) -> RunFigures | None:
     """The page of the last run in a folder, as `mead report` writes it; and its figures. None without a history."""
     from mead.cli.runs.report import write_page
     from mead.history import IN_FOLDER, History, HistoryError
-    from mead.reports.pages.figures import RunFigures
     from mead.reports.pages.report_page import report_page
+    from mead.reports.pages.run_figures import RunFigures
 
     try:
         with History.read(folder / IN_FOLDER) as history:

@@ -13,7 +13,7 @@ from mead.cli.runs.history import LAST
 from mead.cli.terminal import AsJson, check_writable, print_json
 
 if TYPE_CHECKING:
-    from mead.reports.pages.figures import RunFigures
+    from mead.reports.pages.run_figures import RunFigures
 
 REPORT, COMPARISON = "report.html", "comparison.html"
 
@@ -56,8 +56,8 @@ def report(
     from mead.history import History, HistoryError
     from mead.reports.live.history_board import history_file
     from mead.reports.pages.compare_page import compare_page
-    from mead.reports.pages.figures import RunFigures
     from mead.reports.pages.report_page import report_page
+    from mead.reports.pages.run_figures import RunFigures
 
     if run and len(runs) > 1:
         ctx.fail("--run chooses among the runs of one history; of several, the last run of each is taken")

@@ -78,7 +78,7 @@ def serve(
     from threading import Event
 
     from mead.history import History, HistoryError
-    from mead.reports.live.history_board import PastBoard, history_file
+    from mead.reports.live.history_board import HistoryBoard, history_file
     from mead.web.server import ServeError, serving
 
     file = history_file(run_or_history)
@@ -88,7 +88,7 @@ def serve(
             runs = history.runs()
             if not runs:
                 ctx.fail(f"{file}: there is no run in it yet")
-            past = PastBoard(history, history.run(runs[-1].number if run == LAST else run), wall_s=time.time)
+            past = HistoryBoard(history, history.run(runs[-1].number if run == LAST else run), wall_s=time.time)
             past.follow()
             if arrivals is not None:
                 past.with_arrivals(arrivals)

@@ -97,10 +97,8 @@ def simulate(
 
     from rich.console import Console
 
-    from mead.reports.runs.simulated_report import run_tables
-
     console = Console()
-    for part in run_tables(report):
+    for part in report.tables():
         console.print(part)
         console.print()
     if plot is not None:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from mead.arrays import FloatArray, frozen
 from mead.monitor import PathMonitor, ResponseSketch
 from mead.reports.live.frame import Frame, Kind
-from mead.reports.live.frames import of_round
+from mead.reports.live.frames import frame_from_round
 from mead.session import KEPT_ROUNDS, RunFacts
 from mead.values import WINDOW_S, Allocation, Because, Pipeline, Round
 
@@ -115,7 +115,7 @@ class Board:
         self._monitors = monitors
         p95_s = {path: _recent(monitor).percentile_s(95) for path, monitor in self._monitors.items()}
         number, pipeline, acts = self.totals.rounds + 1, self.facts.pipeline, self.facts.mode == "act"
-        frame = of_round(this, number, pipeline, self._in_force, self._advised, p95_s, acts=acts)
+        frame = frame_from_round(this, number, pipeline, self._in_force, self._advised, p95_s, acts=acts)
         self._in_force = this.in_force
         if not acts:
             self._advised = this.in_force if this.plan is None else this.plan.allocation

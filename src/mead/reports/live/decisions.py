@@ -1,4 +1,4 @@
-"""What was decided, from what, and what came of it: the timeline of the page."""
+"""Decisions with their inputs and effects, and the model error that follows from them."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from mead.values import surprising, times_predicted
 
 @dataclass(frozen=True)
 class PathEffect:
-    """What happened on one path after a decision, until the next one."""
+    """Predicted and observed response times of one path, from a decision until the next."""
 
     predicted_mean_s: float | None
     predicted_p95_s: float | None
     predicted_stable: bool | None
     completed: int
     observed_mean_s: float | None
-    """The mean response time; None if nothing left the path, or the plan was not applied."""
+    """None if no tuple left the path, or the plan was not applied."""
     lasted_s: float
-    """For how long the effect was observed."""
+    """How long the effect was observed."""
     in_force: InForce
-    """Predicted and observed mean of the allocation in force, whether that is the plan or not."""
+    """Predicted and observed mean of the allocation in force, which need not be the plan."""
 
     @property
     def times(self) -> float | None:
-        """Observed over predicted mean; None if one of them is missing."""
+        """Observed over predicted mean; None if either is missing."""
         return times_predicted(self.predicted_mean_s, self.observed_mean_s)
 
     @property
     def surprising(self) -> bool:
-        """Whether it is far from what was predicted, and was seen for long enough to say so."""
+        """Whether the observed mean is far from the predicted one, over a long enough time."""
         return surprising(self.times, self.lasted_s)
 
 
 @dataclass(frozen=True)
-class Decided:
-    """One decision with its inputs and its effect."""
+class DecisionRecord:
+    """One decision with its inputs and its effects."""
 
     frame: Frame
     until_s: float | None
-    """When the next decision was made; None for the last one."""
+    """Time of the next decision; None for the last one."""
     effects: dict[str, PathEffect]
 
     def as_json(self) -> dict[str, Any]:
@@ -107,14 +107,16 @@ def model_error(frames: Sequence[Frame], path: str) -> float | None:
     return seen_s / predicted_s - 1 if predicted_s > 0 else None
 
 
-def decided(frames: Sequence[Frame], *, changes_only: bool, limit: int | None = None) -> Iterator[Decided]:
-    """The last ``limit`` decisions, oldest first. Effects are read up to the next: its readings are from before it."""
+def list_decisions(
+    frames: Sequence[Frame], *, changes_only: bool, limit: int | None = None
+) -> Iterator[DecisionRecord]:
+    """The last ``limit`` decisions, oldest first. An effect includes the readings of the next decision."""
     places = [i for i, frame in enumerate(frames) if frame.changed or not changes_only]
     places = places if limit is None else places[-limit:]
     for place, following in pairwise([*places, len(frames) - 1]):
         frame, later = frames[place], frames[place + 1 : following + 1]
         last = place == places[-1]
-        yield Decided(
+        yield DecisionRecord(
             frame,
             None if last else frames[following].time_s,
             {name: _effect(name, frame, later) for name in frame.paths},

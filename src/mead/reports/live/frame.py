@@ -1,4 +1,4 @@
-"""One round as the page shows it: plain numbers, taken from a live round or from a history alike."""
+"""Frames: rounds as plain numbers, the same from a live round and from a history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mead.values import Allocation, Because, OperatorReading, PathReading, Predi
 
 
 class Kind(Enum):
-    """What a round came to."""
+    """The outcome of a round."""
 
     UP = "up"
     DOWN = "down"
@@ -24,24 +24,24 @@ class Kind(Enum):
 
     @property
     def meaning(self) -> str:
-        """In words, for the documentation and the page."""
+        """The outcome in words, for documentation and page."""
         return MEANINGS[self]
 
 
 MEANINGS = {
     Kind.UP: "more cores than before",
     Kind.DOWN: "fewer cores than before",
-    Kind.SHIFT: "as many cores as before, given to others",
+    Kind.SHIFT: "as many cores as before, distributed differently",
     Kind.KEEP: "nothing changes",
-    Kind.OBSERVE: "nothing is decided in mode observe",
-    Kind.BLIND: "readings were missing or could not be true, so that nothing changes",
-    Kind.FAILED: "the round failed, so that nothing changes",
+    Kind.OBSERVE: "no decision, in mode observe",
+    Kind.BLIND: "readings were missing or implausible: nothing changes",
+    Kind.FAILED: "the round failed: nothing changes",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorFrame:
-    """One operator in one round. Readings are None where they were missing."""
+    """One operator in one round. Missing readings are None."""
 
     share: float | None
     replicas: int | None
@@ -53,10 +53,10 @@ class OperatorFrame:
     busy_s: float | None
     """CPU seconds of its workers since the round before."""
     utilization: float | None
-    """The part of its cores that was used."""
+    """Fraction of its cores that it used."""
     throttled_s: float | None
     throttled: float | None
-    """Cores on which its workers were ready to run but were held back."""
+    """Cores that its workers could have used but for the limit."""
 
     @classmethod
     def of(
@@ -68,7 +68,7 @@ class OperatorFrame:
         in_force: Allocation | None,
         planned: Allocation | None,
     ) -> OperatorFrame:
-        """Build it from a reading, and from what the operator had then, has since, and is planned to have."""
+        """Build it from a reading and from the allocation before, in force, and planned."""
         held = in_force.get(name) if in_force else None
         had = before.get(name) if before else held
         wanted = planned.get(name) if planned else None
@@ -91,20 +91,20 @@ class OperatorFrame:
 
 @dataclass(frozen=True, slots=True)
 class PathFrame:
-    """One path in one round: what left it, and what is predicted for the plan and for what is in force."""
+    """One path in one round: the tuples that left it, and predictions for the plan and the allocation in force."""
 
     completed: int
     response_sum_s: float
     mean_s: float | None
     p95_s: float | None
-    """For tuples that arrived in the last half minute to a minute; None if single response times are not known."""
+    """Of the tuples that arrived in the last half minute to minute; None if single response times are unknown."""
     beyond: Mapping[float, int]
-    """How many tuples took longer, by bound in seconds."""
+    """By bound in seconds, the number of tuples that took longer."""
     predicted_mean_s: float | None
     predicted_p95_s: float | None
     predicted_stable: bool | None
     expected_mean_s: float | None = None
-    """Predicted for the allocation in force, whether that is the plan or not; what follows is compared with this."""
+    """Predicted for the allocation in force, which need not be the plan. Later rounds are compared with it."""
 
     @classmethod
     def of(
@@ -115,7 +115,7 @@ class PathFrame:
         expected_s: float | None,
         p95_s: float | None = None,
     ) -> PathFrame:
-        """``late_bound_s`` is the bound that the reading's ``late`` counts by."""
+        """Build it; ``late_bound_s`` is the bound by which the reading counts late tuples."""
         beyond = dict(reading.beyond) if reading else {}
         if reading and late_bound_s is not None:
             beyond.setdefault(late_bound_s, reading.late)
@@ -143,10 +143,10 @@ class Frame:
     rate_per_s: float | None
     """The rate of arrivals at the source."""
     cores: float | None
-    """Cores of all operators that are in force after this round."""
+    """Cores of all operators in force after this round."""
     kind: Kind
     because: Because
-    """The reason in one word."""
+    """The category of the reason."""
     changed: bool
     """Whether the plan differs from the one before."""
     applied: bool
@@ -157,7 +157,7 @@ class Frame:
     paths: Mapping[str, PathFrame]
     phase_s: Mapping[str, float]
     caution: float = 1.0
-    """How many times tighter the bounds were taken, because predictions were exceeded lately."""
+    """How many times tighter the bounds were taken because recent predictions were too optimistic."""
 
     def as_json(self) -> dict[str, Any]:
         """The document of `/api/rounds` and `/events`."""
@@ -173,7 +173,7 @@ class Frame:
 
 
 def _bound(bound_s: float) -> str:
-    """A bound with all its digits: two bounds may differ in the last.
+    """A bound with all its digits, because two bounds may differ in the last one.
 
     >>> _bound(0.3000001), _bound(2.0)
     ('0.3000001', '2')
@@ -182,5 +182,5 @@ def _bound(bound_s: float) -> str:
 
 
 def _plain(value: Frame | OperatorFrame | PathFrame) -> dict[str, Any]:
-    """The fields as a dict. ``asdict`` copies deeply, which takes ten times as long, for every round and browser."""
+    """The fields as a dict. ``asdict`` would copy deeply, which takes ten times as long."""
     return {name: getattr(value, name) for name in value.__slots__}

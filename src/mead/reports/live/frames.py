@@ -1,4 +1,4 @@
-"""Rounds as frames: from the control loop of a live run, and from a history. Both come to the same."""
+"""Frames from the control loop of a live run, and from a history."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from mead.values import Allocation, Pipeline, Round, late_bound_s
 
 
 def late_bounds_s(pipeline: Pipeline) -> dict[str, float | None]:
-    """The bound that ``PathReading.late`` counts by, for each path."""
+    """The bound by which ``PathReading.late`` counts, by path."""
     return {path: late_bound_s(r for r in pipeline.requirements if r.path == path) for path in pipeline.paths}
 
 
-def of_round(
+def frame_from_round(
     this: Round,
     nth: int,
     pipeline: Pipeline,
@@ -24,7 +24,7 @@ def of_round(
     *,
     acts: bool,
 ) -> Frame:
-    """From a live round. ``before`` was in force; ``advised`` is the last plan, where nobody ``acts`` on plans."""
+    """The frame of a live round. ``before`` was in force; ``advised`` is the last plan if the run does not act."""
     seen, plan = this.observation, this.plan
     interval_s = None if seen is None else seen.interval_s
     planned = this.in_force if plan is None else plan.allocation
@@ -66,8 +66,8 @@ def of_round(
     )
 
 
-def of_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame:
-    """From a recorded round and its decision."""
+def frame_from_history(past: PastRound, decision: Decision, pipeline: Pipeline) -> Frame:
+    """The frame of a recorded round and its decision."""
     bounds_s = late_bounds_s(pipeline)
     effects = {effect.path: effect for effect in decision.effects}
     decided = bool(decision.reason)

@@ -9,7 +9,7 @@ from mead.arrays import FloatArray
 from mead.history import IN_FOLDER, Decision, History, PastRound, PastRun
 from mead.reports.live.board import Board
 from mead.reports.live.frame import Frame
-from mead.reports.live.frames import of_history
+from mead.reports.live.frames import frame_from_history
 from mead.session import RunFacts
 from mead.values import Pipeline
 
@@ -17,7 +17,7 @@ BETWEEN = (10, 1000)
 """Rounds that a live run, and a simulator, writes in the blink of an eye."""
 
 
-class PastBoard:
+class HistoryBoard:
     """Fills a board from a history, and goes on filling it while there is more to read."""
 
     def __init__(self, history: History, run: PastRun, *, wall_s: Callable[[], float]) -> None:
@@ -31,7 +31,7 @@ class PastBoard:
         """Read what has been written since the last call."""
         finished = self.history.run(self.number).finished  # asked for first: what is written after it is read now
         board = self.board
-        for past, frame in framed(self.history, self.number, board.facts.pipeline, after=self._read):
+        for past, frame in read_frames(self.history, self.number, board.facts.pipeline, after=self._read):
             board.pipeline = board.facts.pipeline.with_demands(past.demands_s, past.overheads_s)
             # What was written before the first look is dated by the run; what comes after it has just come.
             board.put(frame, self._wall_s() if self._looked else board.facts.started_s + past.time_s)
@@ -45,7 +45,7 @@ class PastBoard:
         self.board.arrivals = iats_s
 
 
-def framed(history: History, run: int, pipeline: Pipeline, *, after: int) -> Iterator[tuple[PastRound, Frame]]:
+def read_frames(history: History, run: int, pipeline: Pipeline, *, after: int) -> Iterator[tuple[PastRound, Frame]]:
     """The rounds of a run after that number, oldest first, each with what it decided."""
     rounds = history.rounds(run, after=after)
     known: dict[int, Decision] = {}
@@ -57,7 +57,7 @@ def framed(history: History, run: int, pipeline: Pipeline, *, after: int) -> Ite
     for past in rounds:
         if past.round not in known:
             return  # it is there next time
-        yield past, of_history(past, known[past.round], pipeline)
+        yield past, frame_from_history(past, known[past.round], pipeline)
 
 
 def history_file(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The table of a run that is under way, as `mead run` and `mead top` show it."""
+"""The table of a running query, as `mead run` and `mead top` show it."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from rich.text import Text
 
 from mead.keys import printable
 from mead.reports.live.frame import Frame, OperatorFrame
-from mead.reports.live.snapshot import Look
+from mead.reports.live.snapshot import Snapshot
 from mead.reports.tables import NOTHING, number, plain_table
 from mead.values import Resources
 
 
-def live_table(look: Look) -> Group:
-    """Share, load and backlog of every operator, response against requirement, decision and its reason."""
-    last = look.last
+def live_table(snapshot: Snapshot) -> Group:
+    """Operators with share, load and backlog; response times and requirements; the last decision."""
+    last = snapshot.last
     if last is None:
-        return Group(Text(f"{_headline(look)}: no round yet", style="bold"))
-    return Group(_operators(look, last), _paths(look), _decision(look, last))
+        return Group(Text(f"{_headline(snapshot)}: no round yet", style="bold"))
+    return Group(_operators(snapshot, last), _paths(snapshot), _decision(snapshot, last))
 
 
-def _headline(look: Look) -> str:
-    return printable(f"{look.pipeline} under {look.policy}, {look.mode}")
+def _headline(snapshot: Snapshot) -> str:
+    return printable(f"{snapshot.pipeline} under {snapshot.policy}, {snapshot.mode}")
 
 
-def _operators(look: Look, last: Frame) -> Table:
-    title = f"{last.time_s:.0f} s: {_headline(look)}{', over' if look.finished else ''}"
+def _operators(snapshot: Snapshot, last: Frame) -> Table:
+    title = f"{last.time_s:.0f} s: {_headline(snapshot)}{', over' if snapshot.finished else ''}"
     table = plain_table("", "operator", "share", "busy", "tuples/s", "waiting", "throttled")
-    table.title = Text(title)  # a name is text, and no markup
+    table.title = Text(title)  # rich would read a plain string as markup
     nothing = [NOTHING] * 4
-    for name in look.operators:
+    for name in snapshot.operators:
         operator = last.operators.get(name)
         cells = nothing if operator is None else _readings(operator, last.interval_s)
         table.add_row(Text(printable(name)), NOTHING if operator is None else _share(operator), *cells)
@@ -38,7 +38,7 @@ def _operators(look: Look, last: Frame) -> Table:
 
 
 def _share(operator: OperatorFrame) -> str:
-    """What it has, and what it is to have if that differs: an order under way, or advice."""
+    """The share in force, and the planned one if it differs."""
     if operator.share is None or operator.replicas is None:
         return NOTHING
     held = Resources(operator.share, operator.replicas)
@@ -49,7 +49,7 @@ def _share(operator: OperatorFrame) -> str:
 
 
 def _readings(operator: OperatorFrame, interval_s: float | None) -> list[str]:
-    """Cores that were busy, the rate, the backlog, and cores that were held back."""
+    """Busy cores, rate, backlog and throttled cores."""
     busy = operator.busy_s / interval_s if operator.busy_s is not None and interval_s else None
     return [
         NOTHING if busy is None else f"{busy:.2f}",
@@ -59,14 +59,14 @@ def _readings(operator: OperatorFrame, interval_s: float | None) -> list[str]:
     ]
 
 
-def _paths(look: Look) -> Table:
-    rounds = f"last {len(look.frames)} round{'s' if len(look.frames) > 1 else ''}"
+def _paths(snapshot: Snapshot) -> Table:
+    rounds = f"last {len(snapshot.frames)} round{'s' if len(snapshot.frames) > 1 else ''}"
     table = plain_table("Response time in s", "path", rounds, "mean", "p95", "required")
-    for path, found in look.paths.items():
-        asked = [standing for standing in look.requirements if standing.path == path]
+    for path, found in snapshot.paths.items():
+        asked = [standing for standing in snapshot.requirements if standing.path == path]
         late = any(standing.broken for standing in asked)
         required = ", ".join(f"{one.statistic} {one.bound_s:g}{' BROKEN' if one.broken else ''}" for one in asked)
-        cells = [look.recent_s(path), found.mean_s, found.p95_s]
+        cells = [snapshot.recent_s(path), found.mean_s, found.p95_s]
         table.add_row(
             Text(printable(path)),
             *(NOTHING if value is None else number(value) for value in cells),
@@ -75,9 +75,9 @@ def _paths(look: Look) -> Table:
     return table
 
 
-def _decision(look: Look, last: Frame) -> Text:
+def _decision(snapshot: Snapshot, last: Frame) -> Text:
     if last.error:
         return Text(printable(f"this round failed in {last.error}"), style="bold red")
-    if look.mode == "observe":
+    if snapshot.mode == "observe":
         return Text("observing")
     return Text(printable(last.reason), overflow="fold")

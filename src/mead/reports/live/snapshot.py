@@ -1,11 +1,11 @@
-"""A run at one moment, as a terminal shows it: the last rounds, and response times since it began.
+"""A snapshot of a run: the last rounds, and response times since the start, for a terminal.
 
-The same value comes from the board of a run in this process, from a history, and from the page of another process.
+A snapshot comes from the board of a run in this process, from a history, or from the live page of another process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,12 +15,12 @@ from mead.reports.live.frame import Frame
 from mead.values import WINDOW_S
 
 RECENT = 30
-"""How many rounds a shown response time covers: those of single seconds jump about."""
+"""Rounds that a shown response time covers. Single rounds vary too much."""
 
 
 @dataclass(frozen=True)
-class SoFar:
-    """The response times of one path since the run began; None where nothing left it, or they are not known."""
+class PathTimes:
+    """Response times of one path since the start; None if no tuple left it, or if they are unknown."""
 
     mean_s: float | None = None
     p95_s: float | None = None
@@ -28,25 +28,25 @@ class SoFar:
 
 @dataclass(frozen=True)
 class Standing:
-    """One requirement over the last window."""
+    """A verdict on the last window, as the live page sends it."""
 
     path: str
     statistic: str
     bound_s: float
     used: float | None
-    """The part of the allowance that is used up: 1 is just kept. None if nothing left the path."""
+    """Fraction of the allowance that is used, above 1 if broken; None if no tuple left the path."""
     broken: bool
 
     @classmethod
     def of(cls, verdict: Verdict) -> Standing:
-        """The standing that the page shows."""
+        """The fields of a verdict that the page shows."""
         asked = verdict.requirement
         return cls(asked.path, asked.statistic, asked.bound_s, verdict.used, verdict.broken)
 
 
 @dataclass(frozen=True)
-class Look:
-    """What is seen of a run."""
+class Snapshot:
+    """One run at one moment."""
 
     pipeline: str
     policy: str
@@ -55,13 +55,13 @@ class Look:
     """Names, in the order of the pipeline file."""
     finished: bool
     frames: tuple[Frame, ...]
-    """The last rounds, oldest first; none before the first."""
-    paths: Mapping[str, SoFar]
+    """The last rounds, oldest first."""
+    paths: Mapping[str, PathTimes]
     requirements: tuple[Standing, ...]
 
     @classmethod
-    def of(cls, board: Board) -> Look:
-        """Look at a run of this process."""
+    def of(cls, board: Board) -> Snapshot:
+        """The snapshot of a run of this process."""
         facts = board.facts
         recent = board.recent(WINDOW_S)
         return cls(
@@ -71,7 +71,7 @@ class Look:
             tuple(operator.name for operator in facts.pipeline.operators),
             board.finished,
             tuple(recent[-RECENT:]),
-            so_far(board),
+            path_times(board),
             tuple(Standing.of(CountedTimes(recent).whole(r)) for r in facts.pipeline.requirements),
         )
 
@@ -81,8 +81,10 @@ class Look:
         return self.frames[-1] if self.frames else None
 
     def recent_s(self, path: str) -> float | None:
-        """The mean response time of what left the path in the last rounds."""
-        return mean_s([frame for frame in self.frames if path in frame.paths], path)
+        """Mean response time of the tuples that left the path in the last rounds."""
+        found = [frame.paths[path] for frame in self.frames if path in frame.paths]
+        completed = sum(one.completed for one in found)
+        return sum(one.response_sum_s for one in found) / completed if completed else None
 
     def as_json(self) -> dict[str, Any]:
         """The document that `mead top --json` prints."""
@@ -97,17 +99,11 @@ class Look:
         }
 
 
-def so_far(board: Board) -> dict[str, SoFar]:
-    """By path, the response times since the run began; with percentiles if single response times are known."""
+def path_times(board: Board) -> dict[str, PathTimes]:
+    """Response times since the start by path, with percentiles if single response times are known."""
     found = {}
     for path in board.facts.pipeline.paths:
         completed, whole = board.totals.completed[path], board.responses(path)
         mean = board.totals.response_sum_s[path] / completed if completed else None
-        found[path] = SoFar(mean, None if whole is None else whole.percentile_s(95))
+        found[path] = PathTimes(mean, None if whole is None else whole.percentile_s(95))
     return found
-
-
-def mean_s(frames: Sequence[Frame], path: str) -> float | None:
-    """The mean response time of everything that left a path in these rounds."""
-    completed = sum(frame.paths[path].completed for frame in frames)
-    return sum(frame.paths[path].response_sum_s for frame in frames) / completed if completed else None

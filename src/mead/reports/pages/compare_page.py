@@ -1,4 +1,4 @@
-"""Several runs as one HTML file: their figures beside each other, and their courses on one time axis."""
+"""A comparison of several runs as one HTML file: their figures side by side, and charts on one time axis."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ import numpy as np
 
 from mead.arrays import FloatArray
 from mead.reports.live.frame import Frame
-from mead.reports.pages.figures import RunFigures
-from mead.reports.pages.one_file import html_table, one_file
-from mead.reports.pages.report_page import VERDICT_COLUMNS, facts, met_cell, verdict_cells
+from mead.reports.pages.report_page import VERDICT_COLUMNS, met_cell, summary, verdict_cells
+from mead.reports.pages.run_figures import RunFigures
+from mead.reports.pages.standalone import html_table, standalone_page
 from mead.reports.tables import NOTHING
 
 MOST_BINS = 600
 LEAST_BIN_S = 5.0
-"""The shortest bin of the time axis: one round says little, and rounds of different runs are not at the same times."""
+"""The shortest bin of the time axis. Rounds of different runs are not at the same times."""
 
 
 def compare_page(runs: Sequence[RunFigures], names: Sequence[str]) -> str:
-    """The whole page; every run has a name of its own."""
+    """The whole page; the names differ."""
     parts = [
         html_table("Runs", ["run", *COLUMNS], [[name, *_cells(run)] for name, run in zip(names, runs, strict=True)]),
         *_requirement_tables(runs, names),
         '<section id="compared"></section>',
-        *(f"<p>{escape(f'{name}: {facts(run)}')}</p>" for name, run in zip(names, runs, strict=True)),
+        *(f"<p>{escape(f'{name}: {summary(run)}')}</p>" for name, run in zip(names, runs, strict=True)),
     ]
-    return one_file(f"{len(runs)} runs compared", ", ".join(names), parts, numbers(runs, names), "compare.js")
+    return standalone_page(f"{len(runs)} runs compared", ", ".join(names), parts, numbers(runs, names), "compare.js")
 
 
 COLUMNS = ("policy", "mode", "met", "cores", "of all", "changes", "failed rounds", "model error", "surprises")
 
 
 def _cells(figures: RunFigures) -> list[str]:
-    asked = figures.asked
-    errors = [figures.paths[path].model_error for path in asked]
+    paths = figures.required_paths
+    errors = [figures.paths[path].model_error for path in paths]
     return [
         figures.run.policy,
         figures.run.mode,
@@ -48,12 +48,12 @@ def _cells(figures: RunFigures) -> list[str]:
         f"{figures.run.changes:,}",
         f"{figures.run.errors:,}",
         ", ".join(f"{error:+.0%}" for error in errors if error is not None) or NOTHING,
-        f"{sum(figures.paths[path].surprises for path in asked)}",
+        f"{sum(figures.paths[path].surprises for path in paths)}",
     ]
 
 
 def _requirement_tables(runs: Sequence[RunFigures], names: Sequence[str]) -> list[str]:
-    """A table for every bound, of all runs that have it."""
+    """A table for each requirement, with all runs that have it."""
     bounds = dict.fromkeys(one.requirement for one in chain.from_iterable(run.verdicts for run in runs))
     tables = []
     for bound in bounds:
@@ -68,7 +68,7 @@ def _requirement_tables(runs: Sequence[RunFigures], names: Sequence[str]) -> lis
 
 
 def numbers(runs: Sequence[RunFigures], names: Sequence[str]) -> dict[str, Any]:
-    """What the charts draw, and the figures of all runs."""
+    """The data of the charts, and the figures of all runs."""
     longest_s = max(run.run.duration_s for run in runs)
     bin_s = max(LEAST_BIN_S, longest_s / MOST_BINS)
     bins = max(1, ceil(longest_s / bin_s - 1e-9))
@@ -99,15 +99,14 @@ def _course(figures: RunFigures, bin_s: float, bins: int) -> dict[str, Any]:
         known = np.array([value is not None for value in values], dtype=np.float64)
         return by_bin(known, np.array([value or 0.0 for value in values]))
 
-    asked = figures.asked
     return {
         "cores": mean([frame.cores for frame in frames]),
         "rate_per_s": mean([frame.rate_per_s for frame in frames]),
-        "paths": {path: by_bin(*_responses(frames, path)) for path in asked},
+        "paths": {path: by_bin(*_responses(frames, path)) for path in figures.required_paths},
     }
 
 
 def _responses(frames: Sequence[Frame], path: str) -> tuple[FloatArray, FloatArray]:
-    """How many tuples left the path in every round, and their mean response time."""
+    """The tuples that left the path in each round, and their mean response time."""
     completed = np.array([frame.paths[path].completed for frame in frames], dtype=np.float64)
     return completed, np.array([frame.paths[path].mean_s or 0.0 for frame in frames])

@@ -8,62 +8,62 @@ from html import escape
 from typing import Any
 
 from mead.reports.judge import CountedTimes, Verdict
-from mead.reports.live.decisions import decided
-from mead.reports.pages.figures import RunFigures
-from mead.reports.pages.one_file import html_table, one_file
-from mead.reports.pages.thinning import coarser, columns
+from mead.reports.live.decisions import list_decisions
+from mead.reports.pages.run_figures import RunFigures
+from mead.reports.pages.standalone import html_table, standalone_page
+from mead.reports.pages.thinning import frame_columns, thin_frames
 from mead.reports.tables import NOTHING, number, number_or_nothing, percent_or_nothing
 from mead.session import RunFacts
 
 MOST_ROUNDS = 1800
-"""The most rounds in the charts of a page: more than a screen has points."""
+"""The most rounds in the charts of a page. A screen has fewer points."""
 
 MOST_DECISIONS = 300
-"""How many changes, and how many decisions, are listed; the history has all of them."""
+"""The most changes, and the most decisions, on a page. The history has all of them."""
 
-VIEWS = {"now": "Over time", "pipeline": "By operator", "why": "What was decided, and why"}
+VIEWS = {"now": "Over time", "pipeline": "By operator", "why": "Decisions and their reasons"}
 
 
 def report_page(figures: RunFigures, notes: Sequence[str] = ()) -> str:
-    """The whole page. ``notes`` are sentences that stand at the top."""
+    """The whole page. ``notes`` are sentences for the top."""
     run = figures.run
-    said = [*notes, *([str(figures.savings)] if figures.savings else []), trusted(figures)]
+    sentences = [*notes, *([str(figures.savings)] if figures.savings else []), model_error_sentence(figures)]
     if not run.finished:
-        said.append("This run did not end in good order, or is still running.")
+        sentences.append("This run is still running, or was interrupted.")
     parts = [
-        *(f"<p>{escape(note)}</p>" for note in said),
+        *(f"<p>{escape(sentence)}</p>" for sentence in sentences),
         *_tables(figures),
         *(
             f'<h2 class="part">{escape(title)}</h2>\n<section id="{place}"></section>'
             for place, title in (VIEWS.items() if figures.frames else ())
         ),
     ]
-    return one_file(f"{run.name} under {run.policy}", facts(figures), parts, _numbers(figures), "report.js")
+    return standalone_page(f"{run.name} under {run.policy}", summary(figures), parts, _numbers(figures), "report.js")
 
 
-def facts(figures: RunFigures) -> str:
-    """What ran, where, when and for how long."""
+def summary(figures: RunFigures) -> str:
+    """Mode, engine, workload, start and length of a run, in one line."""
     run = figures.run
     of = f", {run.workload}" if run.workload else ""
     started = run.started.replace("T", " ")[:16]
     return f"mode {run.mode}, {run.engine}{of}, started {started}, {run.duration_s:,.0f} s, {run.rounds:,} rounds"
 
 
-def trusted(figures: RunFigures) -> str:
-    """How well the models predicted, and what came of that."""
+def model_error_sentence(figures: RunFigures) -> str:
+    """The model error, surprising changes, and the caution that followed."""
     errors = [f"{path} {one.model_error:+.0%}" for path, one in figures.paths.items() if one.model_error is not None]
     if not errors:
-        return f"{figures.run.policy} predicted nothing of what was in force: there is no model error."
-    surprises = sum(figures.paths[path].surprises for path in figures.asked)
-    careful = (
-        f" Bounds were taken tighter in {figures.careful:.0%} of the rounds, up to {figures.highest_caution:.2g} times."
-        if figures.careful
-        else " Predictions were trusted all the time."
+        return f"{figures.run.policy} predicted nothing for the allocation in force: there is no model error."
+    surprises = sum(figures.paths[path].surprises for path in figures.required_paths)
+    caution = (
+        f"The bounds were taken tighter in {figures.cautious:.0%} of the rounds, up to {figures.highest_caution:.2g} "
+        "times."
+        if figures.cautious
+        else "The bounds were never taken tighter."
     )
     return (
-        f"Model error of {figures.run.policy}, observed over predicted mean response time of what was in force: "
-        f"{', '.join(errors)}; "
-        f"changes whose effect was far from its prediction: {surprises}.{careful}"
+        f"Model error of {figures.run.policy} (observed over predicted mean response time of the allocation in force, "
+        f"less 1): {', '.join(errors)}. Changes whose effect was far from the prediction: {surprises}. {caution}"
     )
 
 
@@ -121,16 +121,16 @@ def met_cell(*, met: bool | None) -> str:
 
 
 def _numbers(figures: RunFigures) -> dict[str, Any]:
-    """What the views ask the server of the live page for."""
+    """The data that the views of the live page get from its server."""
     run, frames = figures.run, figures.frames
     times, over_s = CountedTimes(frames), round(run.duration_s)
     requirements = [times.whole(r).as_json(over_s) for r in run.pipeline.requirements]
     return {
         "figures": figures.as_json(),
         "run": RunFacts.of(run).as_json() | {"requirements": requirements, "changes": run.changes},
-        "rounds": columns(coarser(frames, MOST_ROUNDS)),
+        "rounds": frame_columns(thin_frames(frames, MOST_ROUNDS)),
         "decisions": {
-            name: [one.as_json() for one in decided(frames, changes_only=only, limit=MOST_DECISIONS)]
+            name: [one.as_json() for one in list_decisions(frames, changes_only=only, limit=MOST_DECISIONS)]
             for name, only in (("changes", True), ("all", False))
         },
     }

@@ -1,4 +1,4 @@
-"""Rounds put together, so that a run of any length fits into one page, and a page into a phone."""
+"""Merge rounds, so that a run of any length fits into one page."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 from mead.reports.live.frame import Frame, OperatorFrame, PathFrame
 
 SHORT = 6
-"""How many digits a number has in a page."""
+"""Significant digits of a number in a page."""
 
 
-def coarser(frames: Sequence[Frame], most: int) -> list[Frame]:
-    """No more than ``most`` rounds: neighbours become one, in which counts add up and levels are averaged.
+def thin_frames(frames: Sequence[Frame], most: int) -> list[Frame]:
+    """Merge neighbours to at most ``most`` rounds: counts are added, levels are averaged.
 
-    >>> coarser([], 10)
+    >>> thin_frames([], 10)
     []
     """
     together = ceil(len(frames) / most) or 1
     groups = (frames[i : i + together] for i in range(0, len(frames), together))
-    return [group[0] if len(group) == 1 else _one(group) for group in groups]
+    return [group[0] if len(group) == 1 else _merge(group) for group in groups]
 
 
-def columns(frames: Sequence[Frame]) -> dict[str, Any]:
-    """The rounds column by column, which is a quarter as long as row by row: ``report.js`` puts them together again."""
+def frame_columns(frames: Sequence[Frame]) -> dict[str, Any]:
+    """The rounds by column, a quarter of the size of rows. ``report.js`` turns them into rows again."""
     rows = [frame.as_json() for frame in frames]
     plain = [key for key in (rows[0] if rows else {}) if key not in {"operators", "paths", "phase_s"}]
     return {
@@ -36,7 +36,7 @@ def columns(frames: Sequence[Frame]) -> dict[str, Any]:
     }
 
 
-def _one(group: Sequence[Frame]) -> Frame:
+def _merge(group: Sequence[Frame]) -> Frame:
     last = group[-1]
     spans_s = [frame.interval_s or 0.0 for frame in group]
     return replace(
@@ -47,12 +47,14 @@ def _one(group: Sequence[Frame]) -> Frame:
         changed=any(frame.changed for frame in group),
         applied=any(frame.applied and frame.changed for frame in group) or last.applied,
         caution=max(frame.caution for frame in group),
-        operators={name: _operator([frame.operators[name] for frame in group], spans_s) for name in last.operators},
-        paths={name: _path([frame.paths[name] for frame in group]) for name in last.paths},
+        operators={
+            name: _merge_operators([frame.operators[name] for frame in group], spans_s) for name in last.operators
+        },
+        paths={name: _merge_paths([frame.paths[name] for frame in group]) for name in last.paths},
     )
 
 
-def _operator(group: Sequence[OperatorFrame], spans_s: Sequence[float]) -> OperatorFrame:
+def _merge_operators(group: Sequence[OperatorFrame], spans_s: Sequence[float]) -> OperatorFrame:
     return replace(
         group[-1],
         arrived=_sum(one.arrived for one in group),
@@ -65,7 +67,7 @@ def _operator(group: Sequence[OperatorFrame], spans_s: Sequence[float]) -> Opera
     )
 
 
-def _path(group: Sequence[PathFrame]) -> PathFrame:
+def _merge_paths(group: Sequence[PathFrame]) -> PathFrame:
     completed, sum_s = sum(one.completed for one in group), sum(one.response_sum_s for one in group)
     return replace(
         group[-1],
@@ -78,7 +80,7 @@ def _path(group: Sequence[PathFrame]) -> PathFrame:
 
 
 def _sum(values: Iterable[Any]) -> Any:
-    """The sum of the values that are known; None if none is."""
+    """The sum of the known values; None if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 

@@ -1,4 +1,4 @@
-"""How a decision was made: what was seen, believed and weighed, what was chosen, and what came of it."""
+"""The explanation of a decision: its readings, models and candidates, and its effects."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from rich.text import Text
 
 from mead.history import Decision, Effect, History, HistoryError, PastRound, PastRun
 from mead.reports.documents import allocation_json, decision_json, run_json
-from mead.reports.runs.history_report import described
+from mead.reports.runs.history_report import describe
 from mead.reports.tables import NOTHING, TimeUnit, number, plain_table, plain_text
 from mead.values import Allocation, Candidate, Grounds, Requirement
 
 BETWEEN = 10
-"""How many rounds may be recorded between two queries of a history."""
+"""Rounds that may be recorded between two queries of a history."""
 
 SAME = 1e-9
-"""Numbers of cores that differ by less are equal."""
+"""Differences in cores below this are none."""
 
-UNKNOWN = "What was weighed is not in the history: the policy compares no candidates, or the file is old."
+UNKNOWN = "The history has no candidates: the policy compares none, or the file is from an older version."
 
 
 @dataclass(frozen=True)
-class Weighed:
-    """A candidate, and what became of it."""
+class RankedCandidate:
+    """A candidate, and why it was chosen or rejected."""
 
     candidate: Candidate
     verdict: str
-    """Chosen, or why not."""
+    """"chosen", or the reason for its rejection."""
     margin: float | None
-    """The part of the strictest bound that was left by prediction; negative if it was broken. None if not predicted."""
+    """Predicted margin to the strictest bound, as a fraction of it; negative if broken. None if not predicted."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Everything that a history knows of one decision."""
+    """One decision with everything that the history has about it."""
 
     run: PastRun
     decision: Decision
@@ -54,15 +54,15 @@ class Explanation:
         return cls(run, decisions[nth], seen, grounds)
 
     @property
-    def weighed(self) -> tuple[Weighed, ...]:
-        """The candidates, the cheapest first, each with what spoke against it."""
+    def candidates(self) -> tuple[RankedCandidate, ...]:
+        """The candidates, the cheapest first, each with its verdict."""
         wanted = self.decision.target or self.decision.after
         return tuple(
-            Weighed(one, self._told(one, wanted), _margin(one, self.run.pipeline.requirements))
+            RankedCandidate(one, self._full_verdict(one, wanted), _margin(one, self.run.pipeline.requirements))
             for one in self.grounds.candidates
         )
 
-    def _told(self, one: Candidate, wanted: Allocation | None) -> str:
+    def _full_verdict(self, one: Candidate, wanted: Allocation | None) -> str:
         verdict = "" if wanted is None else self._verdict(one, wanted)
         return f"{verdict}; was in force" if one.allocation == self.decision.before else verdict
 
@@ -71,9 +71,9 @@ class Explanation:
             limited = self.decision.after is not None and self.decision.after != wanted
             return "wanted; the planning rules allow less" if limited else "chosen"
         if one.allocation == self.decision.after:
-            return "chosen, as near to what was wanted as the planning rules allow"
+            return "chosen: the closest to the wanted one that the planning rules allow"
         if one.extra_cost is not None:
-            sooner = "would be cheaper now, not when it acts"
+            sooner = "cheaper now, but not when it takes effect"
             return f"costs {number(one.extra_cost)} core-seconds more" if one.extra_cost >= 0 else sooner
         if broken := self._broken(one, 1.0):
             return f"breaks {', '.join(broken)}"
@@ -82,7 +82,7 @@ class Explanation:
         return _dearer(one.allocation.cores - wanted.cores)
 
     def _broken(self, one: Candidate, caution: float) -> list[str]:
-        """The requirements that a candidate was predicted to break, with bounds ``caution`` times tighter."""
+        """The requirements that a candidate was predicted to break with bounds ``caution`` times tighter."""
         required = zip(self.run.pipeline.requirements, one.response_s, strict=False)
         return [
             f"{r.statistic} of {r.path}{' (overloaded)' if value_s is None else ''}"
@@ -91,7 +91,7 @@ class Explanation:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """The document that is described in the reference of JSON documents."""
+        """The document of `mead explain --json`."""
         seen = self.seen
         requirements = [str(requirement) for requirement in self.run.pipeline.requirements]
         return {
@@ -121,7 +121,7 @@ class Explanation:
                     "margin": one.margin,
                     "verdict": one.verdict,
                 }
-                for one in self.weighed
+                for one in self.candidates
             ],
             "effects": {
                 effect.path: {"times_predicted": effect.times, "surprising": effect.surprising}
@@ -130,14 +130,14 @@ class Explanation:
         }
 
 
-def chosen_round(history: History, run: PastRun, text: str) -> int:
-    """The round that a user means: its number, ``last``, or ``change`` for the last that changed something."""
+def find_round(history: History, run: PastRun, text: str) -> int:
+    """The number of a round from the command line: a number, ``last``, or ``change`` for the last change."""
     if text == "last":
         return run.rounds
     if text == "change":
         changes = history.decisions(run.number, changes_only=True, limit=1)
         if not changes:
-            raise HistoryError(f"{history.path}: nothing was changed in run {run.number}")
+            raise HistoryError(f"{history.path}: run {run.number} changed nothing")
         return changes[0].round
     if not (text.isascii() and text.isdigit()):
         raise HistoryError(
@@ -160,23 +160,23 @@ def _margin(one: Candidate, requirements: tuple[Requirement, ...]) -> float | No
 
 
 def _dearer(more: float) -> str:
-    """Why a candidate was not chosen that was predicted to keep every bound."""
+    """Why a candidate was rejected that was predicted to meet every bound."""
     if abs(more) <= SAME:
-        return "would do as well"
+        return "equally good"
     if more > 0:
-        return f"keeps all bounds, and costs {number(more)} cores more"
-    return f"would do for {number(-more)} cores less; the search did not stop there"
+        return f"meets all bounds, but costs {number(more)} cores more"
+    return f"meets all bounds with {number(-more)} cores less; the search missed it"
 
 
 def explanation_tables(this: Explanation) -> Iterator[Table | Text]:
-    """What was decided, from what, against what, and what came of it."""
+    """Tables for a terminal of 80 columns."""
     yield _headline(this)
     if this.seen.operators:
         yield _observation(this)
     if this.grounds.models:
-        yield plain_text("Believed:\n" + "\n".join(f"  {model}" for model in this.grounds.models))
+        yield plain_text("Models:\n" + "\n".join(f"  {model}" for model in this.grounds.models))
     if this.grounds.caution > 1:
-        said = f"Predictions were exceeded lately: bounds were taken {this.grounds.caution:.2g} times tighter."
+        said = f"Recent predictions were too low: the bounds were taken {this.grounds.caution:.2g} times tighter."
         yield Text(said, style="yellow")
     if this.grounds.candidates:
         yield _candidates(this)
@@ -188,15 +188,15 @@ def explanation_tables(this: Explanation) -> Iterator[Table | Text]:
 def _headline(this: Explanation) -> Text:
     decision, run = this.decision, this.run
     where = f"run {run.number}, {run.name} under {run.policy}"
-    said = described(decision) if decision.reason else Text("nothing is decided in mode observe")
+    said = describe(decision) if decision.reason else Text("no decision in mode observe")
     return plain_text(f"Round {decision.round} of {where}, at {round(decision.time_s, 1):.10g} s\n").append_text(said)
 
 
 def _observation(this: Explanation) -> Table:
     seen, before = this.seen, this.decision.before
     interval_s = seen.interval_s or 0.0
-    rate = "" if seen.rate_per_s is None else f": {number(seen.rate_per_s)} tuples/s came"
-    title = f"Seen in {number(interval_s)} s{rate}"
+    rate = "" if seen.rate_per_s is None else f": {number(seen.rate_per_s)} tuples/s arrived"
+    title = f"Observed in {number(interval_s)} s{rate}"
     table = plain_table(title, "operator", "tuples/s", "waiting", "had cores", "busy")
     for name, reading in seen.operators.items():
         cores = None if before is None else before[name].cores
@@ -217,9 +217,9 @@ def _candidates(this: Explanation) -> Table:
     unit = TimeUnit.of(value_s for one in candidates for value_s in one.response_s if value_s is not None)
     of = f"; predicted in {unit.name}" if shown else ""
     headings = [plain_text(f"{r.statistic} of {r.path}\nrequired {unit.show(r.bound_s)}") for r in shown]
-    table = plain_table(f"Weighed, the cheapest first{of}", "allocation", "cores", *headings, "")
+    table = plain_table(f"Candidates, the cheapest first{of}", "allocation", "cores", *headings, "")
     table.columns[-1].justify, table.columns[-1].no_wrap = "left", False
-    for one in this.weighed:
+    for one in this.candidates:
         taken = one.verdict.startswith(("chosen", "wanted"))
         left = _left(one.margin) if taken else ""
         values_s = one.candidate.response_s if shown else ()
@@ -239,7 +239,7 @@ def _effects(this: Explanation) -> Table | Text:
         return _meanwhile(decision)
     known = [value_s for effect in decision.effects for value_s in _means_s(effect) if value_s is not None]
     unit = TimeUnit.of(known)
-    title = f"What came of it, mean response time in {unit.name}"
+    title = f"Effect: mean response time in {unit.name}"
     table = plain_table(title, "path", "predicted", "observed", "times", "tuples")
     for effect in decision.effects:
         times = NOTHING if effect.times is None else number(effect.times)
@@ -253,16 +253,16 @@ def _effects(this: Explanation) -> Table | Text:
 
 
 def _meanwhile(decision: Decision) -> Table | Text:
-    """For a plan that was not applied: no effect can be seen, but the model's prediction for what was in force can."""
+    """For a plan that was not applied: the prediction for the allocation in force, beside the observation."""
     checked = {effect.path: effect.in_force for effect in decision.effects if effect.in_force.times is not None}
     if not checked:
-        return Text("It was not applied, so that nothing followed from it.")
+        return Text("The plan was not applied and had no effect.")
     values_s = [value_s for one in checked.values() for value_s in (one.predicted_mean_s, one.mean_s)]
     unit = TimeUnit.of(value_s for value_s in values_s if value_s is not None)
-    title = f"It was not applied. Of what was in force, mean response time in {unit.name}"
+    title = f"The plan was not applied. Mean response time of the allocation in force in {unit.name}"
     table = plain_table(title, "path", "predicted", "observed", "times")
     for path, one in checked.items():
-        times_s = (one.predicted_mean_s or 0.0, one.mean_s or 0.0)  # what was checked has both
+        times_s = (one.predicted_mean_s or 0.0, one.mean_s or 0.0)  # both are known here
         table.add_row(plain_text(path), *map(unit.show, times_s), number(one.times or 0.0))
     return table
 

@@ -1,4 +1,4 @@
-"""Past runs and their decisions, as tables for a terminal and as JSON."""
+"""Tables of past runs and their decisions, and the model error of each policy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from mead.reports.tables import NOTHING, TimeUnit, plain_table, plain_text
 
 
 def runs_table(runs: Sequence[PastRun], model_errors: Sequence[Mapping[str, float]]) -> Table:
-    """A line for every run, with what it was about below its name, and how far the models of its policy were off.
-
-    That is by the worst of the paths that something is required of.
-    """
+    """A row for every run, with its workload and its model error: the worst one of the paths with a requirement."""
     columns = ("pipeline", "policy", "rounds", "changes", "errors", "model", "lasted", "started")
     table = plain_table("Runs", "", *columns)
     pipeline, policy = table.columns[1:3]
@@ -33,13 +30,13 @@ def runs_table(runs: Sequence[PastRun], model_errors: Sequence[Mapping[str, floa
             f"{run.rounds:,}",
             f"{run.changes:,}",
             Text(f"{run.errors:,}", style="bold red" if run.errors else ""),
-            _off(run, errors),
+            _model_error_cell(run, errors),
             f"{run.duration_s:,.0f} s{'' if run.finished else '...'}",
             plain_text(run.started.replace("T", " ")[:16]),
         )
     notes = ["model: observed over predicted mean response time, less 1"] if any(model_errors) else []
     if not all(run.finished for run in runs):
-        notes.append("...: still running, or broken off")
+        notes.append("...: still running, or interrupted")
     table.caption = "; ".join(notes) or None
     return table
 
@@ -47,7 +44,7 @@ def runs_table(runs: Sequence[PastRun], model_errors: Sequence[Mapping[str, floa
 def decision_tables(
     run: PastRun, decisions: Sequence[Decision], file: Path, *, changes_only: bool
 ) -> Iterator[Table | Text]:
-    """When, what, why, and predicted beside observed response times of the paths that something is required of."""
+    """Decisions with time and reason, and predicted and observed response times of the paths with a requirement."""
     required = {requirement.path for requirement in run.pipeline.requirements} or set(run.pipeline.paths)
     shown = [[effect for effect in decision.effects if effect.path in required] for decision in decisions]
     times_s = [time_s for effects in shown for effect in effects for time_s in _times_s(effect) if time_s is not None]
@@ -65,13 +62,13 @@ def decision_tables(
     if len(required) > 1:
         table.add_column("path", no_wrap=True)
     for decision, effects in zip(decisions, shown, strict=True):
-        cells = [Text("\n").join(_shown(e, i, unit) for e in effects) for i in (0, 1)]
+        cells = [Text("\n").join(_time_cell(e, i, unit) for e in effects) for i in (0, 1)]
         paths = [plain_text("\n".join(e.path for e in effects))] if len(required) > 1 else []
-        table.add_row(f"{decision.round}", f"{round(decision.time_s, 1):,.10g}", described(decision), *cells, *paths)
+        table.add_row(f"{decision.round}", f"{round(decision.time_s, 1):,.10g}", describe(decision), *cells, *paths)
     yield table
     if any(effect.surprising for effects in shown for effect in effects):
         explain = f"mead explain ROUND {file} --run {run.number}"
-        yield plain_text(f"!: far from what was predicted. `{explain}` tells how a decision was made.")
+        yield plain_text(f"!: far from the prediction. `{explain}` explains a decision.")
     total = run.changes if changes_only else run.rounds
     if len(decisions) < total:
         yield Text(f"The last {len(decisions):,} of {total:,}; --limit shows more.")
@@ -81,8 +78,8 @@ def _times_s(effect: Effect) -> tuple[float | None, float | None]:
     return None if effect.predicted is None else effect.predicted.mean_s, effect.mean_s
 
 
-def _shown(effect: Effect, place: int, unit: TimeUnit) -> Text:
-    """Predicted, or observed; what is far from the prediction stands out."""
+def _time_cell(effect: Effect, place: int, unit: TimeUnit) -> Text:
+    """The predicted (0) or observed (1) time; an observed time far from the prediction is marked."""
     time_s = _times_s(effect)[place]
     text = Text(NOTHING if time_s is None else unit.show(time_s))
     if place and effect.surprising:
@@ -90,14 +87,14 @@ def _shown(effect: Effect, place: int, unit: TimeUnit) -> Text:
     return text
 
 
-def _off(run: PastRun, errors: Mapping[str, float]) -> str:
+def _model_error_cell(run: PastRun, errors: Mapping[str, float]) -> str:
     asked = {requirement.path for requirement in run.pipeline.requirements} or set(errors)
     found = [error for path, error in errors.items() if path in asked]
     return f"{max(found, key=abs):+.0%}" if found else NOTHING
 
 
-def described(decision: Decision) -> Text:
-    """What changed, and why; in red what went wrong."""
+def describe(decision: Decision) -> Text:
+    """The change and its reason; errors in red."""
     change = "" if decision.before is None or decision.after is None else moved(decision.before, decision.after)
     text = plain_text(decision.reason if change in decision.reason else f"{change}: {decision.reason}")
     text.stylize("bold", 0, text.plain.find(change) + len(change))
@@ -110,13 +107,13 @@ def described(decision: Decision) -> Text:
 
 @dataclass(frozen=True)
 class PolicyError:
-    """How far the models of one policy were off. Every tuple of all its runs counts alike."""
+    """The model error of one policy over all its runs. Every tuple counts alike."""
 
     policy: str
     runs: int
-    """How many runs there are in which its models could be checked."""
+    """Number of runs in which its predictions could be checked."""
     by_path: Mapping[tuple[str, str], float]
-    """Observed over predicted mean response time, less 1. By run's name and path: a name is that of a pipeline."""
+    """Observed over predicted mean response time, less 1, by pipeline name and path."""
 
     def __str__(self) -> str:
         runs = f"{self.runs} run{'' if self.runs == 1 else 's'}"
@@ -132,9 +129,9 @@ class PolicyError:
 
 
 def policy_errors(runs: Sequence[PastRun], checked: Sequence[Mapping[str, Checked]]) -> list[PolicyError]:
-    """The errors of every policy whose models could be checked, in the order of their first runs.
+    """The errors of every policy whose predictions could be checked, in the order of their first runs.
 
-    As in the table of runs, only paths that have a requirement count.
+    Only paths with a requirement count.
     """
     sums: dict[str, dict[tuple[str, str], Checked]] = {}
     numbers: dict[str, set[int]] = {}

@@ -53,7 +53,7 @@ class LiveReport:
 
     @property
     def used(self) -> Mapping[str, tuple[float, float]]:
-        """For each operator, cores on which its workers ran, and on which they were ready to run but were held back."""
+        """For each operator, the cores that its workers used, and the cores that the limit withheld."""
         result = self.result
         return {
             name: (used.cpu_s / result.duration_s, used.throttled_s / result.duration_s)
@@ -62,10 +62,10 @@ class LiveReport:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the numbers has to know: what was lost, what failed, what workers complained of."""
+        """Warnings to read with the numbers: losses, restarts, complaints of workers."""
         result = self.result
         return [
-            *([f"{result.loss}, before the time was over."] if result.loss else ()),
+            *([f"{result.loss}, before the end of the run."] if result.loss else ()),
             *(() if result.drained else [UNDRAINED]),
             *result.restarts[:5],
             *(f"{complaint} ({times:,} times)" for complaint, times in result.complaints.items()),
@@ -82,7 +82,7 @@ class LiveReport:
         return path_figures(paths, self.verdicts) | {"": whole}
 
     def as_json(self) -> dict[str, Any]:
-        """As a document; what `mead simulate` reports too has the same keys."""
+        """As a document; keys that `mead simulate` also reports have the same names."""
         result = self.result
         return {
             "policy": result.policy,
@@ -164,7 +164,7 @@ class LiveReport:
         yield text
 
     def _rows_table(self) -> Table:
-        """How many rows operators have read and written, so that dropped ones show."""
+        """Rows that operators read and wrote; the difference shows dropped rows."""
         table = plain_table("Rows", "", "in", "out", "difference")
         for name, rows_in in self.result.rows_in.items():
             rows_out = self.result.rows_out[name]

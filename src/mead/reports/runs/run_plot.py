@@ -1,4 +1,4 @@
-"""A run as a picture: response times against their bounds, and what every operator had, over time."""
+"""Plot a simulated run: response times with their bounds, and the cores of every operator, over time."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from mead.reports.models.fit_plot import SECONDS, STYLE
 from mead.simulator import Responses, SimulatedRun
 
 MOST_POINTS = 1800
-"""Bins of a second, or longer ones where there would be more than this."""
+"""Most bins of the time axis; a bin is one second or longer."""
 
 # Okabe and Ito's palette, as in the plots of fits.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 
 
 def plot_run(run: SimulatedRun, path: Path) -> None:
-    """Draw to a file, whose ending names the format."""
+    """Draw to a file; its ending sets the format."""
     with rc_context(STYLE):
-        drawn(run).savefig(path, dpi=150)
+        draw_run(run).savefig(path, dpi=150)
 
 
-def drawn(run: SimulatedRun) -> Figure:
+def draw_run(run: SimulatedRun) -> Figure:
     """One panel per path that has a requirement (all paths if none has), and one for the cores."""
     asked = {requirement.path: None for requirement in run.pipeline.requirements}
     paths = list(asked) or list(run.pipeline.paths)
@@ -57,7 +57,7 @@ def _draw_responses(axes: Axes, run: SimulatedRun, path: str) -> None:
 
 
 def by_arrival(responses: Responses, duration_s: float, width_s: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Where bins of arrivals begin, and mean and p95 of the tuples in each; bins without any are left out."""
+    """Starts of the bins of arrivals, with mean and p95 of the tuples in each; empty bins are left out."""
     order = np.argsort(responses.arrival_s, kind="stable")
     arrival_s, response_s = responses.arrival_s[order], responses.response_s[order]
     starts_s = np.arange(0.0, duration_s + width_s, width_s)
@@ -78,7 +78,7 @@ def _draw_cores(axes: Axes, run: SimulatedRun) -> None:
             [*cores, cores[-1]],
             where="post",
             color=COLOURS[place % len(COLOURS)],
-            lw=max(1.0, 4.6 - 1.6 * place),  # equal levels lie on each other; all are to be seen
+            lw=max(1.0, 4.6 - 1.6 * place),  # lines of equal levels overlap; all must be visible
             label=operator.name,
         )
     axes.set(xlabel="time in s", xlim=(0.0, run.duration_s or 1.0))

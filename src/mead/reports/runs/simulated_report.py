@@ -1,4 +1,4 @@
-"""What ``mead simulate`` says of a run: response times of every path, cost, decisions, and where the tuples are."""
+"""The report on a simulated run: response times, verdicts on requirements, cost and decisions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PathReport:
 
     completed: int
     mean_s: float | None
-    """None if nothing left the path."""
+    """None if no tuple left the path."""
     percentiles_s: Mapping[str, float | None]
     """Percentiles by name, such as ``p95_s``."""
     verdicts: tuple[Verdict, ...]
@@ -32,7 +32,7 @@ class PathReport:
 
     @classmethod
     def of(cls, response_s: FloatArray, verdicts: tuple[Verdict, ...]) -> PathReport:
-        """The report on the response times of every tuple that left the path."""
+        """The report on all response times of a path."""
         some = response_s.size > 0
         values = np.percentile(response_s, PERCENTS).tolist() if some else [None] * len(PERCENTS)
         percentiles_s = {f"p{percent:g}_s": value for percent, value in zip(PERCENTS, values, strict=True)}
@@ -44,7 +44,7 @@ class PathReport:
         return bool(all_met(self.verdicts))
 
     def as_json(self) -> dict[str, Any]:
-        """The document that is described in the reference of JSON documents."""
+        """The document of `mead simulate --json`."""
         return {
             "mean_s": self.mean_s,
             **self.percentiles_s,
@@ -57,8 +57,8 @@ class PathReport:
 
 
 @dataclass(frozen=True, eq=False)
-class RunReport:
-    """Everything about one run that people and scripts ask for."""
+class SimulatedReport:
+    """One simulated run, for people and scripts."""
 
     pipeline: str
     outcome: Outcome
@@ -70,14 +70,14 @@ class RunReport:
     start: Allocation
     rounds: tuple[Round, ...]
     tuples: int
-    """How many tuples arrived at the source."""
+    """Tuples that arrived at the source."""
     run: SimulatedRun = field(repr=False)
     lost: int
-    """What neither left, nor was filtered, nor is inside: always 0, or the simulator is wrong."""
+    """Tuples that neither left, nor were filtered, nor are inside. Always 0 unless the simulator is wrong."""
 
     @classmethod
-    def of(cls, run: SimulatedRun, seed: int) -> RunReport:
-        """Look at a run from all sides."""
+    def of(cls, run: SimulatedRun, seed: int) -> SimulatedReport:
+        """Judge a run and collect its figures."""
         outcome = Outcome.of(run)
         timeline, counters = run.simulation.timeline, run.simulation.counters
         return cls(
@@ -108,11 +108,11 @@ class RunReport:
 
     @property
     def failed_rounds(self) -> tuple[Round, ...]:
-        """Rounds in which something went wrong, so that the allocation stayed."""
+        """Rounds that failed and left the allocation as it was."""
         return tuple(this for this in self.rounds if this.error)
 
     def as_json(self) -> dict[str, Any]:
-        """The document that is described in the reference of JSON documents."""
+        """The document of `mead simulate --json`."""
         return {
             "policy": self.outcome.policy,
             "pipeline": self.pipeline,
@@ -124,12 +124,65 @@ class RunReport:
             "changes": self.outcome.changes,
             "failed_rounds": len(self.failed_rounds),
             "timeline": [
-                {"time_s": 0.0, **_decision(Plan(self.start, self.start, "start with all that may be had"))},
+                {"time_s": 0.0, **_decision(Plan(self.start, self.start, "start at the highest levels"))},
                 *({"time_s": this.time_s, **_decision(this.plan)} for this in self.rounds if this.plan),
             ],
             "tuples": self.tuples,
             "lost": self.lost,
         }
+
+    def tables(self) -> Iterator[Table | Text]:
+        """Tables for a terminal of 80 columns."""
+        yield Text(
+            f"{self.pipeline} under {self.outcome.policy}: {self.tuples:,} tuples in "
+            f"{number(self.duration_s)} s, seed {self.seed}"
+        )
+        yield self._response_table()
+        if self.outcome.verdicts:
+            yield self._requirement_table()
+        yield self._cores_table()
+        yield self._summary()
+
+    def _response_table(self) -> Table:
+        rows = {path: [one.mean_s, *one.percentiles_s.values()] for path, one in self.paths.items()}
+        unit = TimeUnit.of(time_s for times_s in rows.values() for time_s in times_s if time_s is not None)
+        table = plain_table(f"Response time in {unit.name}", "path", "mean", "p50", "p95", "p99", "tuples")
+        for path, times_s in rows.items():
+            shown = (NOTHING if time_s is None else unit.show(time_s) for time_s in times_s)
+            table.add_row(Text(path), *shown, f"{self.paths[path].completed:,}")
+        return table
+
+    def _requirement_table(self) -> Table:
+        table = plain_table("Requirements, in s", "required", "measured", "met", "broken windows", "worst minute")
+        for verdict in self.outcome.verdicts:
+            table.add_row(
+                Text(str(verdict.requirement).removesuffix(" s")),
+                number_or_nothing(verdict.response_s),
+                yes_or_no(met=verdict.met),
+                percent_or_nothing(verdict.broken_windows),
+                number_or_nothing(verdict.worst_minute_s),
+            )
+        return table
+
+    def _cores_table(self) -> Table:
+        table = plain_table("CPU cores, time average", "operator", "cores")
+        for name, cores in self.cores.items():
+            table.add_row(Text(name), f"{cores:.3f}")
+        table.add_section()
+        table.add_row("mean of the operators", f"{self.outcome.cpu:.3f}")
+        return table
+
+    def _summary(self) -> Text:
+        decisions = sum(this.plan is not None for this in self.rounds)
+        text = Text(f"{self.outcome.changes:,} changes in {decisions:,} decisions; {self.lost} tuples lost.")
+        if self.failed_rounds:
+            first = self.failed_rounds[0]
+            text.append(
+                f"\n{len(self.failed_rounds)} rounds failed and changed nothing; the first, at {first.time_s:g} s, in "
+                f"{first.error}",
+                style="bold red",
+            )
+        return text
 
 
 def _decision(plan: Plan) -> dict[str, Any]:
@@ -138,61 +191,3 @@ def _decision(plan: Plan) -> dict[str, Any]:
         "predicted": {path: prediction_json(prediction) for path, prediction in plan.predicted.items()},
         "reason": plan.reason,
     }
-
-
-def run_tables(report: RunReport) -> Iterator[Table | Text]:
-    """Response times, requirements, cores, and a line on the rest."""
-    yield Text(
-        f"{report.pipeline} under {report.outcome.policy}: {report.tuples:,} tuples in "
-        f"{number(report.duration_s)} s, seed {report.seed}"
-    )
-    yield _response_table(report)
-    if report.outcome.verdicts:
-        yield _requirement_table(report)
-    yield _cores_table(report)
-    yield _summary(report)
-
-
-def _response_table(report: RunReport) -> Table:
-    rows = {path: [one.mean_s, *one.percentiles_s.values()] for path, one in report.paths.items()}
-    unit = TimeUnit.of(time_s for times_s in rows.values() for time_s in times_s if time_s is not None)
-    table = plain_table(f"Response time in {unit.name}", "path", "mean", "p50", "p95", "p99", "tuples")
-    for path, times_s in rows.items():
-        shown = (NOTHING if time_s is None else unit.show(time_s) for time_s in times_s)
-        table.add_row(Text(path), *shown, f"{report.paths[path].completed:,}")
-    return table
-
-
-def _requirement_table(report: RunReport) -> Table:
-    table = plain_table("Requirements, in s", "required", "measured", "met", "broken windows", "worst minute")
-    for verdict in report.outcome.verdicts:
-        table.add_row(
-            Text(str(verdict.requirement).removesuffix(" s")),
-            number_or_nothing(verdict.response_s),
-            yes_or_no(met=verdict.met),
-            percent_or_nothing(verdict.broken_windows),
-            number_or_nothing(verdict.worst_minute_s),
-        )
-    return table
-
-
-def _cores_table(report: RunReport) -> Table:
-    table = plain_table("CPU cores, time average", "operator", "cores")
-    for name, cores in report.cores.items():
-        table.add_row(Text(name), f"{cores:.3f}")
-    table.add_section()
-    table.add_row("mean of the operators", f"{report.outcome.cpu:.3f}")
-    return table
-
-
-def _summary(report: RunReport) -> Text:
-    decisions = sum(this.plan is not None for this in report.rounds)
-    text = Text(f"{report.outcome.changes:,} changes in {decisions:,} decisions; {report.lost} tuples lost.")
-    if report.failed_rounds:
-        first = report.failed_rounds[0]
-        text.append(
-            f"\n{len(report.failed_rounds)} rounds failed and changed nothing; the first, at {first.time_s:g} s, in "
-            f"{first.error}",
-            style="bold red",
-        )
-    return text

@@ -1,50 +1,50 @@
-"""What a policy that only advised, or only observed, would have saved.
+"""The cores that a policy would have saved in a run in which it did not act.
 
-Advice is taken at its word: the cores that were planned, and the response times that were predicted for them. Where
-nothing was planned, the policy is put in charge of the arrivals that were seen, in virtual time, with the demands that
-were learned.
+In mode advise, the savings follow from its plans: the cores that it planned, and the response times that it predicted
+for them. In mode observe there are no plans. There the policy controls the recorded arrivals in virtual time, with the
+demands and overheads that the run learned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mead.arrays import FloatArray
 from mead.policies import PolicyOptions
 from mead.reports.judge import Figures, statistic_s
+from mead.reports.live.decisions import model_error
 from mead.reports.live.frame import Frame, Kind
-from mead.simulator import run
 from mead.values import Pipeline
 from mead.workload import Trace
 
 SEED = 0
 WOULD = "would be "
-"""How the names of figures begin that tell what would have been."""
+"""Prefix of the figures in a history that describe what would have been."""
 
-NOT_PLANNED = {Kind.OBSERVE, Kind.BLIND, Kind.FAILED}
+WITHOUT_PLAN = {Kind.OBSERVE, Kind.BLIND, Kind.FAILED}
 
 
 @dataclass(frozen=True)
 class Savings:
-    """What was in force, beside what would have been. Time averages of the cores of all operators."""
+    """The cores in force beside those of the policy: time averages over all operators together."""
 
     in_force: float
     instead: float
     predicted_s: Mapping[str, float | None]
-    """By requirement in words, the mean or percentile that there would have been; None if it was not predicted."""
-    foreseen: str
-    """Where these figures come from."""
+    """By requirement in words, the mean or percentile under the policy; None if it was not predicted."""
+    basis: str
+    """Where the figures come from."""
     model_error: Mapping[str, float] = field(default_factory=dict)
-    """By path, observed over predicted mean response time of what was in force, less 1: how far to trust it. Empty if
-    nothing was predicted for that."""
+    """By path, observed over predicted mean response time of the allocation in force, less 1. Empty if the policy
+    predicted nothing for that allocation."""
     caution: float = 1.0
-    """The highest caution of the run: how many times tighter the bounds were taken."""
+    """The highest caution of the run: how many times tighter the policy took the bounds."""
 
     @property
     def part(self) -> float:
-        """The part of the cores in force that would have been saved; negative if the policy wanted more."""
+        """Fraction of the cores in force that would have been saved; negative if the policy wanted more."""
         return 1 - self.instead / self.in_force if self.in_force > 0 else 0.0
 
     def __str__(self) -> str:
@@ -52,21 +52,20 @@ class Savings:
             f"{required}: {'not predicted' if value_s is None else f'{value_s:.3g} s'}"
             for required, value_s in self.predicted_s.items()
         )
-        what = f"{self.part:.0%} saved" if self.part >= 0 else f"{-self.part:.0%} more than there were"
+        change = f"{self.part:.0%} saved" if self.part >= 0 else f"{-self.part:.0%} more"
         return (
-            f"What it would have been in mode act: {self.instead:.2f} cores instead of {self.in_force:.2f} in the "
-            f"mean, {what} ({self.foreseen}). {times}".rstrip()
-            + self._checked
+            f"In mode act: {self.instead:.2f} cores instead of {self.in_force:.2f} on average, "
+            f"{change} ({self.basis}). {times}".rstrip()
+            + self._model_error_note
         )
 
     @property
-    def _checked(self) -> str:
-        """A sentence on what the same model said of what was in force, if it said anything."""
+    def _model_error_note(self) -> str:
         if not self.model_error:
             return ""
-        off = ", ".join(f"{path} {error:+.0%}" for path, error in self.model_error.items())
-        careful = f"; bounds were taken up to {self.caution:.2g} times tighter for that" if self.caution > 1 else ""
-        return f". Model error, of what was in force: {off}{careful}."
+        errors = ", ".join(f"{path} {error:+.0%}" for path, error in self.model_error.items())
+        tighter = f"; the bounds were taken up to {self.caution:.2g} times tighter" if self.caution > 1 else ""
+        return f". Model error for the allocation in force: {errors}{tighter}."
 
     def as_json(self) -> dict[str, Any]:
         """As a document for scripts."""
@@ -75,49 +74,44 @@ class Savings:
             "cores_instead": self.instead,
             "saved": self.part,
             "predicted_s": dict(self.predicted_s),
-            "basis": self.foreseen,
+            "basis": self.basis,
             "model_error": dict(self.model_error),
             "caution": self.caution,
         }
 
 
-def advised(frames: Sequence[Frame], pipeline: Pipeline, model_error: Mapping[str, float]) -> Savings | None:
-    """From the plans of a run that nobody followed; None if there are none, or what was in force is unknown.
-
-    ``model_error`` is that of the whole run, by path.
-    """
-    held = [(frame, lasted_s) for frame, lasted_s in _lasting(frames) if frame.kind not in NOT_PLANNED]
-    duration_s = sum(lasted_s for _, lasted_s in held)
-    if duration_s <= 0:
+def plan_savings(frames: Sequence[Frame], pipeline: Pipeline) -> Savings | None:
+    """Savings by the plans of a run in mode advise; None without plans, or if the cores in force are unknown."""
+    planned = [(frame, lasted_s) for frame, lasted_s in _with_durations(frames) if frame.kind not in WITHOUT_PLAN]
+    if sum(lasted_s for _, lasted_s in planned) <= 0:
         return None
-
-    def mean(values: Iterator[tuple[float | None, float]]) -> float | None:
-        known = [(value, lasted_s) for value, lasted_s in values if value is not None]
-        weight_s = sum(lasted_s for _, lasted_s in known)
-        return sum(value * lasted_s for value, lasted_s in known) / weight_s if weight_s > 0 else None
-
-    predicted_s = {}
-    for asked in pipeline.requirements:
-        key = {None: "predicted_mean_s", 95.0: "predicted_p95_s"}.get(asked.percent)
-        of_path = ((getattr(frame.paths[asked.path], key) if key else None, lasted_s) for frame, lasted_s in held)
-        predicted_s[str(asked)] = mean(of_path)
-    in_force = mean((frame.cores, lasted_s) for frame, lasted_s in held)
-    instead = mean((_planned(frame), lasted_s) for frame, lasted_s in held)
+    in_force = _time_average((frame.cores, lasted_s) for frame, lasted_s in planned)
+    instead = _time_average((_planned_cores(frame), lasted_s) for frame, lasted_s in planned)
     if in_force is None or instead is None:
         return None
-    asked_of = {r.path for r in pipeline.requirements}
+    predicted_s = {}
+    for requirement in pipeline.requirements:
+        key = {None: "predicted_mean_s", 95.0: "predicted_p95_s"}.get(requirement.percent)
+        predicted_s[str(requirement)] = _time_average(
+            (getattr(frame.paths[requirement.path], key) if key else None, lasted_s) for frame, lasted_s in planned
+        )
+    errors = {path: model_error(frames, path) for path in dict.fromkeys(r.path for r in pipeline.requirements)}
     return Savings(
         in_force,
         instead,
         predicted_s,
-        "by its plans, and as it predicted for them",
-        {path: error for path, error in model_error.items() if path in asked_of},
-        max(frame.caution for frame, _ in held),
+        "by its plans and its predictions for them",
+        {path: error for path, error in errors.items() if error is not None},
+        max(frame.caution for frame, _ in planned),
     )
 
 
-def in_charge(pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in_force: float) -> Savings | None:
-    """From a run on the recorded arrivals in virtual time; None if there were no arrivals."""
+def simulated_savings(
+    pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in_force: float
+) -> Savings | None:
+    """Savings of a policy that controls the recorded arrivals in virtual time; None if there were no arrivals."""
+    from mead.simulator import run  # noqa: PLC0415 - attaching to a query must not load the simulator
+
     if iats_s.size == 0 or not iats_s.any():
         return None
     result = run(pipeline, Trace.from_iats_s(iats_s), options, seed=SEED)
@@ -125,37 +119,43 @@ def in_charge(pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in
     return Savings(
         in_force,
         sum(result.simulation.timeline.mean_cores(o.name, result.duration_s) for o in pipeline.operators),
-        {str(asked): statistic_s(response_s, asked) for asked, response_s in responses.items()},
-        f"{options.name} in charge of the last {result.duration_s:.0f} s of arrivals, in virtual time",
+        {str(requirement): statistic_s(response_s, requirement) for requirement, response_s in responses.items()},
+        f"{options.name} in control of the last {result.duration_s:.0f} s of arrivals, in virtual time",
     )
 
 
-def figures_of(savings: Savings | None) -> Figures:
-    """The figures that a history keeps for a run that was only observed."""
+def savings_figures(savings: Savings | None) -> Figures:
+    """The figures that a history keeps for a run in mode observe."""
     if savings is None:
         return {}
-    times_s = {f"{WOULD}{asked}": value_s for asked, value_s in savings.predicted_s.items()}
+    times_s = {f"{WOULD}{required}": value_s for required, value_s in savings.predicted_s.items()}
     return {"": {f"{WOULD}cores": savings.instead, **times_s}}
 
 
-def observed(figures: Mapping[str, Mapping[str, float]], in_force: float, pipeline: Pipeline) -> Savings | None:
-    """From the figures in a history."""
+def recorded_savings(figures: Mapping[str, Mapping[str, float]], in_force: float, pipeline: Pipeline) -> Savings | None:
+    """Savings from the figures in a history; None if it has none."""
     of_run = figures.get("", {})
     if f"{WOULD}cores" not in of_run:
         return None
-    times_s = {str(asked): of_run.get(f"{WOULD}{asked}") for asked in pipeline.requirements}
-    return Savings(in_force, of_run[f"{WOULD}cores"], times_s, "the policy in charge of what was seen, in virtual time")
+    times_s = {str(requirement): of_run.get(f"{WOULD}{requirement}") for requirement in pipeline.requirements}
+    basis = "the policy in control of the recorded arrivals, in virtual time"
+    return Savings(in_force, of_run[f"{WOULD}cores"], times_s, basis)
 
 
-def _lasting(frames: Sequence[Frame]) -> Iterator[tuple[Frame, float]]:
-    """Every round with the time for which its decision was the latest; the last one gets that of the one before."""
+def _time_average(values: Iterable[tuple[float | None, float]]) -> float | None:
+    known = [(value, lasted_s) for value, lasted_s in values if value is not None]
+    weight_s = sum(lasted_s for _, lasted_s in known)
+    return sum(value * lasted_s for value, lasted_s in known) / weight_s if weight_s > 0 else None
+
+
+def _with_durations(frames: Sequence[Frame]) -> Iterator[tuple[Frame, float]]:
+    """Each round with the time until the next; the last one with the interval before it."""
     if frames:
         ends_s = [frame.time_s for frame in frames[1:]] + [frames[-1].time_s + (frames[-1].interval_s or 0.0)]
         yield from ((frame, end_s - frame.time_s) for frame, end_s in zip(frames, ends_s, strict=True))
 
 
-def _planned(frame: Frame) -> float | None:
-    """The cores of the plan."""
+def _planned_cores(frame: Frame) -> float | None:
     operators = frame.operators.values()
     if any(o.planned_share is None or o.planned_replicas is None for o in operators):
         return None

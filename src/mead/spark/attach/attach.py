@@ -28,8 +28,7 @@ from mead.history import History, Recorder
 from mead.loop import ControlLoop, Mode
 from mead.policies import PolicyOptions, make_policy
 from mead.reports.live.board import Board
-from mead.reports.live.decisions import model_error
-from mead.reports.what_if.savings import Savings, advised, figures_of, in_charge
+from mead.reports.what_if.savings import Savings, plan_savings, savings_figures, simulated_savings
 from mead.session import RunFacts
 from mead.session.controller import Controller
 from mead.session.record import RunRecord
@@ -147,15 +146,13 @@ class Attached:
             board = Board(self._facts, wall_s=time)
             for this in rounds:
                 board.add(this)
-            frames = board.since(0)
-            errors = {path: model_error(frames, path) for path in pipeline.paths}
-            return advised(frames, pipeline, {path: error for path, error in errors.items() if error is not None})
+            return plan_savings(board.since(0), pipeline)
         if self.loop.mode is Mode.ACT or not rounds:
             return None
         learned = rounds[-1].learned(pipeline)
         ended_s = rounds[-1].time_s
         in_force = sum(self._seen.record.core_s(ended_s).values()) / ended_s
-        return in_charge(learned, self._options, self._seen.iats_s, in_force)
+        return simulated_savings(learned, self._options, self._seen.iats_s, in_force)
 
     def detach(self) -> None:
         """Lift the limit, leave nothing behind, and leave the query running."""
@@ -211,7 +208,7 @@ class Attached:
         if self._seen.recorder is None or self.loop.mode is not Mode.OBSERVE:
             return
         try:
-            self._seen.recorder.conclude(figures_of(self.savings()))
+            self._seen.recorder.conclude(savings_figures(self.savings()))
         except Exception as error:  # noqa: BLE001 - in a thread nobody would hear of it
             self._note(f"what would have been saved is not known: {error}")
 

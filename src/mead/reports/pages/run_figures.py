@@ -1,4 +1,4 @@
-"""A whole run in figures, as its history tells it: what a report begins with."""
+"""The figures of a whole run, read from its history."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 from mead.history import History, PastRun
 from mead.reports.documents import run_json
 from mead.reports.judge import ENGINE, PERCENTS, Verdict, all_met, judge_past
-from mead.reports.live.decisions import Decided, decided
+from mead.reports.live.decisions import DecisionRecord, list_decisions
 from mead.reports.live.frame import Frame, OperatorFrame
-from mead.reports.live.history_board import framed
-from mead.reports.what_if.savings import Savings, advised, observed
+from mead.reports.live.history_board import read_frames
+from mead.reports.what_if.savings import Savings, plan_savings, recorded_savings
 
 
 @dataclass(frozen=True)
 class PathFigures:
-    """One path over the whole run."""
+    """Response times of one path."""
 
     completed: int
     mean_s: float | None
     percentiles_s: Mapping[str, float | None]
     """Percentiles by name, such as ``p95``; None if single response times are not known."""
     model_error: float | None
-    """Observed over predicted mean of what was in force, less 1; None without predictions."""
+    """Observed over predicted mean of the allocation in force, less 1; None without predictions."""
     surprises: int
     """Changes whose effect was far from the prediction."""
 
 
 @dataclass(frozen=True)
 class OperatorFigures:
-    """One operator over the whole run: time averages, in cores."""
+    """Cores of one operator: time averages."""
 
     given: float
     used: float
@@ -41,7 +41,7 @@ class OperatorFigures:
 
 @dataclass(frozen=True, eq=False)
 class RunFigures:
-    """Everything about one past run that people and scripts ask for."""
+    """One past run, for people and scripts."""
 
     run: PastRun
     frames: Sequence[Frame]
@@ -49,22 +49,22 @@ class RunFigures:
     verdicts: tuple[Verdict, ...]
     operators: Mapping[str, OperatorFigures]
     engine: Mapping[str, float]
-    """Cores that Spark and the controller took themselves, where that was measured."""
+    """Cores that Spark and the controller themselves used, where this was measured."""
     highest_caution: float
-    careful: float
-    """The part of the rounds in which predictions were not trusted."""
+    cautious: float
+    """Fraction of the rounds in which the policy took the bounds tighter than required."""
     savings: Savings | None
-    """What following the policy would have saved; None in mode act, in which it was followed."""
+    """The savings if the policy had acted; None in mode act."""
 
     @classmethod
     def of(cls, history: History, number: int) -> RunFigures:
         """Read a run from its history."""
         run = history.run(number)
         pipeline = run.pipeline
-        frames = [frame for _, frame in framed(history, number, pipeline, after=0)]
+        frames = [frame for _, frame in read_frames(history, number, pipeline, after=0)]
         figures, errors = history.figures(number), history.model_errors(number)
         operators = _operators(run, frames)
-        changes = list(decided(frames, changes_only=True))
+        changes = list(list_decisions(frames, changes_only=True))
         return cls(
             run,
             frames,
@@ -78,12 +78,12 @@ class RunFigures:
             },
             max((frame.caution for frame in frames), default=1.0),
             sum(frame.caution > 1 for frame in frames) / len(frames) if frames else 0.0,
-            _savings(run, frames, figures, errors, sum(one.given for one in operators.values())),
+            _savings(run, frames, figures, sum(one.given for one in operators.values())),
         )
 
     @property
     def cores(self) -> float:
-        """Time average of the cores of all operators together: what was paid for."""
+        """Time average of the cores of all operators together."""
         return sum(one.given for one in self.operators.values())
 
     @property
@@ -97,13 +97,13 @@ class RunFigures:
         return all_met(self.verdicts)
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def required_paths(self) -> tuple[str, ...]:
         """The paths that have a requirement; all paths if none has."""
         required = {one.requirement.path for one in self.verdicts} or set(self.paths)
         return tuple(path for path in self.paths if path in required)
 
     def as_json(self) -> dict[str, Any]:
-        """The document that is described in the reference of JSON documents."""
+        """The document of `mead report --json`."""
         return {
             **run_json(self.run),
             "paths": {
@@ -135,13 +135,17 @@ class RunFigures:
                 for name, one in self.operators.items()
             },
             "engine_cores": dict(self.engine),
-            "caution": {"highest": self.highest_caution, "part_of_rounds": self.careful},
+            "caution": {"highest": self.highest_caution, "part_of_rounds": self.cautious},
             "savings": None if self.savings is None else self.savings.as_json(),
         }
 
 
 def _path(
-    path: str, frames: Sequence[Frame], changes: Sequence[Decided], known: Mapping[str, float], error: float | None
+    path: str,
+    frames: Sequence[Frame],
+    changes: Sequence[DecisionRecord],
+    known: Mapping[str, float],
+    error: float | None,
 ) -> PathFigures:
     completed = sum(frame.paths[path].completed for frame in frames)
     sum_s = sum(frame.paths[path].response_sum_s for frame in frames)
@@ -159,8 +163,7 @@ def _operators(run: PastRun, frames: Sequence[Frame]) -> dict[str, OperatorFigur
     duration_s = max(run.duration_s, 1e-9)
     for operator in run.pipeline.operators:
         seen = [frame.operators[operator.name] for frame in frames]
-        # What a round leaves in force holds until the next one. Before the first, a run that acts has the highest
-        # levels.
+        # An allocation is in force until the next round. A run that acts begins with the highest levels.
         first = operator.most.cores if run.mode == "act" else _cores(seen[0]) if seen else 0.0
         held = [first, *map(_cores, seen)]
         times_s = [0.0, *(frame.time_s for frame in frames), run.duration_s]
@@ -178,12 +181,8 @@ def _cores(operator: OperatorFrame) -> float:
 
 
 def _savings(
-    run: PastRun,
-    frames: Sequence[Frame],
-    figures: Mapping[str, Mapping[str, float]],
-    errors: Mapping[str, float],
-    in_force: float,
+    run: PastRun, frames: Sequence[Frame], figures: Mapping[str, Mapping[str, float]], in_force: float
 ) -> Savings | None:
     if run.mode == "advise":
-        return advised(frames, run.pipeline, errors)
-    return observed(figures, in_force, run.pipeline) if run.mode == "observe" else None
+        return plan_savings(frames, run.pipeline)
+    return recorded_savings(figures, in_force, run.pipeline) if run.mode == "observe" else None

@@ -1,6 +1,7 @@
-"""A page in one file: styles, modules and numbers inside, nothing to load. It works from a disk and in a mail.
+"""An HTML page in one file, with styles, scripts and data inside: it opens from a disk or a mail attachment.
 
-The modules are those of the live page. A browser imports them by names that an import map leads to the text itself.
+The scripts are the modules of the live page, read from ``mead/web/static``. The page has an import map from their names
+to their text.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ caption { text-align: left; font-weight: 600; padding-bottom: .2rem; } td.no { c
 <div class="state"><button id="theme" type="button" aria-pressed="false">Dark</button></div></header>
 <main>
 $parts
-<noscript><p>The charts are drawn with JavaScript. Everything above can be read without.</p></noscript>
+<noscript><p>The charts need JavaScript. The text above does not.</p></noscript>
 </main>
 <script type="application/json" id="numbers">$numbers</script>
 <script type="module">import "$start";</script>
@@ -38,8 +39,8 @@ $parts
 """)
 
 
-def one_file(title: str, facts: str, parts: Sequence[str], numbers: dict[str, Any], start: str) -> str:
-    """A page with these parts, whose module ``start`` draws the rest from the numbers."""
+def standalone_page(title: str, facts: str, parts: Sequence[str], numbers: dict[str, Any], start: str) -> str:
+    """A page with these parts; the module ``start`` draws the charts from the numbers."""
     modules = _modules(start)
     return PAGE.substitute(
         title=escape(title),
@@ -47,14 +48,14 @@ def one_file(title: str, facts: str, parts: Sequence[str], numbers: dict[str, An
         styles="\n".join((STATIC / name).read_text() for name in STYLES),
         imports=json.dumps({"imports": {f"mead/{name}": _address(text) for name, text in modules.items()}}),
         parts="\n".join(parts),
-        # Nothing in it can end the element, whatever people call things.
+        # A name in the data must not end the element.
         numbers=json.dumps(numbers, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         start=f"mead/{start}",
     )
 
 
 def _modules(start: str) -> dict[str, str]:
-    """A module and all that it imports, by their path below ``static``, each importing by name."""
+    """A module and its imports, by path below ``static``."""
     found: dict[str, str] = {}
     waiting = [start]
     while waiting:
@@ -72,7 +73,7 @@ def _address(text: str) -> str:
 
 
 def html_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with a caption; a cell that says NO stands out."""
+    """A table with a caption. Cells with the text NO are highlighted."""
     head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
     body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in rows)
     caption = f"<caption>{escape(title)}</caption>"
