@@ -1,6 +1,6 @@
-"""The pictures of the explanation pages, drawn by the models and the simulator: ``python tools/figures.py FOLDER``.
+"""Draw the pictures of the documentation: ``python tools/figures.py FOLDER``.
 
-The pages walk through the same steps with the same arrivals, and print the numbers.
+The pages compute the same steps with the same arrivals, and print the numbers.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ PIPELINE = Pipeline(
     [Edge("parser", "counter"), Edge("parser", "matcher")],
     [Requirement(PATH, BOUND_S)],
 )
-"""That of examples/log-analysis.yaml."""
+"""The pipeline of examples/log-analysis.yaml."""
 
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """One decision of the policy ``map``, from the arrivals to what came of it."""
+    """One decision of the policy ``map``, from the arrivals to its effect."""
 
     trace: Trace
     seen: Observation
@@ -57,7 +57,7 @@ class Walk:
 
     @classmethod
     def through(cls) -> Walk:
-        """As the page `a-decision` does it."""
+        """Decide as on the page `a-decision`."""
         trace = KINDS["map"].build(rate_per_s=RATE_PER_S, idc=IDC, duration_s=END_S).generate(np.random.default_rng(1))
         simulation, knowledge, policy = Simulation(PIPELINE, trace, seed=0), Knowledge(PIPELINE), Map(MapOptions())
         simulation.observe(BEFORE_S)
@@ -70,12 +70,12 @@ class Walk:
 
 
 def bursts() -> Figure:
-    """The response time of three streams of the same rate, over the utilization."""
+    """Response time over utilization, for three streams of the same rate."""
     utilizations = np.linspace(0.05, 0.95, 37)
     bursty = MAP.two_state(rate_per_s=RATE_PER_S, idc=IDC)
     streams = (
-        ("in bursts: index of dispersion 200", "-", TRACE, bursty),
-        ("the same gaps in any order: SCV 5.5", ":", KINGMAN, MAP.renewal(PH.with_moments(1 / RATE_PER_S, bursty.scv))),
+        ("bursty: index of dispersion 200", "-", TRACE, bursty),
+        ("the same gaps, shuffled: SCV 5.5", ":", KINGMAN, MAP.renewal(PH.with_moments(1 / RATE_PER_S, bursty.scv))),
         ("Poisson arrivals", "-.", MG1_COLOUR, MAP.poisson(RATE_PER_S)),
     )
     figure = Figure(figsize=(7.0, 3.4), layout="constrained")
@@ -96,14 +96,14 @@ def _mean_s(arrivals: MAP, utilization: float) -> float:
 
 
 def window(walk: Walk) -> Figure:
-    """What a decision looks back on, and what its models make of it."""
+    """The window of a decision, and the models fitted to it."""
     figure = Figure(figsize=(9.0, 3.2), layout="constrained")
     counts, dispersion = figure.subplots(1, 2, width_ratios=(1.4, 1.0))
     per_s = np.histogram(walk.trace.times_s, bins=np.arange(0.0, END_S + 1))[0]
     counts.stairs(per_s, np.arange(0.0, END_S + 1), color=TRACE, lw=0.8)
     start_s = DECIDED_S - float(walk.seen.iats_s.sum())
-    counts.axvspan(max(start_s, 0.0), DECIDED_S, color="#56B4E933", lw=0, label="what the decision looks back on")
-    counts.axvline(DECIDED_S, color=MODEL, lw=1.2, label="the decision")
+    counts.axvspan(max(start_s, 0.0), DECIDED_S, color="#56B4E933", lw=0, label="window of the decision")
+    counts.axvline(DECIDED_S, color=MODEL, lw=1.2, label="decision")
     counts.set(title="Arrivals per second", xlabel="time, s")
     counts.legend(loc="upper left", frameon=True, facecolor="white", edgecolor="none")
     spans_s = np.geomspace(0.01, 10.0, 25)
@@ -126,7 +126,7 @@ def window(walk: Walk) -> Figure:
 
 
 def candidates(walk: Walk) -> Figure:
-    """What each policy's models predict for every share that the matcher may have."""
+    """Predictions of each policy for every share of the matcher."""
     figure = Figure(figsize=(7.0, 3.6), layout="constrained")
     axes = figure.subplots()
     shares = PIPELINE.operator("matcher").shares
@@ -138,21 +138,21 @@ def candidates(walk: Walk) -> Figure:
     each_s = _predicted_s(walk, Map(MapOptions()), walk.analysis)
     for column in each_s.T:
         axes.plot(shares, column, color=MODEL, lw=0.5)
-    axes.plot(shares, each_s.max(axis=1), color=MODEL, marker="o", label="the worst of the MAPs")
+    axes.plot(shares, each_s.max(axis=1), color=MODEL, marker="o", label="worst of the MAPs")
     for label, policy, line, colour in others:
         times_s = _predicted_s(walk, policy, policy.analyze(walk.seen, knowledge)).max(axis=1)
         axes.plot(shares, times_s, line, color=colour, marker=".", label=label)
     axes.axhline(BOUND_S, color=TRACE, ls="--", lw=1.0, label=f"required: {BOUND_S:g} s")
     axes.axvline(walk.plan.target["matcher"].share, color="#999999", lw=0.8, zorder=0)
     axes.set(xlabel="share of the matcher, cores", yscale="log", xticks=shares)
-    axes.set_title("Predicted mean response time; where a line ends, the matcher is overloaded")
+    axes.set_title("Predicted mean response time; a line ends where the matcher is overloaded")
     axes.yaxis.set_major_formatter(SECONDS)
     axes.legend()
     return figure
 
 
 def _predicted_s(walk: Walk, policy: Predictive[Any], analysis: Analysis[Any]) -> np.ndarray[Any, Any]:
-    """By share and model, the mean response time; NaN for overload."""
+    """Mean response time by share and model; NaN for overload."""
     rows = []
     for share in PIPELINE.operator("matcher").shares:
         allocation = walk.plan.target.with_("matcher", Resources(share))
@@ -163,7 +163,7 @@ def _predicted_s(walk: Walk, policy: Predictive[Any], analysis: Analysis[Any]) -
 
 
 def effect(walk: Walk) -> Figure:
-    """What was predicted, and what came of it."""
+    """Predicted and observed response time."""
     figure = Figure(figsize=(9.0, 3.8), layout="constrained")
     responses, cores = figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
     found = walk.simulation.responses(PATH)
@@ -180,14 +180,14 @@ def effect(walk: Walk) -> Figure:
     responses.legend(loc="upper left")
     shares = (PIPELINE.most["matcher"].share, walk.plan.allocation["matcher"].share)
     cores.stairs(shares, (0.0, DECIDED_S, END_S), baseline=None, color=MODEL, lw=1.5)
-    cores.set(title="CPU cores given to each operator", xlabel="time, s", ylim=(0.0, 1.1))
+    cores.set(title="CPU cores of each operator", xlabel="time, s", ylim=(0.0, 1.1))
     for axes in (responses, cores):
         axes.axvline(DECIDED_S, color="#999999", lw=0.8, zorder=0)
     return figure
 
 
 def main(folder: Path) -> None:
-    """Draw all of them there."""
+    """Draw all pictures into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     # Text stays text, and nothing in the files depends on when they were made.
     with rc_context(STYLE | {"svg.fonttype": "none", "svg.hashsalt": "mead"}):
