@@ -16,11 +16,15 @@ PIP := $(RUN) -m pip --quiet --quiet
 # be late for each other on two cores. 0 keeps all in one process, to debug.
 PROCESSES ?= 2
 BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
+# Tables and figures of the papers, in virtual time.
+PAPERS ?= mead-table1 mead-table2 mead-table3 mead-fig3 mead-cost drs-fig6 drs-fig8 drs-fig9 drs-fig10 drs-table2 \
+	pasps-models pasps-storm pasps-peers pasps-complex pasps-datasets \
+	ppq-fig9 ppq-fig10 ppq-fig11 ppq-fig12 ppq-tables ppq-fig17 ppq-fig18
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help install demo test lint format bench docs pictures lock clean
+.PHONY: help install demo test lint format bench papers docs pictures lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -46,6 +50,9 @@ format: $(VENV)/.dev ## Rewrite the code in the project's format
 
 bench: $(VENV)/.java $(VENV)/.dev ## Run every benchmark, one after the other (BENCHMARKS=benchmarks/bench_queues.py for one)
 	@set -e; for benchmark in $(BENCHMARKS); do echo; echo "== $$benchmark"; $(RUN) $$benchmark; done
+
+papers: $(VENV)/.dev ## Reproduce the papers' tables and figures, about two hours (PAPERS="drs-fig6 drs-fig8" for some)
+	@set -e; for paper in $(PAPERS); do echo; echo "== $$paper"; $(RUN) -m experiments $$paper $(PAPERS_ARGS); done
 
 docs: $(VENV)/.dev ## Build the documentation into site/
 	@$(RUN) -m typer mead.cli utils docs --name mead --title Commands --output docs/reference/commands.md

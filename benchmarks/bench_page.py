@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
 
 from mead.config.pipeline_file import read_pipeline
+from mead.demo import pipeline_path
 from mead.monitor import BatchResponses, PathMonitor
 from mead.policies import make_policy
 from mead.policies.baselines.threshold import ThresholdOptions
@@ -37,7 +37,7 @@ else:  # run as a script, whose folder is where its imports come from
     from common import best_s, table
 
 DURATION_S = 1200
-PIPELINE = read_pipeline(Path(__file__).parents[1] / "src/mead/demo/pipeline.yaml").pipeline
+PIPELINE = read_pipeline(pipeline_path()).pipeline
 
 
 def main() -> None:

@@ -1,1 +1,1 @@
-"""What the models answer, made ready for people and scripts: reports, tables, plots."""
+"""Experiments of the papers and our own: ``python -m experiments NAME``. README.md says what is where."""

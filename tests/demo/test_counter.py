@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.demo.counter import add, counted
+from mead.demo.counter import add_counts, count_batch
 
 Line = tuple[str, str]
 LINES = st.lists(st.tuples(st.sampled_from(["auth", "cart", "ü"]), st.sampled_from(["INFO", "WARN"])), max_size=40)
@@ -22,7 +22,9 @@ def test_totals_are_exact_however_lines_are_split_into_batches(batches: list[lis
     totals: dict[str, dict[str, int]] = {}
     shown: dict[Line, int] = {}
     for lines in batches:
-        changed = add(totals, [(r["component"], r["level"], r["count"]) for r in counted(batch_of(lines)).to_pylist()])
+        changed = add_counts(
+            totals, [(r["component"], r["level"], r["count"]) for r in count_batch(batch_of(lines)).to_pylist()]
+        )
         shown |= {(component, level): total for component, level, total in changed}
         assert {(component, level) for component, level, _ in changed} == set(lines)
     assert shown == Counter(line for lines in batches for line in lines)

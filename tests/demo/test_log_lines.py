@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.demo.log_lines import EVENTS, MALFORMED_OF_1024, log_lines
-from mead.demo.parser import parsed
+from mead.demo.parser import parse_line
 
 SAMPLE = 20_000
 
@@ -18,7 +18,7 @@ def test_a_line_depends_on_its_number_alone(numbers: list[int]) -> None:
 
 def test_a_few_lines_are_malformed_in_each_way_and_the_rest_are_whole() -> None:
     lines = log_lines(np.arange(SAMPLE))["line"].to_pylist()
-    malformed = [line for line in lines if parsed(line) is None]
+    malformed = [line for line in lines if parse_line(line) is None]
     expected = SAMPLE * MALFORMED_OF_1024 / 1024
     assert abs(len(malformed) - expected) < 5 * expected**0.5
     assert any(line.startswith("    at ") for line in malformed)
@@ -27,6 +27,6 @@ def test_a_few_lines_are_malformed_in_each_way_and_the_rest_are_whole() -> None:
 
 
 def test_everything_that_can_happen_happens() -> None:
-    parts = {parsed(line) for line in log_lines(np.arange(SAMPLE))["line"].to_pylist()} - {None}
+    parts = {parse_line(line) for line in log_lines(np.arange(SAMPLE))["line"].to_pylist()} - {None}
     kinds = {(part[1], part[2]) for part in parts if part}
     assert kinds == {(level, component) for level, component, _ in EVENTS}

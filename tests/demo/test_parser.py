@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.demo.log_lines import LEVELS, formatted, log_lines
-from mead.demo.parser import OUTPUT_SCHEMA, ROW, make_parser, parse, parsed
+from mead.demo.log_lines import LEVELS, format_line, log_lines
+from mead.demo.parser import OUTPUT_SCHEMA, ROW, make_parser, parse, parse_line
 from mead.demo.rejects import make_reject, reject
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -27,10 +27,10 @@ def batch_of(lines: list[str | None]) -> pa.RecordBatch:
 @given(STAMPS, st.sampled_from(LEVELS), COMPONENTS, MESSAGES)
 def test_the_parts_of_a_line_are_found_again(stamp: datetime, level: str, component: str, message: str) -> None:
     logged_us = np.datetime64(stamp.astimezone(UTC).replace(tzinfo=None), "us").astype(int)
-    line = formatted(stamp.isoformat(), level, component, message)
-    found = parsed(line)
+    line = format_line(stamp.isoformat(), level, component, message)
+    found = parse_line(line)
     assert found == (logged_us, level, component, message)
-    assert parsed(f"{line}\r\n") == found
+    assert parse_line(f"{line}\r\n") == found
 
 
 @given(st.lists(st.none() | TEXT))
@@ -44,7 +44,7 @@ def test_no_text_whatever_is_an_error(lines: list[str | None]) -> None:
 @given(st.integers(0, 10**9), st.integers(0, 100))
 def test_a_line_that_is_cut_off_before_its_message_is_dropped(number: int, length: int) -> None:
     line = log_lines(np.array([number]))["line"][0].as_py()
-    assert parsed(line[: min(length, line.find("] ") + 1)]) is None
+    assert parse_line(line[: min(length, line.find("] ") + 1)]) is None
 
 
 @pytest.mark.parametrize(

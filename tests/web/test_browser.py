@@ -9,16 +9,16 @@ from dataclasses import replace
 import pytest
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
-from tests.paths import ROOT
 from tests.web import runs
 from tests.web.browser import browser, complaints, why_no_browser
 from tests.web.page import VIEWS, Page, served
 
+from mead.demo import pipeline_path
 from mead.reports.live.board import Board
 from mead.web.server import serving
 
 PICTURES = os.environ.get("MEAD_PICTURES")
-SHIPPED = ROOT / "src/mead/demo/pipeline.yaml"
+SHIPPED = pipeline_path()
 NO_STORAGE = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no'); } });"
 
 

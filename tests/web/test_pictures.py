@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from selenium.webdriver import Chrome, Keys
-from tests.paths import ROOT
 from tests.web.browser import browser, complaints, why_no_browser
 from tests.web.page import VIEWS, Page
 
 from mead.config.pipeline_file import read_pipeline
+from mead.demo import pipeline_path
 from mead.policies import make_policy
 from mead.queueing import MAP
 from mead.reports.live.board import Board
@@ -23,7 +23,7 @@ from mead.web.server import serving
 from mead.workload import Trace
 
 PICTURES = os.environ.get("MEAD_PICTURES")
-SHIPPED = ROOT / "src/mead/demo/pipeline.yaml"
+SHIPPED = pipeline_path()
 TAKEN = {view: f"{view}-light.png" for view in VIEWS}
 """A picture of every view, each shown by a page of the documentation."""
 

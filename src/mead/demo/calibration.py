@@ -1,4 +1,4 @@
-"""What one message costs the matcher on this machine, and how many patterns to try for a wanted cost."""
+"""Measure the CPU time of the matcher on this machine, to choose a number of patterns for a given demand."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Calibration:
-    """CPU time of the matcher for each tuple, measured with all patterns of a file."""
+    """CPU time of the matcher per tuple, measured with all patterns of a file."""
 
     demand_s: float
     patterns: int
 
     def tried(self, demand_s: float) -> int:
-        """How many patterns to search each message for, so that it takes this much CPU time.
+        """Number of patterns per message that takes this much CPU time.
 
         >>> Calibration(demand_s=0.001, patterns=300).tried(0.0015)
         450
@@ -36,12 +36,12 @@ class Calibration:
 
 
 def calibrate(patterns: Path = SHIPPED, cpu_s: Callable[[], float] = process_time) -> Calibration:
-    """Match generated messages, several times, and take the median: something else may want the CPU for a moment."""
+    """Match generated messages several times and take the median, because other processes may use the CPU."""
     numbers = np.arange(MESSAGES)
     stamped = {"id": pa.array(numbers), "arrival_us": pa.array(numbers)}
     messages = parse(pa.record_batch({**stamped, "line": log_lines(numbers)["line"]}))
     match = make_matcher(patterns)
-    match(messages)  # the first time is no measure: memory and caches are cold
+    match(messages)  # warm up
     taken_s = []
     for _ in range(REPEATS):
         before = cpu_s()

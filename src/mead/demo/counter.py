@@ -1,10 +1,8 @@
-"""Counter: how many lines of each level every component has written so far.
+"""Counter: lines per component and level since the start.
 
-Every batch is counted where it is, in the operator's Python workers, so that only its counts are sent to where the
-totals are kept. Those are Spark's state: they survive a restart from the checkpoint exactly.
-
-The result is a stream of new totals to append, because the log between operators, and Parquet files, take nothing else:
-of several rows with the same component and level the one with the highest count is the last.
+Python workers count each batch and send only its counts to the totals, which are Spark state and survive a restart from
+the checkpoint exactly. The result is a stream of new totals, because streams between operators and Parquet files only
+append. Of several rows with the same component and level, the highest count is the latest.
 """
 
 from __future__ import annotations
@@ -24,19 +22,21 @@ COUNTS = "component string, level string, count bigint"
 PARTIAL_COUNTS = f"part int, {COUNTS}"
 
 PART = 0
-"""All totals are one group of the state. A group costs a micro-batch milliseconds, a few hundred totals nothing."""
+"""All totals form one group of the state, because each group costs milliseconds per micro-batch."""
 
 
 def count(stream: DataFrame) -> DataFrame:
-    """From ``component, level`` and other columns to ``component, level, count``: the totals that have changed."""
-    partial = stream.select("component", "level").mapInArrow(_counted, PARTIAL_COUNTS)
-    return partial.groupBy("part").applyInPandasWithState(_added, COUNTS, "totals string", "append", "NoTimeout")
+    """Turn rows with ``component`` and ``level`` into the changed totals: ``component, level, count``."""
+    partial = stream.select("component", "level").mapInArrow(_count_batches, PARTIAL_COUNTS)
+    return partial.groupBy("part").applyInPandasWithState(
+        _update_totals, COUNTS, "totals string", "append", "NoTimeout"
+    )
 
 
-def counted(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Lines of each component and level in one batch.
+def count_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Count the lines of each component and level in one batch.
 
-    >>> counted(pa.record_batch({"component": ["auth", "auth"], "level": ["INFO", "INFO"]})).to_pylist()
+    >>> count_batch(pa.record_batch({"component": ["auth", "auth"], "level": ["INFO", "INFO"]})).to_pylist()
     [{'part': 0, 'component': 'auth', 'level': 'INFO', 'count': 2}]
     """
     keys = ["component", "level"]
@@ -45,11 +45,11 @@ def counted(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch([pa.array([PART] * len(counts), pa.int32()), *columns], names=["part", *keys, "count"])
 
 
-def add(totals: dict[str, dict[str, int]], counts: Iterable[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
-    """Add to the totals; what is returned is the new total of everything that has changed, once.
+def add_counts(totals: dict[str, dict[str, int]], counts: Iterable[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
+    """Add counts to the totals, and return each changed total once.
 
     >>> totals = {"auth": {"INFO": 5}}
-    >>> add(totals, [("auth", "INFO", 2), ("cart", "WARN", 1), ("auth", "INFO", 1)])
+    >>> add_counts(totals, [("auth", "INFO", 2), ("cart", "WARN", 1), ("auth", "INFO", 1)])
     [('auth', 'INFO', 8), ('cart', 'WARN', 1)]
     """
     changed = {}
@@ -59,12 +59,12 @@ def add(totals: dict[str, dict[str, int]], counts: Iterable[tuple[str, str, int]
     return [(component, level, total) for (component, level), total in changed.items()]
 
 
-def _counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return map(counted, batches)
+def _count_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return map(count_batch, batches)
 
 
-def _added(key: tuple[Any, ...], parts: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-    """Called for every micro-batch that has counts. The totals are JSON: a state can hold no maps and no arrays."""
+def _update_totals(key: tuple[Any, ...], parts: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
+    """Update the state with the counts of a micro-batch. It is JSON, because state holds neither maps nor arrays."""
     del key
     totals = json.loads(state.get[0]) if state.exists else {}
     rows = (
@@ -72,6 +72,6 @@ def _added(key: tuple[Any, ...], parts: Iterator[pd.DataFrame], state: GroupStat
         for part in parts
         for row in zip(part["component"].tolist(), part["level"].tolist(), part["count"].tolist(), strict=True)
     )
-    changed = add(totals, rows)
+    changed = add_counts(totals, rows)
     state.update((json.dumps(totals),))
     yield pd.DataFrame(changed, columns=["component", "level", "count"])

@@ -1,4 +1,4 @@
-"""Log lines as the servers of a shop write them, made from nothing but their numbers: same number, same line.
+"""Generate log lines of a web shop from their numbers: the same number gives the same line.
 
 A line is a time stamp, a level, the component that wrote it, and a message::
 
@@ -40,20 +40,20 @@ EVENTS = (
     ("DEBUG", "storage", "checkpoint {a} complete: wrote {e} buffers in {c} ms"),
     ("FATAL", "storage", "could not write to segment {x}: no space left on device"),
 )
-"""Level, component and message of what happens. The first half happens more often than the second."""
+"""Level, component and message of each event. The first half occurs more often than the second."""
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 
 MALFORMED_OF_1024 = 10
-"""Of 1024 lines, how many are not whole: cut off by a crash, without a level, or part of something else."""
+"""Malformed lines per 1024: cut off, without a level, or a line of a stack trace."""
 
 EPOCH_US = 1_700_000_000_000_000
 STEP_US = 3_000
-"""Time from one line's stamp to the next: stamps follow the numbers of lines, not the clock."""
+"""Time between the stamps of two lines. Stamps follow the line number, not the clock."""
 
 
 def log_lines(numbers: IntArray) -> pa.RecordBatch:
-    """One column ``line``.
+    """The lines with these numbers, in a column ``line``.
 
     >>> log_lines(np.array([7]))["line"][0].as_py()
     '2023-11-14T22:13:20.021000Z DEBUG [cart] cache miss for key cart:7222, loaded in 19 ms'
@@ -63,17 +63,17 @@ def log_lines(numbers: IntArray) -> pa.RecordBatch:
     return pa.record_batch({"line": pa.array(lines, pa.string())})
 
 
-def formatted(stamp: str, level: str, component: str, message: str) -> str:
-    """A line of these parts; ``stamp`` is ISO 8601.
+def format_line(stamp: str, level: str, component: str, message: str) -> str:
+    """Join the parts of a line; ``stamp`` is ISO 8601.
 
-    >>> formatted("2023-11-14T22:13:20.021Z", "WARN", "search", "slow query 7: 950 ms")
+    >>> format_line("2023-11-14T22:13:20.021Z", "WARN", "search", "slow query 7: 950 ms")
     '2023-11-14T22:13:20.021Z WARN [search] slow query 7: 950 ms'
     """
     return f"{stamp} {level} [{component}] {message}"
 
 
 def _bits(numbers: IntArray) -> list[tuple[int, ...]]:
-    """For every number six others that look random (Steele, Lea and Flood, SplitMix, OOPSLA 2014, Fig. 17)."""
+    """Six pseudo-random numbers for each number (Steele, Lea and Flood, SplitMix, OOPSLA 2014, Fig. 17)."""
     state = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x9E3779B97F4A7C15)
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -86,7 +86,7 @@ def _line(stamp: str, a: int, b: int, c: int, d: int, e: int, f: int) -> str:
     half = len(EVENTS) // 2
     level, component, text = EVENTS[a % half if b % 4 else a % len(EVENTS)]
     message = text.format(a=1000 + a * 7 + b, b=b % 100, c=c % 256, d=d % 256, e=e, x=f"{a:03x}{b:03x}{c:03x}{d:03x}")
-    whole = formatted(f"{stamp}Z", level, component, message)
+    whole = format_line(f"{stamp}Z", level, component, message)
     if f >= MALFORMED_OF_1024:
         return whole
     return (whole[: 5 + e % 20], f"{stamp}Z [{component}] {message}", f"    at {component}.Handler.run:{e}")[f % 3]

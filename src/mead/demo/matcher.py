@@ -1,4 +1,4 @@
-"""Matcher: which of a user's patterns occur in which messages. The expensive operator: every message against each."""
+"""Matcher: search every message for every pattern. The most expensive operator of the pipeline."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ OUTPUT_SCHEMA = "id bigint, arrival_us bigint, component string, pattern string,
 def make_matcher(
     patterns: str | Path = SHIPPED, tried: int | None = None
 ) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    """A function from parsed lines to one row for every pattern and message in which it occurs.
+    """Make a function that returns one row for each pattern found in a message of a batch of parsed lines.
 
-    In a pipeline file: ``function: mead.demo.matcher:make_matcher`` with ``options``, that is, the
-    arguments of this factory. ``patterns`` is a file, see `patterns`; ``tried`` is how many of them each message is
-    searched for, all of them unless it is told. With more than there are, the first are tried again, to no other effect
-    than their work: `calibration` tells which number gives a wanted CPU time per tuple on this machine.
+    In a pipeline file: ``function: mead.demo.matcher:make_matcher``, with these arguments as ``options``. ``patterns``
+    is a file as `patterns` describes it. ``tried`` is the number of patterns to search for, by default all of them. If
+    it exceeds their number, the first ones are searched again and only cost time: `calibration` finds the number that
+    gives a wanted CPU time per tuple on this machine.
     """
     path = Path(patterns).resolve()
     tried = len(_patterns(path)) if tried is None else tried
@@ -33,7 +33,7 @@ def make_matcher(
 
 @lru_cache(maxsize=4)
 def _patterns(path: Path) -> tuple[Pattern, ...]:
-    """Compile the patterns once per worker: if they were sent along, every task would compile them again."""
+    """Read and compile the patterns once per worker, not once per task."""
     return read_patterns(path)
 
 

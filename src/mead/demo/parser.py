@@ -1,7 +1,7 @@
-"""Parser: from lines of text to their parts.
+"""Parser: split log lines into fields.
 
-A line that is not whole is dropped: how many is what went in less what came out, which every report of a run shows. The
-lines themselves are to be had by an operator beside this one, see `rejects`.
+Malformed lines are dropped; the report of a run shows their number as the difference of rows in and out. The operator
+in `rejects` returns the lines themselves.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mead.demo.log_lines import LEVELS
 OUTPUT_SCHEMA = "id bigint, arrival_us bigint, logged_us bigint, level string, component string, message string"
 
 LINE_COLUMN = "line"
-"""The column with the lines, unless options name another."""
+"""Default column of the lines."""
 
 LINE = re.compile(
     r"(?P<stamp>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2}))"
@@ -26,7 +26,7 @@ LINE = re.compile(
     r" +\[(?P<component>[^\s\]]+)\]"
     r" (?P<message>[^\n]*[^\s])\s*"
 )
-"""ISO 8601 with a time zone, level, component in brackets, message. Blanks behind it do not count."""
+"""ISO 8601 with a time zone, level, component in brackets, message; trailing blanks are ignored."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -44,7 +44,7 @@ ROW = pa.schema(
 
 
 def make_parser(column: str = LINE_COLUMN) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    """A `parse` of lines that are in another column, such as ``value``, where brokers have them.
+    """Make a `parse` for lines in another column, such as ``value`` of a broker.
 
     In a pipeline file: ``function: mead.demo.parser:make_parser``, ``options: {column: value}``.
     """
@@ -52,7 +52,7 @@ def make_parser(column: str = LINE_COLUMN) -> Callable[[pa.RecordBatch], pa.Reco
 
 
 def parse(batch: pa.RecordBatch, column: str = LINE_COLUMN) -> pa.RecordBatch:
-    """From ``id, arrival_us, line`` to the parts of every whole line.
+    """Turn rows of ``id, arrival_us, line`` into the fields of every well-formed line.
 
     >>> lines = ["2023-11-14T22:13:20.021Z WARN [search] slow query 7: 950 ms", "    at search.Handler.run:7"]
     >>> parse(pa.record_batch({"id": [1, 2], "arrival_us": [5, 6], "line": lines})).to_pylist()
@@ -62,7 +62,7 @@ def parse(batch: pa.RecordBatch, column: str = LINE_COLUMN) -> pa.RecordBatch:
     """
     whole, logged_us, levels, components, messages = [], [], [], [], []
     for row, line in enumerate(batch.column(column).to_pylist()):
-        parts = parsed(line)
+        parts = parse_line(line)
         if parts is not None:
             whole.append(row)
             logged_us.append(parts[0])
@@ -74,7 +74,7 @@ def parse(batch: pa.RecordBatch, column: str = LINE_COLUMN) -> pa.RecordBatch:
     return pa.record_batch([*columns, logged_us, levels, components, messages], schema=ROW)
 
 
-def parsed(line: str | None) -> tuple[int, str, str, str] | None:
+def parse_line(line: str | None) -> tuple[int, str, str, str] | None:
     """Time in microseconds since 1970, level, component and message; None if the line is malformed."""
     found = LINE.fullmatch(line) if line is not None else None
     if found is None:
@@ -82,6 +82,6 @@ def parsed(line: str | None) -> tuple[int, str, str, str] | None:
     stamp, level, component, message = found.groups()
     try:
         logged_us = (datetime.fromisoformat(stamp) - EPOCH) // MICROSECOND
-    except ValueError:  # it looks like a date, but there is none like it
+    except ValueError:  # such as month 13
         return None
     return logged_us, level, component, message

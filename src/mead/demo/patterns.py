@@ -1,4 +1,4 @@
-r"""A user's file of patterns: one regular expression per line, with a name.
+r"""Read a file of patterns: one named regular expression per line.
 
 ::
 
@@ -6,8 +6,8 @@ r"""A user's file of patterns: one regular expression per line, with a name.
     payment-declined: payment \S+ of user \d+ declined
     slow-answer:      answered \d+ in (\d{4,}|[5-9]\d\d) ms
 
-A line is a name, a colon and a regular expression as Python's ``re`` has it, without the blanks around it. Empty lines
-and lines that begin with ``#`` are for the reader.
+A line is a name, a colon and a regular expression of Python's ``re``; blanks around it are ignored. Empty lines and
+lines that begin with ``#`` are comments.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ SHIPPED = Path(__file__).with_name("patterns.txt")
 
 
 class PatternError(ValueError):
-    """A file of patterns that cannot be used. The message names the file, and the line."""
+    """A file of patterns that cannot be used. The message names file and line."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A regular expression that is looked for anywhere in a message."""
+    """A named regular expression, searched for anywhere in a message."""
 
     name: str
     expression: re.Pattern[str]

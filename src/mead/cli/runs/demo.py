@@ -40,6 +40,7 @@ def demo(
     from mead.cli.runs.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import choose_policy
+    from mead.demo import pipeline_path
     from mead.demo.calibration import calibrate
     from mead.keys import ConfigError
     from mead.loop import Mode
@@ -52,7 +53,7 @@ def demo(
     folder = folder or new_folder("demo")
     refuse_used(ctx, folder)
     measured = calibrate()
-    shipped = Path(__file__).parents[2] / "demo" / "pipeline.yaml"
+    shipped = pipeline_path()
     file = read_pipeline(shipped).with_options("matcher", {"tried": measured.tried(DEMAND_S)})
     try:
         options = choose_policy(file.policy, policy, [])

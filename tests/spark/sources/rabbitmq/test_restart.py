@@ -22,7 +22,7 @@ from tests.spark.sources.rabbitmq.broker import all_of
 from mead.config.pipeline_file import read_pipeline
 from mead.cpu import DryRunShares
 from mead.demo.log_lines import log_lines
-from mead.demo.parser import parsed
+from mead.demo.parser import parse_line
 from mead.policies import make_policy
 from mead.session.result import LiveResult
 from mead.spark.log.number_file import put_number
@@ -154,7 +154,7 @@ def day(spark: SparkSession, broker: PrivateBroker, tmp_path_factory: pytest.Tem
 
 def test_totals_are_those_of_all_lines_that_were_written(day: Day) -> None:
     """Some are there twice: the broker did not live to confirm them."""
-    whole = [parts for line in day.lines if (parts := parsed(line)) is not None]
+    whole = [parts for line in day.lines if (parts := parse_line(line)) is not None]
     assert logs.totals(day.folder) == Counter((component, level) for _, level, component, _ in whole)
     assert day.result.interrupted, "the end was asked for"
     assert day.result.drained
@@ -162,7 +162,7 @@ def test_totals_are_those_of_all_lines_that_were_written(day: Day) -> None:
 
 
 def test_dropped_lines_are_counted(day: Day) -> None:
-    malformed = sum(parsed(line) is None for line in day.lines[day.result.first :])
+    malformed = sum(parse_line(line) is None for line in day.lines[day.result.first :])
     assert malformed > 0
     assert day.result.rows_in["parser"] - day.result.rows_out["parser"] == malformed
 
