@@ -48,9 +48,8 @@ from mead.queueing.queues.response import SATURATED, QueueSolution, ResponseTime
 from mead.queueing.queues.split_batch import batch_wait_s, gate_s
 from mead.queueing.sampling import BLOCK, alias_table, walk
 from mead.queueing.statistics.hurst import METHOD, hurst
-from mead.queueing.statistics.inter_arrivals import acf, idc, scv
+from mead.queueing.statistics.inter_arrivals import acf, idc, lags_of, scv, spans_of
 from mead.queueing.statistics.partial import Characteristics, Frame, Partial
-from mead.queueing.statistics.scales import lags_of, spans_of
 
 __all__ = [
     "BLOCK",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mead.queueing import lags_of, spans_of
-from mead.queueing.statistics.scales import round_numbers
+from mead.queueing.statistics.inter_arrivals import round_numbers
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (2.0, 1.0), (3.0, 4.0)])

@@ -10,8 +10,7 @@ import numpy as np
 from mead.arrays import FloatArray
 from mead.queueing.ph import PH
 from mead.queueing.queues.replay import ReplayResponse, ServiceTimes, replay_at_utilizations
-from mead.queueing.statistics.inter_arrivals import idc
-from mead.queueing.statistics.scales import LONGEST_SPAN
+from mead.queueing.statistics.inter_arrivals import LONGEST_SPAN, idc
 
 ERLANG_PHASES = 2
 REFERENCE_SERVICE = PH.erlang(ERLANG_PHASES, 1.0)

@@ -18,9 +18,8 @@ import numpy as np
 
 from mead.arrays import FloatArray, IntArray
 from mead.queueing.statistics.hurst import Hurst, Level, SquaredCounts, hurst_of_counts, levels_of
-from mead.queueing.statistics.inter_arrivals import dispersion, steps_of, whole_intervals
+from mead.queueing.statistics.inter_arrivals import dispersion, lags_of, spans_of, steps_of, whole_intervals
 from mead.queueing.statistics.interval_counts import Counted, runs_by_length
-from mead.queueing.statistics.scales import lags_of, spans_of
 
 
 @dataclass(frozen=True)
