@@ -1,20 +1,19 @@
-# MEAD for Spark. Everything here needs make and Python 3.11 or newer; the rest is installed into .venv. Java, which
-# Spark runs on, is installed by apt-get where it is missing and that is allowed.
+# MEAD for Spark. The targets need make and Python 3.11 or newer, and install everything else into .venv. Spark needs
+# Java: apt-get installs it if it is missing and the user may.
 
 VENV := .venv
 RUN := $(VENV)/bin/python
 PYTHON ?= python3
 
-# The solvers work on many small matrices: a second BLAS thread costs more than it brings.
+# The solvers work on many small matrices: a second BLAS thread costs more than it saves.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PIP := $(RUN) -m pip --quiet --quiet
-# Of the tests: one begins with all that starts Spark, the other takes the rest, file by file. Two Sparks at a time would
-# be late for each other on two cores. 0 keeps all in one process, to debug.
-PROCESSES ?= 2
+# Processes that run tests, all but one of which may start Spark (see tests/conftest.py). 0 debugs in one process.
+PROCESSES ?= 3
 BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
 # Tables and figures of the papers, in virtual time.
 PAPERS ?= mead-table1 mead-table2 mead-table3 mead-fig3 mead-cost drs-fig6 drs-fig8 drs-fig9 drs-fig10 drs-table2 \
@@ -24,19 +23,22 @@ PAPERS ?= mead-table1 mead-table2 mead-table3 mead-fig3 mead-cost drs-fig6 drs-f
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help install demo test lint format bench papers docs pictures lock clean
+.PHONY: help install demo test test-slow lint format bench papers docs pictures lock clean
 
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
-install: $(VENV)/.run ## Set up .venv and nothing else: enough for everything but Spark, which needs Java too
-	@echo 'Ready. To have it on the path: export PATH="$(CURDIR)/$(VENV)/bin:$$PATH"'
+install: $(VENV)/.run ## Install MEAD with all extras into .venv (without Java, which Spark needs)
+	@echo 'Ready. To put the command mead on the path: export PATH="$(CURDIR)/$(VENV)/bin:$$PATH"'
 
-demo: $(VENV)/.java $(VENV)/.run ## Analyze log lines that come in bursts on local Spark, auto-scaled live (report in runs/)
+demo: $(VENV)/.java $(VENV)/.run ## Run the auto-scaled log analysis on local Spark for three minutes (report in runs/)
 	@$(VENV)/bin/mead demo $(DEMO_ARGS)
 
-test: $(VENV)/.java $(VENV)/.dev ## Run all tests: units, docstring examples, documentation snippets, import rules
+test: $(VENV)/.java $(VENV)/.dev ## Run the tests, docstring examples and documentation examples (10 minutes)
 	@$(RUN) -m pytest -n $(PROCESSES) $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.java $(VENV)/.dev ## Run the tests marked slow: clusters, restarts, the whole site (20 minutes)
+	@$(RUN) -m pytest -n $(PROCESSES) -m slow $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## Check style, types and import directions
 	@$(RUN) -m ruff check .
@@ -44,11 +46,11 @@ lint: $(VENV)/.dev ## Check style, types and import directions
 	@$(RUN) -m mypy
 	@$(VENV)/bin/lint-imports --no-logo
 
-format: $(VENV)/.dev ## Rewrite the code in the project's format
+format: $(VENV)/.dev ## Format the code and fix what can be fixed automatically
 	@$(RUN) -m ruff check --fix-only .
 	@$(RUN) -m ruff format .
 
-bench: $(VENV)/.java $(VENV)/.dev ## Run every benchmark, one after the other (BENCHMARKS=benchmarks/bench_queues.py for one)
+bench: $(VENV)/.java $(VENV)/.dev ## Run all benchmarks (BENCHMARKS=benchmarks/bench_queues.py runs one)
 	@set -e; for benchmark in $(BENCHMARKS); do echo; echo "== $$benchmark"; $(RUN) $$benchmark; done
 
 papers: $(VENV)/.dev ## Reproduce the papers' tables and figures, about two hours (PAPERS="drs-fig6 drs-fig8" for some)
@@ -62,27 +64,27 @@ docs: $(VENV)/.dev ## Build the documentation into site/
 	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going docs site
 	@echo "Documentation: site/index.html"
 
-pictures: $(VENV)/.dev ## Take the pictures of the live page in a real browser, and draw those of the explanations
-	@MEAD_PICTURES=docs/pictures $(RUN) -m pytest -q tests/web/test_pictures.py
+pictures: $(VENV)/.dev ## Take the screenshots of the live page and draw the figures of the documentation
+	@MEAD_PICTURES=docs/pictures $(RUN) -m pytest -q -m slow tests/web/test_pictures.py
 	@$(RUN) tools/figures.py docs/pictures
 
-lock: ## Choose the exact versions anew (requirements.lock, requirements-dev.lock)
+lock: ## Update the versions in requirements.lock and requirements-dev.lock
 	@$(PYTHON) -m venv build/lock
 	@build/lock/bin/python -m pip --quiet --quiet install pip-tools
 	@$(COMPILE) --extra all --output-file requirements.lock pyproject.toml
 	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
-clean: ## Remove everything that was made here, .venv included
+clean: ## Remove all generated files and .venv
 	@rm -rf $(VENV) build dist out runs site docs/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# pip-compile reads the user's own pip configuration; none of it may end up in the files.
+# pip-compile reads the user's pip configuration, which must not end up in the files.
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' build/lock/bin/pip-compile --quiet --upgrade --allow-unsafe \
 	--all-build-deps --strip-extras --annotation-style line \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
 
-# A virtual environment holds absolute paths: one that was copied along with its folder would run the code of the
-# folder it was made in. So it remembers that folder, and is made anew anywhere else.
+# A virtual environment holds absolute paths: a copy of it would run the code of the folder in which it was made.
+# So .venv records its folder, and is made again in any other.
 ifneq ($(shell cat $(VENV)/.made-in 2>/dev/null),$(CURDIR))
 .PHONY: $(VENV)/.made-in
 endif
@@ -98,18 +100,18 @@ $(VENV)/.made-in:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@echo "$(CURDIR)" > $@
 
-# Java comes first: without it the rest would be installed in vain.
+# Java comes first: without it the other packages are of no use.
 $(VENV)/.java: $(VENV)/.made-in
 	@tools/java
 	@touch $@
 
 $(VENV)/.run: $(VENV)/.made-in requirements.lock pyproject.toml
-	@echo "Installing what MEAD needs to run ..."
+	@echo "Installing MEAD ..."
 	@$(PIP) install -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run requirements-dev.lock
-	@echo "Installing what tests, checks, benchmarks and documentation need ..."
+	@echo "Installing the packages for tests, checks, benchmarks and documentation ..."
 	@$(PIP) install -r requirements-dev.lock
 	@touch $@

@@ -24,9 +24,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 settings.register_profile("mead", derandomize=True, deadline=None)
 settings.load_profile("mead")
 
-SPARK_PROCESSES = 2
-"""Processes that run Spark, at most: each has a session of its own."""
-
 ON_SPARK = "spark:"
 """Begins the name of a group of tests that start Spark."""
 
@@ -46,7 +43,7 @@ def starts_spark(item: pytest.Item) -> bool:
 
 
 class SparkInFewProcesses(LoadGroupScheduling):  # type: ignore[misc]  # it has no types
-    """Hands files to free processes; files on Spark only to those that have a session already."""
+    """Hands files to free processes. All but one process may start Spark, each with one session."""
 
     def __init__(self, config: pytest.Config, log: Producer) -> None:
         super().__init__(config, log)
@@ -54,7 +51,7 @@ class SparkInFewProcesses(LoadGroupScheduling):  # type: ignore[misc]  # it has 
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         """Take the next file that this process may run; without one, end the process."""
-        may_start = node in self.on_spark or len(self.on_spark) < SPARK_PROCESSES
+        may_start = node in self.on_spark or len(self.on_spark) < max(1, len(self.nodes) - 1)
         scope = next((one for one in self.workqueue if may_start or not one.startswith(ON_SPARK)), None)
         if scope is None:
             node.shutdown()

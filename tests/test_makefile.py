@@ -1,4 +1,4 @@
-"""The targets people type."""
+"""The targets of the Makefile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def make(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[st
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A folder with what the Makefile reads, and nothing installed."""
+    """A folder with the files that the Makefile reads, and nothing installed."""
     for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "tools", tmp_path / "tools")
@@ -30,7 +30,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def python_that(folder: Path, answer: str) -> str:
-    """A stand-in for an interpreter that cannot do what ``answer`` refuses."""
+    """A fake interpreter that fails for commands that match ``answer``."""
     script = folder / "python"
     script.write_text(f'#!/bin/sh\ncase "$2" in {answer}) exit 1;; *) exec "{sys.executable}" "$@";; esac\n')
     script.chmod(0o755)
@@ -39,11 +39,17 @@ def python_that(folder: Path, answer: str) -> str:
 
 def test_help_lists_every_target_a_user_needs() -> None:
     listed = {line.split()[1] for line in make("help").stdout.splitlines()}
-    assert {"install", "demo", "test", "lint", "bench", "docs"} <= listed
+    assert {"install", "demo", "test", "test-slow", "lint", "bench", "docs"} <= listed
+
+
+def test_every_test_runs_in_one_of_two_targets() -> None:
+    """`-m "not slow"` is the default of pytest here."""
+    assert "-m slow" not in make("--dry-run", "test").stdout
+    assert "-m slow" in make("--dry-run", "test-slow").stdout
 
 
 def test_demo_is_the_main_job() -> None:
-    """Which is tried in tests/cli/test_live.py."""
+    """tests/cli/runs/test_live.py runs it."""
     assert ".venv/bin/mead demo" in make("--dry-run", "demo").stdout
 
 
@@ -89,7 +95,7 @@ def java_of_version(path: Path, version: str) -> None:
 
 @pytest.fixture
 def bare(clone: Path) -> Path:
-    """A clone with its environment made, on a machine that has what every machine has, and no Java."""
+    """A clone with its environment, on a machine with the usual programs and no Java."""
     (clone / ".venv").mkdir()
     (clone / ".venv/.made-in").write_text(f"{clone}\n")
     programs = clone / "bin"

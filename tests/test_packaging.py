@@ -1,13 +1,16 @@
-"""What a user gets who installs the package, and what the lock files promise."""
+"""The wheel that users install, and the lock files."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +19,19 @@ from packaging.utils import canonicalize_name
 from tests.paths import ROOT
 
 import mead
+from mead.extras import EXTRAS
 
 LOCK_LINE = re.compile(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.!+]+)( +# via .*)?")
+OPTIONAL = [module for modules in EXTRAS.values() for module in modules]
+
+PIPELINE = """
+name: small
+operators:
+  - {name: first, demand_s: 0.001}
+  - {name: second, demand_s: 0.002}
+edges: [[first, second]]
+requirements: [{path: first>second, mean_s: 0.5}]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +41,20 @@ def project() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+def wheel_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    return zipfile.ZipFile(next(folder.glob("*.whl")))
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def wheel(wheel_file: Path) -> zipfile.ZipFile:
+    return zipfile.ZipFile(wheel_file)
 
 
 def locked(name: str) -> dict[str, str]:
-    """The versions of a lock file; every line of it must be a plain ``name==version``."""
+    """The versions of a lock file, in which every line is a plain ``name==version``."""
     versions: dict[str, str] = {}
     for line in (ROOT / name).read_text().splitlines():
         if line and not line.startswith("#"):
@@ -59,18 +78,27 @@ def test_wheel_carries_types_licence_and_command(wheel: zipfile.ZipFile) -> None
 
 def test_wheel_holds_every_module_with_its_data_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     shipped = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    made = {"__pycache__"}
-    files = [p for p in (ROOT / "src/mead").rglob("*") if p.is_file() and not made.intersection(p.parts)]
+    files = [p for p in (ROOT / "src/mead").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     assert shipped == {path.relative_to(ROOT / "src").as_posix() for path in files}
+    assert {"mead/demo/pipeline.yaml", "mead/demo/patterns.txt", "mead/web/static/index.html"} <= shipped
+
+
+def test_wheel_needs_no_optional_package(wheel: zipfile.ZipFile) -> None:
+    described = next(name for name in wheel.namelist() if name.endswith("/METADATA"))
+    lines = wheel.read(described).decode().splitlines()
+    needed = [Requirement(line.removeprefix("Requires-Dist: ")) for line in lines if line.startswith("Requires-Dist: ")]
+    core = {one.name for one in needed if one.marker is None}
+    assert "pyspark" in core
+    assert not core & {"matplotlib", "scikit-learn", "starlette", "uvicorn", "prometheus-client", "pika"}
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
 def test_lock_satisfies_the_declared_dependencies(name: str, project: dict[str, Any]) -> None:
-    declared = list(project["dependencies"])
-    if name == "requirements-dev.lock":
-        declared += [line for group in project["optional-dependencies"].values() for line in group]
+    extras = project["optional-dependencies"]
+    developer = ("oracles", "test", "lint", "docs", "bench", "dev")
+    groups = [lines for extra, lines in extras.items() if name == "requirements-dev.lock" or extra not in developer]
     versions = locked(name)
-    for requirement in map(Requirement, declared):
+    for requirement in map(Requirement, [*project["dependencies"], *(line for group in groups for line in group)]):
         if requirement.name != project["name"]:
             version = versions[canonicalize_name(requirement.name)]
             assert requirement.specifier.contains(version, prereleases=True), f"{requirement} is locked at {version}"
@@ -78,3 +106,69 @@ def test_lock_satisfies_the_declared_dependencies(name: str, project: dict[str, 
 
 def test_both_locks_agree() -> None:
     assert locked("requirements.lock").items() <= locked("requirements-dev.lock").items()
+
+
+class Installation:
+    """A virtual environment outside the clone."""
+
+    def __init__(self, folder: Path, wheel_file: Path) -> None:
+        self.folder, self.programs, self._wheel = folder, folder / "env/bin", wheel_file
+        ours = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "SPARK_HOME")
+        self._environment = {name: value for name, value in os.environ.items() if name not in ours}
+        self.run(sys.executable, "-m", "venv", folder / "env")
+
+    def install(self, extra: str = "") -> None:
+        """Install the wheel with an extra, in the versions of the lock."""
+        lock = ROOT / "requirements.lock"
+        self.run(self.programs / "pip", "--quiet", "install", "--constraint", lock, f"{self._wheel}{extra}")
+
+    def run(self, *command: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [*map(str, command)], cwd=self.folder, env=self._environment, check=False, capture_output=True, text=True
+        )
+        assert done.returncode == code, f"{command}\n{done.stdout}{done.stderr}"
+        return done
+
+    def mead(self, *words: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+        return self.run(self.programs / "mead", *words, code=code)
+
+
+@pytest.fixture(scope="module")
+def core(wheel_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """The wheel without extras, and a pipeline with arrivals."""
+    installation = Installation(tmp_path_factory.mktemp("installed"), wheel_file)
+    installation.install()
+    (installation.folder / "small.yaml").write_text(PIPELINE)
+    installation.mead("generate", "poisson", "--rate", "100", "--duration", "60", "-o", "arrivals.npy")
+    return installation
+
+
+@pytest.fixture(scope="module")
+def complete(core: Installation) -> Installation:
+    """The wheel with all extras."""
+    core.install("[all]")
+    return core
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_simulates_without_extras(core: Installation) -> None:
+    said = core.mead("simulate", "small.yaml", "--trace", "arrivals.npy", "--policy", "map", "--json").stdout
+    assert json.loads(said)["tuples"] > 5000
+    probe = f"from importlib.util import find_spec; print([m for m in {OPTIONAL} if find_spec(m)])"
+    assert core.run(core.programs / "python", "-c", probe).stdout == "[]\n"
+    refused = core.mead("fit", "arrivals.npy", "--plot", "fit.png", code=2)
+    assert refused.stderr == 'mead: --plot needs matplotlib: pip install "mead-spark[plot]"\n'
+    refused = core.mead("demo", code=2)
+    assert refused.stderr.endswith('pip install "mead-spark[web]"\n')
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_an_installed_wheel_runs_the_demo(complete: Installation) -> None:
+    assert json.loads(complete.mead("doctor", "--json").stdout)["ready"]
+    said = complete.mead("demo", "--duration", "10", "--port", "0", "--folder", "demo", "--json")
+    assert "Watch it: http://127.0.0.1:" in said.stderr
+    answer = json.loads(said.stdout)
+    assert answer["drained"]
+    assert answer["tuples"] > 500
+    assert (complete.folder / "demo/report.html").exists()
