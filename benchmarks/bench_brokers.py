@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from rich.console import Console
 
-from mead.spark.log.number_file import put_number
 from mead.spark.log.stream_log import StreamLog
+from mead.spark.log.tasks import write_number
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
 from mead.spark.sources.rabbitmq.connection import RabbitError
-from mead.spark.sources.rabbitmq.place import KEPT, Place
-from mead.spark.sources.rabbitmq.publish import Outgoing, publish
+from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, StreamLocation
+from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
 from mead.spark.sources.rabbitmq.source import RabbitReader
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def log_rates(folder: Path) -> tuple[str, str]:
         return MESSAGES
 
     def read() -> int:
-        return sum(batch.num_rows for pieces in log.pieces(0, MESSAGES, 1) for batch in log.read(pieces))
+        return sum(batch.num_rows for pieces in log.divide(0, MESSAGES, 1) for batch in log.read(pieces))
 
     return rates(write), rates(read)
 
@@ -70,7 +70,7 @@ def rabbit_rates(source: RabbitReader) -> tuple[str, str]:
     """Published until the last is confirmed, and read as rows."""
 
     def write() -> int:
-        return publish(source.place, (Outgoing(BODY, f"key {n}", n) for n in range(MESSAGES)))
+        return publish(source.place, (OutgoingMessage(BODY, f"key {n}", n) for n in range(MESSAGES)))
 
     def read() -> int:
         parts = source.partitions({"offset": 0}, {"offset": MESSAGES})
@@ -88,7 +88,7 @@ def end_ms(source: RabbitReader) -> tuple[float, float]:
     idle_ms = 1e3 * (perf_counter() - started_s) / ENDS
     busy_ms: list[float] = []
     while len(busy_ms) < ENDS:
-        publish(source.place, [Outgoing(BODY)])
+        publish(source.place, [OutgoingMessage(BODY)])
         while True:
             started_s = perf_counter()
             end = source.latestOffset(offset, None)
@@ -106,15 +106,15 @@ def main() -> None:
     console = Console(width=120)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        put_number(folder / "tasks", 1)
+        write_number(folder / "tasks", 1)
         result.add_row("embedded log", *log_rates(folder / "log"))
         try:
             with PrivateBroker() as broker:
-                source = RabbitReader(Place(broker.url, "bench", create=True), folder / "tasks")
+                source = RabbitReader(StreamLocation(broker.url, "bench", create=True), folder / "tasks")
                 result.add_row("RabbitMQ stream", *rabbit_rates(source))
                 idle_ms, busy_ms = end_ms(source)
                 source.stop()
-                KEPT.drop()
+                OPEN_STREAMS.drop()
         except RabbitError as error:
             console.print(result, f"No figures of RabbitMQ: {error}", sep="\n")
             return

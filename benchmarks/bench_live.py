@@ -42,13 +42,13 @@ from mead.session.result import LiveResult
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.build import live_pipeline
 from mead.spark.pipeline.engine import SparkEngine
-from mead.spark.pipeline.in_place import InPlace, InPlaceReader
+from mead.spark.pipeline.in_place import InPlaceOperator, InPlaceReader
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
 from mead.spark.pipeline.run import run_live
 from mead.spark.pipeline.running import WARM_UP, RunningPipeline
 from mead.spark.runtime.java_machine import java_cpu_s, java_pid
-from mead.spark.runtime.quiet_start import quiet_start
-from mead.spark.runtime.spark_session import started
+from mead.spark.runtime.quiet_start import start_quietly
+from mead.spark.runtime.spark_session import start_session
 from mead.spark.sources.inputs import TraceInput
 from mead.spark.telemetry.probe import STAMP
 from mead.values import Knowledge, Pipeline, Requirement
@@ -227,7 +227,7 @@ def worker(_: SparkSession) -> Table:
         with tempfile.TemporaryDirectory() as name:
             given = pa.record_batch({STAMP: pa.array(np.arange(rows)), "line": pa.array(["a line of a log"] * rows)})
             log = StreamLog(Path(name))
-            reading = InPlaceReader(InPlace(Given(given), lambda batch: batch, log, given.schema, Path(name)))
+            reading = InPlaceReader(InPlaceOperator(Given(given), lambda batch: batch, log, given.schema, Path(name)))
             with_s, without_s = (
                 best_s(work, 200)
                 for work in (
@@ -361,8 +361,8 @@ def main() -> None:
     if detect().kind == "none":
         console.print(f"CPU shares cannot be set here: {detect()}")
         return
-    with quiet_start():
-        spark = started("bench_live")
+    with start_quietly():
+        spark = start_session("bench_live")
     try:
         for part in chosen:
             console.print(PARTS[part](spark))

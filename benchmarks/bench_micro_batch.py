@@ -26,13 +26,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 from rich.console import Console
 
-from mead.spark.log.sink import committed, into_log
+from mead.spark.log.sink import commit_files, write_stream
 from mead.spark.log.stream_log import INDEX, StreamLog
-from mead.spark.pipeline.in_place import InPlace
-from mead.spark.pipeline.in_place import source as in_place_source
-from mead.spark.pipeline.operators import arrow_schema
+from mead.spark.pipeline.in_place import InPlaceOperator
+from mead.spark.pipeline.in_place import make_source as in_place_source
+from mead.spark.pipeline.operators import to_arrow
 from mead.spark.runtime.fast_profile import FastProfile
-from mead.spark.telemetry.probe import probed
+from mead.spark.telemetry.probe import add_probe
 
 if TYPE_CHECKING:
     from benchmarks.common import table
@@ -91,7 +91,7 @@ def nowhere(output: DataFrame, folder: Path) -> StreamingQuery:
 
 def python_sink() -> type[DataSource]:
     """Files and an index by PySpark's own interface, as `log_sink` has them: made here, it travels to the workers."""
-    columns = arrow_schema(COLUMNS)  # only where Spark is
+    columns = to_arrow(COLUMNS)  # only where Spark is
 
     @dataclass
     class Part(WriterCommitMessage):
@@ -131,17 +131,19 @@ def sinks(spark: SparkSession) -> dict[str, Start]:
         return nowhere(worked(endless(spark, ROWS, end)), folder)
 
     def through_python(folder: Path, end: Path) -> StreamingQuery:
-        writer = worked(probed(endless(spark, ROWS, end), every_stamp=False)).writeStream.format("python-sink")
+        writer = worked(add_probe(endless(spark, ROWS, end), every_stamp=False)).writeStream.format("python-sink")
         return writer.option("folder", str(folder)).option("checkpointLocation", f"{folder}/checkpoint").start()
 
     def through_java(folder: Path, end: Path) -> StreamingQuery:
-        writer = into_log(worked(probed(endless(spark, ROWS, end), every_stamp=False)), folder / "log")
+        writer = write_stream(worked(add_probe(endless(spark, ROWS, end), every_stamp=False)), folder / "log")
         return writer.option("checkpointLocation", f"{folder}/checkpoint").start()
 
     def in_place(folder: Path, end: Path) -> StreamingQuery:
-        operator = InPlace(EndlessReader(ROWS, str(end)), same, StreamLog(folder / "log"), arrow_schema(COLUMNS), None)
+        operator = InPlaceOperator(
+            EndlessReader(ROWS, str(end)), same, StreamLog(folder / "log"), to_arrow(COLUMNS), None
+        )
         spark.dataSource.register(in_place_source("in-place", operator))
-        writer = committed(spark.readStream.format("in-place").load(), folder / "log")
+        writer = commit_files(spark.readStream.format("in-place").load(), folder / "log")
         return writer.option("checkpointLocation", f"{folder}/checkpoint").start()
 
     return {
@@ -157,7 +159,7 @@ def stamps(spark: SparkSession) -> dict[str, Start]:
 
     def observed(rows: int, every_stamp: bool | None, folder: Path, end: Path) -> StreamingQuery:  # noqa: FBT001
         stream = endless(spark, rows, end)
-        return nowhere(worked(stream if every_stamp is None else probed(stream, every_stamp=every_stamp)), folder)
+        return nowhere(worked(stream if every_stamp is None else add_probe(stream, every_stamp=every_stamp)), folder)
 
     kinds = {"not observed": None, "observe()": False, "observe() with every stamp": True}
     return {

@@ -108,7 +108,7 @@ WINDOW_S, SLIDE_S = 1.0, 0.2
 
 def bench_on_spark() -> None:
     """The same skyline query by this package, and by operators that Spark has, on the same files."""
-    from mead.spark.runtime.spark_session import started
+    from mead.spark.runtime.spark_session import start_session
 
     result = table(
         f"Skylines on Spark, two cores: {SPARK_FILES} files of {FILE_TUPLES:,} tuples, one per micro-batch, windows of "
@@ -118,7 +118,7 @@ def bench_on_spark() -> None:
         "tuples/s",
         "windows",
     )
-    spark = started("bench preference", master="local[2]")
+    spark = start_session("bench preference", master="local[2]")
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     spark.conf.set("spark.sql.shuffle.partitions", "2")  # so that both cores hold a part of Spark's state
     with tempfile.TemporaryDirectory() as folder:

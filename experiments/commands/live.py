@@ -83,8 +83,8 @@ def live(
     from mead.cpu import detect, measure_actuation_delay_s
     from mead.demo.calibration import calibrate
     from mead.spark.pipeline.run import SparkLostError
-    from mead.spark.runtime.quiet_start import SparkStartError, quiet_start
-    from mead.spark.runtime.spark_session import started, stopped
+    from mead.spark.runtime.quiet_start import SparkStartError, start_quietly
+    from mead.spark.runtime.spark_session import start_session, stop_session
 
     requirements, policies = _chosen(ctx, requirement, policy, replicas)
     if folder is not None:
@@ -97,8 +97,8 @@ def live(
     duration = duration or (REPLICA_RUN_S if replicas > 1 else RUN_S)
     runs, workload = runs_of(requirements, policies), _workload(ctx, trace, start, duration, demand, replicas)
     try:
-        with quiet_start():
-            spark = started("experiments live", master=master_for(replicas))
+        with start_quietly():
+            spark = start_session("experiments live", master=master_for(replicas))
     except SparkStartError as error:
         ctx.fail(str(error))
     done: list[list[LiveRow]] = []
@@ -123,7 +123,7 @@ def live(
         why = str(ended) or "interrupted"
         typer.echo(f"{ctx.command_path}: {why}, {len(runs) - len(done)} of {len(runs)} runs are missing", err=True)
     finally:
-        stopped(spark)
+        stop_session(spark)
     rows = in_order((row for some in done for row in some), requirements, policies)
     document = {
         "experiment": "live",

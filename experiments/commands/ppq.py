@@ -285,8 +285,8 @@ def live(
     from tempfile import TemporaryDirectory
 
     from experiments.ppq.live import CONTROLS, bursty_points, live_parts, runs
-    from mead.spark.runtime.quiet_start import SparkStartError, quiet_start
-    from mead.spark.runtime.spark_session import started
+    from mead.spark.runtime.quiet_start import SparkStartError, start_quietly
+    from mead.spark.runtime.spark_session import start_session
 
     names = [one.name for one in CONTROLS]
     for name in control or ():
@@ -294,8 +294,8 @@ def live(
             ctx.fail(f"--control {name}: write one of {', '.join(names)}")
     check_java(ctx)
     try:
-        with quiet_start():
-            spark = started("experiments ppq-live")
+        with start_quietly():
+            spark = start_session("experiments ppq-live")
     except SparkStartError as error:
         ctx.fail(str(error))
     chosen, done = [one for one in CONTROLS if not control or one.name in control], []

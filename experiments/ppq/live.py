@@ -177,7 +177,7 @@ def _run(
 def results_of(query: PreferenceQuery) -> dict[int, FloatArray]:
     """From the log, by window."""
     log = StreamLog(query.engine.folder.results)
-    (pieces,) = log.pieces(0, log.end, 1) if log.end else ([],)
+    (pieces,) = log.divide(0, log.end, 1) if log.end else ([],)
     if not pieces:
         return {}
     rows = pa.Table.from_batches(list(log.read(pieces)))

@@ -12,7 +12,7 @@ from tests.cli.program import complaint, started
 from tests.preference.spark import oracle
 from tests.preference.spark.oracle import Tuple
 
-from mead.spark.pipeline.folder_lock import held
+from mead.spark.pipeline.folder_lock import lock_folder
 
 WINDOW_MS, SLIDE_MS = 400, 200
 
@@ -77,7 +77,7 @@ def test_a_folder_has_files_of_one_format(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_another_command_has_is_refused(tmp_path: Path) -> None:
-    with held(tmp_path / "state"):
+    with lock_folder(tmp_path / "state"):
         said = complaint("preference", "--folder", tmp_path / "state")
     assert "another run is at work in it" in said
     assert not (tmp_path / "state/points").exists(), "nothing of the other was touched"

@@ -11,7 +11,7 @@ import pytest
 from tests.spark.log.log_writer import commit
 
 from mead.demo.counter import count
-from mead.spark.log.sink import into_log
+from mead.spark.log.sink import write_stream
 from mead.spark.log.source import LogDataSource
 from mead.spark.log.stream_log import StreamLog
 
@@ -39,10 +39,10 @@ def run(spark: SparkSession, tmp_path: Path) -> Callable[[], Totals]:
 
     def once() -> Totals:
         lines = spark.readStream.format("mead-log").options(**reading).load()
-        query = into_log(count(lines), output.folder).option("checkpointLocation", f"{tmp_path}/checkpoint").start()
+        query = write_stream(count(lines), output.folder).option("checkpointLocation", f"{tmp_path}/checkpoint").start()
         query.processAllAvailable()
         query.stop()
-        batches = [batch for pieces in output.pieces(0, output.end, 1) for batch in output.read(pieces)]
+        batches = [batch for pieces in output.divide(0, output.end, 1) for batch in output.read(pieces)]
         return [(row["component"], row["level"], row["count"]) for batch in batches for row in batch.to_pylist()]
 
     return once

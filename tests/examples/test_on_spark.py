@@ -18,8 +18,8 @@ from mead.policies import PolicyOptions, make_policy
 from mead.policies.drs.policy import DRSOptions
 from mead.policies.pasps.policy import PaSpsOptions
 from mead.session.result import LiveResult
-from mead.spark.pipeline.build import live_pipeline, source_of, work_of
-from mead.spark.pipeline.checkpoint import last_done
+from mead.spark.pipeline.build import live_pipeline, load_source, load_work
+from mead.spark.pipeline.query import last_finished
 from mead.spark.pipeline.run import run_live
 from mead.spark.pipeline.running import WARM_UP
 from mead.values import Knowledge
@@ -42,20 +42,20 @@ def ran(
         text = text.replace(old, new)
     file = parse_pipeline(text.encode())
     pipeline = live_pipeline(file.pipeline)
-    source = source_of(file, EXAMPLES, folder, DURATION_S, folder / WARM_UP)
+    source = load_source(file, EXAMPLES, folder, DURATION_S, folder / WARM_UP)
     with closing(DryRunShares([operator.name for operator in pipeline.operators])) as shares:
         result = run_live(
             spark,
             Knowledge(pipeline, 0.0),
             source,
-            work_of(file, EXAMPLES),
+            load_work(file, EXAMPLES),
             folder,
             shares,
             make_policy(policy),
             duration_s=DURATION_S,
             kept_iats=1000,
         )
-    last = last_done(folder / "checkpoints" / pipeline.order[0])
+    last = last_finished(folder / "checkpoints" / pipeline.order[0])
     assert last is not None
     return result, last.end_offset["count"]
 

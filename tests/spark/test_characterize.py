@@ -13,7 +13,7 @@ import pytest
 from tests.paths import DATA
 
 from mead.queueing import MAP, Characteristics, acf, hurst, idc, lags_of, scv, spans_of
-from mead.spark.characterize import characterize, parts_of
+from mead.spark.characterize import characterize, divide_pieces
 from mead.workload import Survey, Trace, TraceError, read_trace, write_trace
 from mead.workload.formats import npy, text
 
@@ -164,7 +164,7 @@ def test_progress_is_told(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_task_gets_the_pieces_that_hold_the_rows_before_it() -> None:
     pieces = [npy.Rows(Path("t.npy"), 10 * i, 10 * i + 10) for i in range(6)]
     surveys = [Survey(rows=10, total_s=1.0) for _ in pieces]
-    parts = parts_of(pieces, surveys, tasks=3, rows_before=11)
+    parts = divide_pieces(pieces, surveys, tasks=3, rows_before=11)
     assert [part.pieces for part in parts] == [pieces[:2], pieces[2:4], pieces[4:]]
     assert [part.before for part in parts] == [[], pieces[:2], pieces[2:4]]
     assert [part.passed_s for part in parts] == [0.0, 2.0, 4.0]

@@ -29,14 +29,14 @@ def doctor(
     from rich.console import Console
     from rich.text import Text
 
-    from mead.spark.runtime.doctor import checks
+    from mead.spark.runtime.doctor import run_checks
 
     if not folder.is_dir():
         ctx.fail(f"{folder}: no such folder; create it first")
     console = Console(soft_wrap=True)
     colours = {"ok": "green", "missing": "red", "optional": "yellow"}
     done = []
-    for check in checks(folder=folder):
+    for check in run_checks(folder=folder):
         done.append(check)
         if not as_json:
             console.print(Text(f"{check.status:<9}", colours[check.status]) + Text(f"{check.name:<11} {check.found}"))

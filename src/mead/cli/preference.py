@@ -188,14 +188,14 @@ def _place(ctx: typer.Context, folder: Path | None, opened: ExitStack) -> Path:
     """Lock and return the folder of this command, which holds the folder of the query."""
     from tempfile import TemporaryDirectory
 
-    from mead.spark.pipeline.folder_lock import held
+    from mead.spark.pipeline.folder_lock import lock_folder
     from mead.spark.pipeline.operators import OperatorError
 
     if folder is None:
         temporary = TemporaryDirectory(prefix="mead-preference-", ignore_cleanup_errors=True)
         return Path(opened.enter_context(temporary))
     try:
-        opened.enter_context(held(folder))
+        opened.enter_context(lock_folder(folder))
     except OperatorError as error:
         ctx.fail(str(error))
     return folder
@@ -205,13 +205,13 @@ def _started(ctx: typer.Context, master: str | None, opened: ExitStack) -> Spark
     """Start a Spark session. It is stopped at the end unless it existed before."""
     from pyspark.sql import SparkSession
 
-    from mead.spark.runtime.quiet_start import SparkStartError, quiet_start
-    from mead.spark.runtime.spark_session import started
+    from mead.spark.runtime.quiet_start import SparkStartError, start_quietly
+    from mead.spark.runtime.spark_session import start_session
 
     ours = SparkSession.getActiveSession() is None
     try:
-        with quiet_start():
-            spark = started("mead preference", master=master)
+        with start_quietly():
+            spark = start_session("mead preference", master=master)
     except SparkStartError as error:
         ctx.fail(f"Spark did not start: {error}; see `mead doctor`")
     if ours:

@@ -11,20 +11,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from math import fsum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, TypeAlias
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
 from mead.arrays import FloatArray, IntArray
 from mead.queueing import Characteristics, Frame, Partial
-from mead.spark.runtime.tasks import spans
-from mead.spark.telemetry.job_progress import Onlooker, shown, silent
+from mead.spark.log.tasks import divide_rows
 from mead.workload import (
     Course,
     Piece,
@@ -45,6 +47,17 @@ TASKS_PER_CORE = 8
 """Enough for cores to finish at about the same time. Not more: every task reads the end of the piece before it."""
 
 
+ProgressCallback: TypeAlias = Callable[[str, float], None]
+"""A function that is told what is being done, and how much of it is done, from 0 to 1."""
+
+POLL_S = 0.3
+
+
+def ignore_progress(doing: str, done: float) -> None:
+    """Tell nobody."""
+    del doing, done
+
+
 def characterize(
     spark: SparkSession,
     path: str | Path,
@@ -54,7 +67,7 @@ def characterize(
     column: str | None = None,
     unit: Unit | None = None,
     scratch: str | Path | None = None,
-    progress: Onlooker = silent,
+    progress: ProgressCallback = ignore_progress,
 ) -> Characteristics:
     """What `mead.queueing.statistics.inter_arrivals` would say about all the trace in memory.
 
@@ -92,7 +105,7 @@ class Part:
     """The sum of all IATs before this part."""
 
 
-def added_up(part: Part, course: Course, frame: Frame) -> Partial:
+def add_up_part(part: Part, course: Course, frame: Frame) -> Partial:
     """The sums over one part, in a task."""
     before = _last_rows(part.before, frame.longest_lag + 1)
     before_s = course.before_s(before)
@@ -112,10 +125,10 @@ def _last_rows(pieces: Sequence[Piece], wanted: int) -> IntArray | FloatArray:
     return rows
 
 
-def parts_of(pieces: Sequence[Piece], surveys: Sequence[Survey], tasks: int, rows_before: int) -> list[Part]:
+def divide_pieces(pieces: Sequence[Piece], surveys: Sequence[Survey], tasks: int, rows_before: int) -> list[Part]:
     """The work of each task: about as many pieces for one as for another, and those with so many rows before them."""
     parts = []
-    for first, end in spans(0, len(pieces), tasks):
+    for first, end in divide_rows(0, len(pieces), tasks):
         start, missing = first, rows_before
         while start and missing > 0:
             start -= 1
@@ -128,7 +141,7 @@ def parts_of(pieces: Sequence[Piece], surveys: Sequence[Survey], tasks: int, row
 @dataclass(frozen=True)
 class _Job:
     spark: SparkSession
-    progress: Onlooker
+    progress: ProgressCallback
 
     @property
     def tasks(self) -> int:
@@ -138,7 +151,7 @@ class _Job:
     def survey(self, pieces: Pieces, *, iat: bool) -> list[Survey]:
         """The first pass."""
         unit = pieces.unit
-        groups = [pieces.pieces[first:end] for first, end in spans(0, len(pieces.pieces), self.tasks)]
+        groups = [pieces.pieces[first:end] for first, end in divide_rows(0, len(pieces.pieces), self.tasks)]
 
         def work(number: int) -> list[dict[str, Any]]:
             return [survey_piece(piece, unit, iat=iat).as_json() for piece in groups[number]]
@@ -149,10 +162,10 @@ class _Job:
         """The second pass."""
         course = Course.of(whole, pieces.unit, iat=iat)
         frame = Frame(whole.rows - (not iat), course.duration_s)
-        parts = parts_of(pieces.pieces, surveys, self.tasks, frame.longest_lag + 1)
+        parts = divide_pieces(pieces.pieces, surveys, self.tasks, frame.longest_lag + 1)
 
         def work(number: int) -> dict[str, Any]:
-            return added_up(parts[number], course, frame).as_json()
+            return add_up_part(parts[number], course, frame).as_json()
 
         sums = [Partial.from_json(sent) for sent in self._run("adding up", work, len(parts))]
         total = reduce(Partial.then, sums, Partial())
@@ -164,7 +177,7 @@ class _Job:
         """The time stamps in order, in a folder of files: sorted by Spark, in ranges of about one piece each."""
         unit = pieces.unit
         name, kind = (f"timestamp_{unit}", "bigint") if whole_numbers else ("timestamp_s", "double")
-        groups = [pieces.pieces[first:end] for first, end in spans(0, len(pieces.pieces), self.tasks)]
+        groups = [pieces.pieces[first:end] for first, end in divide_rows(0, len(pieces.pieces), self.tasks)]
 
         def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for number in _numbers(batches):
@@ -174,7 +187,7 @@ class _Job:
 
         unsorted = self.spark.range(0, len(groups), 1, len(groups)).mapInArrow(rows, f"{name} {kind}")
         ranges = unsorted.repartitionByRange(len(pieces.pieces), name).sortWithinPartitions(name)
-        with shown(self.spark, "sorting", self.progress):
+        with report_progress(self.spark, "sorting", self.progress):
             ranges.write.parquet(str(folder))
         return split_trace(folder)
 
@@ -188,7 +201,7 @@ class _Job:
                 yield pa.RecordBatch.from_pydict({"number": [number], "answer": [json.dumps(work(number))]})
 
         numbered = self.spark.range(0, count, 1, count).mapInArrow(answers, "number bigint, answer string")
-        with shown(self.spark, doing, self.progress):
+        with report_progress(self.spark, doing, self.progress):
             rows = numbered.collect()
         return [json.loads(row.answer) for row in sorted(rows, key=lambda row: row.number)]
 
@@ -197,3 +210,32 @@ def _numbers(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
     """What ``spark.range`` gives to a task."""
     for batch in batches:
         yield from batch.column("id").to_pylist()
+
+
+@contextmanager
+def report_progress(spark: SparkSession, doing: str, progress: ProgressCallback) -> Iterator[None]:
+    """While the block lasts, tell how many tasks are done of the jobs that this thread starts in it."""
+    context = spark.sparkContext
+    group = uuid4().hex
+    context.setJobGroup(group, doing)
+    ended = Event()
+
+    def tell() -> None:
+        while not ended.wait(POLL_S):
+            progress(doing, done())
+
+    def done() -> float:
+        tracker = context.statusTracker()
+        jobs = filter(None, map(tracker.getJobInfo, tracker.getJobIdsForGroup(group)))
+        stages = [stage for job in jobs for stage in map(tracker.getStageInfo, job.stageIds) if stage is not None]
+        return sum(stage.numCompletedTasks for stage in stages) / max(sum(stage.numTasks for stage in stages), 1)
+
+    progress(doing, 0.0)
+    teller = Thread(target=tell, name=f"progress of {doing}", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
+    progress(doing, 1.0)

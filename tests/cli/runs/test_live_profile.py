@@ -41,8 +41,8 @@ def test_spark_is_started_with_what_is_left(monkeypatch: pytest.MonkeyPatch, tmp
         profiles.append(profile)
         return SimpleNamespace(stop=lambda: None)
 
-    monkeypatch.setattr("mead.spark.runtime.spark_session.started", started)
-    monkeypatch.setattr("mead.spark.runtime.quiet_start.quiet_loss", lambda _: None)
+    monkeypatch.setattr("mead.spark.runtime.spark_session.start_session", started)
+    monkeypatch.setattr("mead.spark.runtime.quiet_start.silence_loss", lambda _: None)
     options = LiveOptions(StaticOptions(), Mode.ACT, None, tmp_path, quiet=True, left_out=(ProfilePart.PLAIN_PLANNING,))
     with live._spark("test", options, tmp_path):
         pass

@@ -14,10 +14,10 @@ from pattern_detection.generator import make_generator
 from pattern_detection.posts import make_window
 from tests.examples.pattern_detection.oracle import last_window, maximal
 
-from mead.spark.log.addresses import own_rows
-from mead.spark.log.sink import into_log
+from mead.spark.log.addresses import select_rows
+from mead.spark.log.sink import write_stream
 from mead.spark.log.stream_log import StreamLog
-from mead.spark.pipeline.operators import columns_of
+from mead.spark.pipeline.operators import parse_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +37,7 @@ def candidates(first: int, end: int) -> pa.Table:
 
 
 def rows_for(log: StreamLog, reader: str, start: int) -> pa.Table:
-    rows = [own_rows(b, reader) for pieces in log.pieces(start, log.end, 1) for b in log.read(pieces)]
+    rows = [select_rows(b, reader) for pieces in log.divide(start, log.end, 1) for b in log.read(pieces)]
     return pa.Table.from_batches(rows) if rows else pa.table({"itemset": pa.array([], pa.string())})
 
 
@@ -53,8 +53,8 @@ def test_patterns_are_those_of_brute_force_though_the_query_was_started_again(
     for first, end in zip((0, *STOPS), STOPS, strict=False):
         stream = spark.readStream.schema(COLUMNS).parquet(str(tmp_path / "in"))
         detected = make_detector(THRESHOLD, parts)(stream)
-        assert dict(detected.dtypes) == columns_of(OUTPUT_SCHEMA)
-        query = into_log(detected, log.folder).option("checkpointLocation", f"{tmp_path}/checkpoint").start()
+        assert dict(detected.dtypes) == parse_columns(OUTPUT_SCHEMA)
+        query = write_stream(detected, log.folder).option("checkpointLocation", f"{tmp_path}/checkpoint").start()
         waiting = candidates(first, end)
         while len(waiting):
             pq.write_table(waiting.select(["itemset", "arrival_us", "occurrences", "supersets"]), tmp_path / f"{files}")

@@ -76,10 +76,10 @@ def results(folder: Path, width: int) -> dict[int, list[Values]]:
     log = StreamLog(QueryFolder(folder).results, keep_notes=True)
     found: dict[int, list[Values]] = defaultdict(list)
     for step in range(log.last + 1):
-        for note in log.notes(step):
+        for note in list(log.take_batch_notes(step).notes):
             assert note["window"] not in found, "a window leaves once"
             found[note["window"]] = []
-    (pieces,) = log.pieces(0, log.end, 1) if log.end else ([],)
+    (pieces,) = log.divide(0, log.end, 1) if log.end else ([],)
     before = -1
     for batch in log.read(pieces):
         for row in batch.to_pylist():

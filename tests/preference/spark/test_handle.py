@@ -16,7 +16,7 @@ from mead.preference.kernels.dominance import Preferences
 from mead.preference.spark.handle import PreferenceQuery
 from mead.preference.spark.query_spec import ExecutionOptions, QuerySpec
 from mead.preference.windows.panes import Windows
-from mead.spark.log.stream_log import StreamLog, Written
+from mead.spark.log.stream_log import StreamLog, WrittenFile
 
 SPEC = QuerySpec(Preferences(tuple(names(2)), ("min", "min")), Windows(300, 100))
 BATCHES, ROWS, GAP_US = 25, 20, 5_000
@@ -69,7 +69,7 @@ def test_tuples_turned_away_are_counted_once_and_after_one_look(query: Preferenc
     assert query.rejected == 0
     log = StreamLog(query.engine.folder.tuples)
     for number in range(1, 4):
-        log.commit(BATCHES + number, [(Written("", 0), {"rejected": number})])
+        log.commit(BATCHES + number, [(WrittenFile("", 0), {"rejected": number})])
     looks.clear()
     assert query.rejected == 1 + 2 + 3
     assert looks[id(query._rejections)] == 1

@@ -37,11 +37,11 @@ APPLICATION = """
 import sys
 from pathlib import Path
 import mead
-from mead.spark.runtime.quiet_start import quiet_start
-from mead.spark.runtime.spark_session import started
+from mead.spark.runtime.quiet_start import start_quietly
+from mead.spark.runtime.spark_session import start_session
 
-with quiet_start():
-    spark = started("killed", master="local[2,4]")
+with start_quietly():
+    spark = start_session("killed", master="local[2,4]")
 offers = spark.readStream.schema(sys.argv[3]).option("maxFilesPerTrigger", 1).parquet(sys.argv[1])
 query = mead.preference_query(
     offers, event_time="seen", arrival_time="came", minimise=["price"], maximise=["stars"], window="500 ms",
@@ -136,7 +136,7 @@ def await_windows(place: Path, windows: int, application: subprocess.Popen[bytes
         assert application.poll() is None, "it ended by itself"
         assert monotonic() < until_s, "nothing comes of it"
         while step <= results.last:
-            seen += len(results.notes(step))
+            seen += len(list(results.take_batch_notes(step).notes))
             step += 1
         sleep(0.01)
 

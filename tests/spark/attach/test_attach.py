@@ -26,7 +26,7 @@ from mead.policies.baselines.static import StaticOptions
 from mead.reports.pages.run_figures import RunFigures
 from mead.spark.attach.engine import came_since_us
 from mead.spark.telemetry.probe import Stamps
-from mead.spark.telemetry.progress import Progress
+from mead.spark.telemetry.reports import BatchReport
 from mead.values import Round
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def rate(spark: SparkSession) -> DataFrame:
     return spark.readStream.format("rate").option("rowsPerSecond", ROWS_PER_S).load()
 
 
-def started(stream: DataFrame, name: str) -> StreamingQuery:
+def start_query(stream: DataFrame, name: str) -> StreamingQuery:
     return stream.writeStream.format("noop").queryName(name).start()
 
 
@@ -71,7 +71,7 @@ def slow(spark: SparkSession) -> Iterator[StreamingQuery]:
         return value
 
     costly = sql.udf(work, "long", useArrow=False)
-    query = started(mead.stamped(rate(spark), "timestamp").select(costly("value")), "slow")
+    query = start_query(mead.stamped(rate(spark), "timestamp").select(costly("value")), "slow")
     wait(lambda: batches(query) >= 2)
     yield query
     query.stop()
@@ -200,7 +200,7 @@ def throttled(folder: Path) -> int:
 
 @needs_groups
 def test_a_query_without_python_is_observed_and_its_plan_not_applied(spark: SparkSession) -> None:
-    query = started(rate(spark).selectExpr("value + 1"), "java only")
+    query = start_query(rate(spark).selectExpr("value + 1"), "java only")
     attached = mead.attach(query, "mean <= 5 s", mode="act", policy=StaticOptions(share=0.5), shares=(0.5, 2.0))
     wait(lambda: attached.engine.paths["java only"].whole.total > ROWS_PER_S)
     wait(lambda: "nothing to limit" in attached.decisions[-1].error)
@@ -221,7 +221,7 @@ def test_a_query_without_python_is_observed_and_its_plan_not_applied(spark: Spar
 
 
 def test_a_program_that_attaches_again_and_again_keeps_no_handle_whose_query_has_ended(spark: SparkSession) -> None:
-    query = started(rate(spark), "short")
+    query = start_query(rate(spark), "short")
     handle = weakref.ref(mead.attach(query, "mean <= 5 s"))
     query.stop()
 
@@ -275,7 +275,7 @@ def test_a_controller_that_dies_is_started_again(slow: StreamingQuery, caplog: p
 
 def test_rows_from_the_future_are_seen_and_not_used(spark: SparkSession) -> None:
     late = rate(spark).selectExpr("timestamp + interval 1 hour as timestamp", "value")
-    query = started(mead.stamped(late, "timestamp"), "tomorrow")
+    query = start_query(mead.stamped(late, "timestamp"), "tomorrow")
     with mead.attach(query, "mean <= 5 s") as attached:
         wait(lambda: any(this.observation and this.observation.missing for this in attached.decisions))
         faults = {this.observation.missing for this in attached.decisions if this.observation} - {""}
@@ -289,9 +289,9 @@ import sys, time
 import mead
 from mead.clock import Stopped
 from mead.policies.baselines.static import StaticOptions
-from mead.spark.runtime.spark_session import started
+from mead.spark.runtime.spark_session import start_session
 
-spark = started("forgetful", master="local[2]")
+spark = start_session("forgetful", master="local[2]")
 rows = spark.readStream.format("rate").option("rowsPerSecond", 50).load()
 query = rows.mapInArrow(lambda batches: batches, rows.schema).writeStream.format("noop").queryName("left").start()
 attached = mead.attach(query, "mean <= 5 s", mode="act", policy=StaticOptions(share=0.5), shares=(0.5, 2.0))
@@ -315,8 +315,8 @@ def test_a_stamp_must_be_one(spark: SparkSession) -> None:
         mead.stamped(rate(spark), "valu")
 
 
-def micro_batch(started_us: int, took_us: int) -> Progress:
-    return Progress("q", "r", 0, 1, started_us, started_us + took_us, took_us / 1e6, {}, None, {})
+def micro_batch(started_us: int, took_us: int) -> BatchReport:
+    return BatchReport("q", "r", 0, 1, started_us, started_us + took_us, took_us / 1e6, {}, None, {})
 
 
 def test_modelled_response_times_of_steady_arrivals_are_right_in_the_mean() -> None:

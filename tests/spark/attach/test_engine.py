@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from mead.spark.attach import engine as attached_engine
+from mead.spark.attach.description import count_cores
 from mead.spark.attach.engine import AttachedEngine
-from mead.spark.attach.query import cores_of
 from mead.spark.telemetry.probe import OBSERVATION, RANKS
-from mead.spark.telemetry.progress import Progress
+from mead.spark.telemetry.reports import BatchReport
 from mead.values import Batches, Operator, Pipeline
 
 SLOW = Pipeline("slow", [Operator("slow", 0.001, batches=Batches(0.1))])
@@ -37,9 +37,9 @@ class Said:
     """What the query says, as it is fetched."""
 
     def __init__(self) -> None:
-        self.waiting = list[Progress]()
+        self.waiting = list[BatchReport]()
 
-    def fetch(self) -> list[Progress]:
+    def fetch(self) -> list[BatchReport]:
         fetched, self.waiting = self.waiting, []
         return fetched
 
@@ -68,13 +68,13 @@ def engine(workers: Workers, said: Said) -> AttachedEngine:
     return AttachedEngine(query, context, 1, SLOW, kept_iats=100, shares=None)
 
 
-def micro_batch(number: int, rows: int, stamps: Mapping[str, Any] | None = None) -> Progress:
+def micro_batch(number: int, rows: int, stamps: Mapping[str, Any] | None = None) -> BatchReport:
     """Of rows that came just before it, unless it is said otherwise."""
     now_us = time.time_ns() // 1000
     at_ranks_us = (now_us - 500_000 + 1000 * RANKS).tolist()
     exact = {"stamped": rows, "mean_us": float(np.mean(at_ranks_us)), "at_ranks_us": at_ranks_us, "all_us": None}
     observed = {OBSERVATION: {"rows": rows, **(stamps or exact)}}
-    return Progress("slow", "run", number, rows, now_us - 400_000, now_us, 0.4, {}, None, observed)
+    return BatchReport("slow", "run", number, rows, now_us - 400_000, now_us, 0.4, {}, None, observed)
 
 
 def test_a_round_that_fails_leaves_its_interval_to_the_next(
@@ -122,4 +122,4 @@ def test_an_application_keeps_as_many_cores_busy_as_its_machines_have(
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     context: Any = SimpleNamespace(defaultParallelism=64, master=master)
-    assert cores_of(context) == cores
+    assert count_cores(context) == cores

@@ -24,8 +24,7 @@ from mead.queueing import Edge
 from mead.session.negotiation import NegotiatedEngine
 from mead.session.record import RunRecord
 from mead.spark.cluster import executors as executors_module
-from mead.spark.cluster.executors import HOLD_S, Executors, Highest
-from mead.spark.cluster.negotiator import ExecutorNegotiator
+from mead.spark.cluster.executors import HOLD_S, ExecutorNegotiator, Executors, SlidingMaximum
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
@@ -33,7 +32,7 @@ from mead.spark.pipeline.query_builder import STREAMS
 from mead.spark.pipeline.run import run_live
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.pipeline.wiring import RESULTS
-from mead.spark.runtime.spark_session import started
+from mead.spark.runtime.spark_session import start_session
 from mead.spark.sources.inputs import TraceInput
 from mead.values import Allocation, Batches, Knowledge, Operator, Pipeline, Resources, Round
 
@@ -116,7 +115,7 @@ def log_analysis(spark: Any, folder: Path) -> dict[str, Any]:
             os.kill(processes("CoarseGrainedExecutorBackend")[0], signal.SIGKILL)
             drained(running)
             usages = {name: shares.usage(name) for name in WORK}
-            executors.wanted(2)
+            executors.order(2)
             wait(lambda: len(executors.running) == 2, "a new executor")
         finally:
             running.stop()
@@ -184,9 +183,9 @@ def negotiation(spark: Any) -> dict[str, int]:
     at_once = negotiator.request(3)
     wait(lambda: negotiator.held == held, "an executor")
     # The engine follows what is in force, two tasks, and has done so for longer than it keeps what nobody wants.
-    executors._highest = Highest(HOLD_S, lambda: time.monotonic() + 2 * HOLD_S)
+    executors._highest = SlidingMaximum(HOLD_S, lambda: time.monotonic() + 2 * HOLD_S)
     executors.follow(held)
-    return {"held": held, "at_once": at_once, "wanted": executors._asked, "held_at_last": negotiator.held}
+    return {"held": held, "at_once": at_once, "wanted": executors._ordered, "held_at_last": negotiator.held}
 
 
 def controlled(spark: Any, folder: Path) -> dict[str, Any]:
@@ -222,7 +221,7 @@ def grown(spark: Any, folder: Path) -> dict[str, Any]:
 
     The second one is ordered, takes its time to start, and is put to use when it has come.
     """
-    Executors(spark).wanted(1)
+    Executors(spark).order(1)
     wait(lambda: len(Executors(spark).running) == 1, "one executor alone")
     start = Allocation.of(parser=Resources(1.0, 1))
     record = RunRecord(start)
@@ -262,7 +261,7 @@ def main(folder: Path) -> None:
     hurry()
     os.environ["MEAD_TEST"] = str(os.getpid())  # executors inherit it
     began_s = time.monotonic()
-    spark = started("cluster test", master=MASTER)
+    spark = start_session("cluster test", master=MASTER)
     try:
         found = {
             "log_analysis": log_analysis(spark, folder / "a"),

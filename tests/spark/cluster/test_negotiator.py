@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mead.spark.cluster.negotiator import ExecutorNegotiator
+from typing import cast
+
+from mead.spark.cluster.executors import ExecutorNegotiator, Executors
 
 
 class Cluster:
@@ -17,7 +19,7 @@ class Cluster:
     def running(self) -> tuple[str, ...]:
         return tuple(map(str, range(self.number)))
 
-    def for_tasks(self, tasks: int) -> None:
+    def order_for_tasks(self, tasks: int) -> None:
         self.wanted = max(1, -(-tasks // self.cores))
 
     def wait(self, seconds: int) -> None:
@@ -28,7 +30,7 @@ class Cluster:
 
 def test_nobody_waits_for_executors_and_those_that_come_count_later() -> None:
     cluster = Cluster(most=10)
-    negotiator = ExecutorNegotiator(cluster)
+    negotiator = ExecutorNegotiator(cast("Executors", cluster))
     assert (negotiator.held, negotiator.request(5), negotiator.held) == (2, 0, 2)
     cluster.wait(1)
     assert negotiator.held == 4
@@ -40,7 +42,7 @@ def test_nobody_waits_for_executors_and_those_that_come_count_later() -> None:
 
 def test_what_the_cluster_does_not_have_never_comes() -> None:
     cluster = Cluster(most=3)
-    negotiator = ExecutorNegotiator(cluster)
+    negotiator = ExecutorNegotiator(cast("Executors", cluster))
     negotiator.request(10)
     cluster.wait(60)
     assert negotiator.held == 6
@@ -48,7 +50,7 @@ def test_what_the_cluster_does_not_have_never_comes() -> None:
 
 def test_executors_that_are_not_needed_end() -> None:
     cluster = Cluster(most=10)
-    negotiator = ExecutorNegotiator(cluster)
+    negotiator = ExecutorNegotiator(cast("Executors", cluster))
     negotiator.request(6)
     cluster.wait(5)
     assert negotiator.release(3) == 0, "they end when they are ready"
@@ -58,7 +60,7 @@ def test_executors_that_are_not_needed_end() -> None:
 
 def test_what_is_on_its_way_is_withdrawn_with_whatever_is_given_back() -> None:
     cluster = Cluster(most=10)
-    negotiator = ExecutorNegotiator(cluster)
+    negotiator = ExecutorNegotiator(cast("Executors", cluster))
     negotiator.request(6)
     cluster.wait(1)
     assert negotiator.release(0) == 0

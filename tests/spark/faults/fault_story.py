@@ -25,16 +25,16 @@ from mead.demo import matcher
 from mead.loop import ControlLoop
 from mead.policies import make_policy
 from mead.policies.adaptive.policy import AdaptiveOptions
-from mead.spark.log.number_file import number_in, put_number
 from mead.spark.log.stream_log import StreamLog
+from mead.spark.log.tasks import read_number, write_number
 from mead.spark.pipeline import engine as engine_module
-from mead.spark.pipeline.checkpoint import last_done
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnBatches, Work
+from mead.spark.pipeline.query import last_finished
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.inputs import TraceInput
 from mead.spark.sources.trace import TraceReader
-from mead.spark.telemetry.progress import Progress
+from mead.spark.telemetry.reports import BatchReport
 from mead.values import Allocation, Knowledge, Round
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def clock(folder: Path) -> Callable[[], int]:
     off = folder / CLOCK
 
     def now_us() -> int:
-        return time_ns() // 1000 + number_in(off, missing=0)
+        return time_ns() // 1000 + read_number(off, missing=0)
 
     return now_us
 
@@ -177,11 +177,11 @@ class Teller:
         checkpoint, parser = self.told.folder / "checkpoints" / "parser", self.told.folder / "streams" / "parser"
 
         def compared() -> bool:
-            done, log = last_done(checkpoint), StreamLog(parser)
+            done, log = last_finished(checkpoint), StreamLog(parser)
             before, rows, after = log.last, log.end, log.last
             if done is None or not before == after == done.batch:
                 return False
-            lines = self.running.source.completed(done)
+            lines = self.running.source.count_completed(done)
             self.told.compared[chapter] = (rows, logs.parsed(lines).num_rows)
             return True
 
@@ -202,21 +202,21 @@ class Teller:
 
     def metrics_are_missing_or_absurd(self) -> None:
         """One after the other; what comes while nobody is told is told later."""
-        fetch, held, backwards = self.engine.progress.fetch, list[Progress](), count()
+        fetch, held, backwards = self.engine.progress.fetch, list[BatchReport](), count()
 
-        def hold() -> list[Progress]:
+        def hold() -> list[BatchReport]:
             held.extend(fetch())
             return []
 
-        def without_offsets() -> list[Progress]:
+        def without_offsets() -> list[BatchReport]:
             new = fetch()
             held.extend(new)
             return [replace(message, end_offset={}) for message in new]
 
-        def tell_late() -> list[Progress]:
+        def tell_late() -> list[BatchReport]:
             return [held.pop(0) for _ in range(len(held))] + fetch()
 
-        def clock_set_back() -> list[Progress]:
+        def clock_set_back() -> list[BatchReport]:
             return [replace(m, started_us=m.started_us - 10**8, done_us=m.done_us - 10**8) for m in fetch()]
 
         progress, shares = (self.engine.progress, "fetch"), (self.running.shares, "usage")
@@ -244,7 +244,7 @@ class Teller:
         """Every clock: of the source, of the engine, and the one by which Spark stamps its messages."""
         fetch, now_us = self.engine.progress.fetch, clock(self.told.folder)
 
-        def jumped() -> list[Progress]:
+        def jumped() -> list[BatchReport]:
             off_us = now_us() - time_ns() // 1000
             return [replace(m, started_us=m.started_us + off_us, done_us=m.done_us + off_us) for m in fetch()]
 
@@ -253,7 +253,7 @@ class Teller:
             patch.setattr(engine_module, "time_ns", lambda: 1000 * now_us())
             for where, off_s in JUMPS_S.items():
                 start = len(self.controller.rounds)
-                put_number(self.told.folder / CLOCK, round(1e6 * off_s))
+                write_number(self.told.folder / CLOCK, round(1e6 * off_s))
                 self.wait(partial(self.noticed, where, start))
                 self.told.rounds[f"the clock jumps {where}"] = self.controller.rounds[start:]
 
@@ -306,7 +306,7 @@ class Teller:
         self.told.drained = self.running.drain(PATIENCE_S)
         last = self.running.queries["parser"].last
         assert last is not None
-        self.told.lines = self.running.source.completed(last)
+        self.told.lines = self.running.source.count_completed(last)
         self.controller.die()
         self.told.every, self.told.restarts = self.controller.rounds, list(self.running.restarts)
         self.engine.close()

@@ -15,8 +15,8 @@ from tests.spark.hurried import hurry
 from mead.cpu import DryRunShares
 from mead.spark.pipeline.operators import OnStream
 from mead.spark.pipeline.running import RunningPipeline
-from mead.spark.runtime.quiet_start import quiet_start
-from mead.spark.runtime.spark_session import started
+from mead.spark.runtime.quiet_start import start_quietly
+from mead.spark.runtime.spark_session import start_session
 from mead.spark.sources.inputs import TraceInput
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def main(folder: Path) -> None:
     """Until it is killed."""
     hurry()
     cloudpickle.register_pickle_by_value(ops)  # type: ignore[no-untyped-call] # workers cannot import tests
-    with quiet_start():
-        spark = started("killed", master="local[2,4]")
+    with start_quietly():
+        spark = start_session("killed", master="local[2,4]")
     running = looped(spark, folder / "loops")
     running.start()
     plain(spark, folder / "plain")

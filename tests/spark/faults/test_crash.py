@@ -20,7 +20,7 @@ from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
 from tests.spark.faults.killed_application import AT_A_TIME, NUMBERS, looped, plain
 
-from mead.spark.pipeline.checkpoint import last_done
+from mead.spark.pipeline.query import last_finished
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +40,7 @@ def wait(until: Callable[[], bool], alive: Callable[[], bool]) -> None:
 
 def commits(folder: Path) -> int:
     """Micro-batches that the plain query has done."""
-    last = last_done(folder / "plain/checkpoint")
+    last = last_finished(folder / "plain/checkpoint")
     return last.batch + 1 if last else 0
 
 
@@ -82,7 +82,7 @@ def test_every_row_goes_round_once_though_the_application_was_killed(spark: Spar
     def all_in() -> bool:
         running.revive()
         last = running.queries["start"].last
-        return last is not None and running.source.completed(last) == NUMBERS
+        return last is not None and running.source.count_completed(last) == NUMBERS
 
     try:
         running.start()

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from mead.spark.log.stream_log import StreamLog, Written
+from mead.spark.log.stream_log import StreamLog, WrittenFile
 
 
-def commit(log: StreamLog, batch: int, written: Sequence[Written], notes: Sequence[Any] | None = None) -> None:
+def commit(log: StreamLog, batch: int, written: Sequence[WrittenFile], notes: Sequence[Any] | None = None) -> None:
     """Make files part of the log, with what their tasks have noted."""
     with (log.folder / "index").open("ab") as index:
         index.write(line(batch, written, notes))
 
 
-def line(batch: int, written: Sequence[Written], notes: Sequence[Any] | None = None) -> bytes:
+def line(batch: int, written: Sequence[WrittenFile], notes: Sequence[Any] | None = None) -> bytes:
     """A checksum, and what it is of."""
     files = [
         (w.file, w.rows, note, w.addressed) for w, note in zip(written, notes or [None] * len(written), strict=True)

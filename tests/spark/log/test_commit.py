@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spark.log.log_writer import line
 
-from mead.spark.log.stream_log import StreamLog, Written
+from mead.spark.log.stream_log import StreamLog, WrittenFile
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -27,7 +27,7 @@ def filled(folder: Path, sizes: list[list[int]]) -> StreamLog:
 def test_its_lines_are_those_of_the_sink(tmp_path: Path) -> None:
     writer = StreamLog(tmp_path)
     assert writer.repair() == -1
-    files = [Written("a.arrow", 3), Written("b.arrow", 0)]
+    files = [WrittenFile("a.arrow", 3), WrittenFile("b.arrow", 0)]
     writer.commit(0, [(files[0], None), (files[1], {"x": 1})])
     assert (tmp_path / "index").read_bytes() == line(0, files, [None, {"x": 1}])
 
@@ -36,7 +36,11 @@ def test_what_was_committed_is_seen_by_others_and_by_itself(tmp_path: Path) -> N
     writer = filled(tmp_path, [[3, 0], [], [2]])
     reader = StreamLog(tmp_path, keep_notes=True)
     assert (reader.last, reader.end, writer.last, writer.end) == (2, 5, 2, 5)
-    assert [reader.notes(batch) for batch in range(3)] == [[{"file": 0}, {"file": 1}], [], [{"file": 0}]]
+    assert [list(reader.take_batch_notes(batch).notes) for batch in range(3)] == [
+        [{"file": 0}, {"file": 1}],
+        [],
+        [{"file": 0}],
+    ]
     assert StreamLog(tmp_path).repair() == 2
 
 

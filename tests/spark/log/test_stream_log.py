@@ -15,19 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spark.log.log_writer import commit, line
 
-from mead.spark.log.stream_log import LogError, Noted, StreamLog, Written
+from mead.spark.log.stream_log import BatchNotes, LogError, StreamLog, WrittenFile
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
 
-def written(log: StreamLog, numbers: range) -> Written:
+def written(log: StreamLog, numbers: range) -> WrittenFile:
     return log.write([pa.record_batch([pa.array(numbers, pa.int64())], schema=SCHEMA)], SCHEMA)
 
 
 def numbers(log: StreamLog, start: int, end: int, tasks: int = 1) -> list[int]:
     return [
         number
-        for pieces in log.pieces(start, end, tasks)
+        for pieces in log.divide(start, end, tasks)
         for batch in log.read(pieces)
         for number in batch.column(0).to_pylist()
     ]
@@ -57,7 +57,7 @@ def test_any_range_is_read_in_order_by_any_number_of_tasks(
     end = data.draw(st.integers(start, total))
     tasks = data.draw(st.integers(1, 5))
     assert numbers(StreamLog(log.folder), start, end, tasks) == list(range(start, end))
-    sizes_of_tasks = [sum(piece.count for piece in pieces) for pieces in log.pieces(start, end, tasks)]
+    sizes_of_tasks = [sum(piece.count for piece in pieces) for pieces in log.divide(start, end, tasks)]
     assert max(sizes_of_tasks, default=0) - min(sizes_of_tasks, default=0) <= 1
 
 
@@ -91,20 +91,20 @@ def test_rows_are_kept_until_every_consumer_has_dealt_with_them(tmp_path: Path) 
     log = filled(tmp_path, [[2], [2], [2]])
     for consumer in ("counter", "matcher"):
         log.register(consumer)
-    log.consumed("counter", 6)
+    log.release("counter", 6)
     assert numbers(log, 0, 6) == [0, 1, 2, 3, 4, 5]
-    log.consumed("matcher", 3)
+    log.release("matcher", 3)
     assert (log.start, numbers(log, 2, 6)) == (2, [2, 3, 4, 5])
     log.register("matcher")
     assert numbers(StreamLog(tmp_path), 3, 6) == [3, 4, 5], "a consumer that comes back finds its place"
     with pytest.raises(LogError, match="rows 0 to 6 were asked for, but 2 to 6 are there"):
-        log.pieces(0, 6, 1)
+        log.divide(0, 6, 1)
 
 
 def test_offsets_go_on_after_everything_was_removed(tmp_path: Path) -> None:
     log = filled(tmp_path, [[2], [2]])
     log.register("counter")
-    log.consumed("counter", 4)
+    log.release("counter", 4)
     commit(log, 2, [written(log, range(4, 7))])
     assert (log.start, log.end) == (4, 7)
     fresh = StreamLog(tmp_path)
@@ -118,9 +118,9 @@ def test_however_long_a_log_is_only_what_is_kept_of_it_is_remembered(tmp_path: P
     consumer.register("matcher")
     for batch in range(200):
         commit(writer, batch, [written(writer, range(3)), written(writer, range(2))], [{"rows": 3}, None])
-        consumer.consumed("matcher", max(consumer.end - 10, 0))
+        consumer.release("matcher", max(consumer.end - 10, 0))
         assert onlooker.end == 5 * (batch + 1)
-        assert reader_of_notes.notes(batch) == [{"rows": 3}]
+        assert list(reader_of_notes.take_batch_notes(batch).notes) == [{"rows": 3}]
         for log in (consumer, onlooker, reader_of_notes):
             assert len(log._entries) <= 5, "two batches are kept, and where the one before them ends"
     assert reader_of_notes._noted == {}
@@ -139,7 +139,7 @@ def test_consumers_in_processes_of_their_own_never_put_the_start_back(tmp_path: 
         def consume(number: int) -> list[int]:
             starts = []
             for end in range(1, 31):
-                consumers[number].consumed(str(number), end)
+                consumers[number].release(str(number), end)
                 starts.append(log.start)
             return starts
 
@@ -159,13 +159,13 @@ def test_what_tasks_have_noted_is_told_once_to_those_who_asked_for_notes(tmp_pat
     filled(tmp_path, [[3]])
     for batch in (1, 2, 3):
         noted(log, batch, [{"rows": batch}, None, {"rows": 5}])
-    assert log.notes(0) == [], "a batch without notes"
-    assert log.notes(2) == [{"rows": 2}, {"rows": 5}]
-    assert log.notes(2) == []
-    assert log.notes(1) == [], "earlier batches are forgotten with a later one"
-    assert log.notes(3) == [{"rows": 3}, {"rows": 5}]
-    assert log.notes(4) == []
-    assert deaf.notes(3) == []
+    assert list(log.take_batch_notes(0).notes) == [], "a batch without notes"
+    assert list(log.take_batch_notes(2).notes) == [{"rows": 2}, {"rows": 5}]
+    assert list(log.take_batch_notes(2).notes) == []
+    assert list(log.take_batch_notes(1).notes) == [], "earlier batches are forgotten with a later one"
+    assert list(log.take_batch_notes(3).notes) == [{"rows": 3}, {"rows": 5}]
+    assert list(log.take_batch_notes(4).notes) == []
+    assert list(deaf.take_batch_notes(3).notes) == []
     assert deaf.end == log.end == 3 + 3 * 6
 
 
@@ -173,19 +173,19 @@ def test_rows_of_a_batch_are_known_as_long_as_its_notes_are(tmp_path: Path) -> N
     log = StreamLog(tmp_path, keep_notes=True)
     filled(tmp_path, [[3, 4]])
     noted(log, 1, [None, {"rows": 5}])
-    assert (log.noted(0), log.noted(1)) == (Noted(7), Noted(4, ({"rows": 5},)))
-    assert log.noted(1) == Noted(), "once"
+    assert (log.take_batch_notes(0), log.take_batch_notes(1)) == (BatchNotes(7), BatchNotes(4, ({"rows": 5},)))
+    assert log.take_batch_notes(1) == BatchNotes(), "once"
 
 
 def test_all_that_was_noted_since_the_last_time_can_be_had_at_once(tmp_path: Path) -> None:
     log, deaf = StreamLog(tmp_path, keep_notes=True), StreamLog(tmp_path)
     for batch in range(3):
         noted(log, batch, [{"rows": batch}, None])
-    assert log.new_notes() == [{"rows": 0}, {"rows": 1}, {"rows": 2}]
-    assert log.new_notes() == []
+    assert log.take_notes() == [{"rows": 0}, {"rows": 1}, {"rows": 2}]
+    assert log.take_notes() == []
     noted(log, 3, [{"rows": 3}])
-    assert log.new_notes() == [{"rows": 3}]
-    assert deaf.new_notes() == []
+    assert log.take_notes() == [{"rows": 3}]
+    assert deaf.take_notes() == []
 
 
 def test_a_repair_removes_what_a_crash_has_left_and_nothing_else(tmp_path: Path) -> None:

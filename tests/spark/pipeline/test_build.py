@@ -10,10 +10,10 @@ import pytest
 
 from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipeline
 from mead.keys import ConfigError
-from mead.spark.pipeline.build import ARRIVALS, DEFAULT_OVERHEAD_S, live_pipeline, source_of, streams_of, work_of
-from mead.spark.sources.broker_inputs import ForeignInput, RabbitMQInput
+from mead.spark.pipeline.build import ARRIVALS, DEFAULT_OVERHEAD_S, live_pipeline, load_source, load_streams, load_work
+from mead.spark.sources.broker_inputs import RabbitMQInput, SparkInput
 from mead.spark.sources.inputs import TraceInput
-from mead.spark.sources.rabbitmq.place import Place
+from mead.spark.sources.rabbitmq.location import StreamLocation
 from mead.spark.sources.rabbitmq.stream import Retention
 from mead.spark.sources.trace import SPARE_S
 from mead.values import Batches, Operator, Pipeline
@@ -28,7 +28,7 @@ def file_with(folder: Path, source: str) -> PipelineFile:
 
 
 def sourced(folder: Path, source: str, duration_s: float | None = DURATION_S) -> Any:
-    return source_of(file_with(folder, source), folder, folder / "run", duration_s, folder / "warm-up")
+    return load_source(file_with(folder, source), folder, folder / "run", duration_s, folder / "warm-up")
 
 
 def arrivals(folder: Path) -> Any:
@@ -71,22 +71,24 @@ def test_the_same_seed_gives_the_same_arrivals(tmp_path: Path) -> None:
 
 def test_a_broker_and_a_stream_of_ones_own_need_no_file(tmp_path: Path) -> None:
     assert isinstance(sourced(tmp_path, "source: {rabbitmq: {stream: events}}"), RabbitMQInput)
-    assert isinstance(sourced(tmp_path, "source: {stream: 'math:sqrt'}"), ForeignInput)
+    assert isinstance(sourced(tmp_path, "source: {stream: 'math:sqrt'}"), SparkInput)
     assert not (tmp_path / "run" / ARRIVALS).exists()
 
 
 def test_operators_are_joined_by_logs_or_by_a_broker(tmp_path: Path) -> None:
-    assert streams_of(file_with(tmp_path, "")) is None
-    local = streams_of(file_with(tmp_path, "streams: {rabbitmq: {}}"))
+    assert load_streams(file_with(tmp_path, "")) is None
+    local = load_streams(file_with(tmp_path, "streams: {rabbitmq: {}}"))
     assert local is not None
-    assert local.store("parser").place == Place("amqp://guest:guest@127.0.0.1:5672/", "one.parser", create=True)
-    told = streams_of(
+    assert local.store("parser").place == StreamLocation(
+        "amqp://guest:guest@127.0.0.1:5672/", "one.parser", create=True
+    )
+    told = load_streams(
         file_with(
             tmp_path, "streams: {rabbitmq: {url: 'amqp://host/', prefix: shop, max_age: 7D, max_length_bytes: 9}}"
         )
     )
     assert told is not None
-    assert told.store("parser").place == Place(
+    assert told.store("parser").place == StreamLocation(
         "amqp://host/", "shop.parser", create=True, retention=Retention("7D", max_length_bytes=9)
     )
 
@@ -131,5 +133,5 @@ def test_operators_that_do_not_say_how_they_batch_are_told() -> None:
 def test_what_is_for_virtual_time_is_refused_live(tmp_path: Path, keys: str, where: tuple[str, ...]) -> None:
     file = parse_pipeline(f"name: virtual\n{keys}\n".encode())
     with pytest.raises(ConfigError, match="is for virtual time") as caught:
-        work_of(file, tmp_path)
+        load_work(file, tmp_path)
     assert caught.value.location == where

@@ -6,16 +6,16 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from mead.spark.pipeline.checkpoint import begun, last_done
-from mead.spark.telemetry.progress import Progress
+from mead.spark.pipeline.query import last_begun, last_finished
+from mead.spark.telemetry.reports import BatchReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 def test_a_query_that_was_never_started_has_done_nothing(tmp_path: Path) -> None:
-    assert begun(tmp_path / "none") == -1
-    assert last_done(tmp_path / "none") is None
+    assert last_begun(tmp_path / "none") == -1
+    assert last_finished(tmp_path / "none") is None
 
 
 def test_the_checkpoint_says_what_the_last_progress_has_said(spark: SparkSession, tmp_path: Path) -> None:
@@ -25,8 +25,8 @@ def test_the_checkpoint_says_what_the_last_progress_has_said(spark: SparkSession
     while (query.lastProgress is None or query.lastProgress.batchId < 12) and monotonic() < until_s:
         sleep(0.05)
     query.stop()
-    told, found = Progress.parsed(query.lastProgress.json), last_done(tmp_path)  # type: ignore[union-attr]
+    told, found = BatchReport.parse(query.lastProgress.json), last_finished(tmp_path)  # type: ignore[union-attr]
     assert found is not None
     assert found.batch in {told.batch, told.batch + 1}, "the last may have been cut off before it was told"
     assert found.end_offset["offset"] == told.end_offset["offset"] + 7 * (found.batch - told.batch)
-    assert begun(tmp_path) in {found.batch, found.batch + 1}
+    assert last_begun(tmp_path) in {found.batch, found.batch + 1}

@@ -78,7 +78,7 @@ def test_who_was_started_by_nohup_is_not_asked_by_the_end_of_a_terminal(*, ignor
 RUN = """
 import fcntl, sys, termios, time
 from pathlib import Path
-from mead.spark import session
+from mead.spark.runtime import spark_session
 from mead.spark.pipeline.end_requests import EndRequests
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 with EndRequests() as requests:
@@ -110,7 +110,7 @@ def test_a_run_whose_terminal_is_lost_ends_in_good_order(tmp_path: Path) -> None
 
 def test_a_terminal_that_is_still_there_is_written_to_after_the_signal() -> None:
     terminal, side = pty.openpty()
-    let = "from mead.spark.pipeline.end_requests import let_lost_terminals_go as let; let()"
+    let = "from mead.spark.pipeline.end_requests import redirect_lost_terminals as redirect; redirect()"
     said = f"{let}; print('still here', flush=True)"
     subprocess.run([sys.executable, "-c", said], stdout=side, check=True)
     assert b"still here" in os.read(terminal, 1000)
@@ -122,7 +122,7 @@ def test_what_is_started_with_spark_outlives_the_terminal_and_the_request_is_hea
     said = "import signal; print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)"
     with EndRequests() as requests:
         requests.hold()
-        with session._deaf_to_hang_ups():
+        with session._ignore_hang_ups():
             child = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
             signal.raise_signal(signal.SIGHUP)
             assert requests.count == 0

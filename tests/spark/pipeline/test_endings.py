@@ -20,12 +20,12 @@ from mead.demo.parser import OUTPUT_SCHEMA, parse
 from mead.policies import Policy, make_policy
 from mead.policies.baselines.static import Static, StaticOptions
 from mead.session.result import LiveResult
-from mead.spark.pipeline.checkpoint import last_done
 from mead.spark.pipeline.engine import SparkEngine
-from mead.spark.pipeline.folder_lock import held
+from mead.spark.pipeline.folder_lock import lock_folder
 from mead.spark.pipeline.operators import OnBatches, OperatorError
+from mead.spark.pipeline.query import last_finished
 from mead.spark.pipeline.run import run_live
-from mead.spark.runtime.workers import started_for
+from mead.spark.runtime.workers import find_processes
 from mead.values import Batches, Knowledge, Observation, Operator, Pipeline, Requirement
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Ending:
 
     def assert_all_went_through(self, result: LiveResult) -> None:
         """Once, and all of it is in every figure."""
-        done = last_done(self.folder / "checkpoints" / "parser")
+        done = last_finished(self.folder / "checkpoints" / "parser")
         assert done is not None
         lines, first = done.end_offset["count"], result.first
         expected = logs.parsed(lines)["id"].to_pylist()
@@ -109,7 +109,7 @@ class Ending:
         assert not any(Path(folder).parent.exists() for folder in self.group.split(os.pathsep))
         assert "parser" not in [query.name for query in self.spark.streams.active]
         until_s = time.monotonic() + PATIENCE_S
-        while (left := list(started_for(self.group))) and time.monotonic() < until_s:
+        while (left := list(find_processes(self.group))) and time.monotonic() < until_s:
             time.sleep(0.05)
         assert left == []
 
@@ -130,7 +130,7 @@ def test_sigterm_ends_a_run_when_what_has_arrived_went_through(ending: Ending) -
     def ended() -> None:
         rounds_us.append(time.time_ns() // 1000)
         if len(rounds_us) == 2:  # since the first it takes its time
-            with pytest.raises(OperatorError, match="another run is at work"), held(ending.folder):
+            with pytest.raises(OperatorError, match="another run is at work"), lock_folder(ending.folder):
                 pytest.fail("two runs in one folder")
             ask(signal.SIGTERM)
 

@@ -18,7 +18,7 @@ from mead.spark.pipeline import engine as engine_module
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.wiring import Wiring
 from mead.spark.telemetry.probe import OBSERVATION, Stamps
-from mead.spark.telemetry.progress import Done, Progress
+from mead.spark.telemetry.reports import BatchReport, FinishedBatch
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources
 
 NAMES = ("parser", "matcher")
@@ -31,10 +31,10 @@ class Stream:
 
     end: int = 0
 
-    def completed(self, done: Done) -> int:
+    def count_completed(self, done: FinishedBatch) -> int:
         return int(done.end_offset["offset"])
 
-    def arrived(self, last: Done | None) -> int | None:
+    def count_arrived(self, last: FinishedBatch | None) -> int | None:
         return None if last is None else self.end
 
 
@@ -63,10 +63,10 @@ class Running:
             raise OSError("no space left on device")
         self.ordered[query] = tasks
 
-    def rows(self, progress: Progress) -> tuple[Stamps, int]:
+    def rows(self, progress: BatchReport) -> tuple[Stamps, int]:
         """One in ten is dropped."""
         if progress.observed:
-            return Stamps.observed(progress.observed), 0
+            return Stamps.from_observation(progress.observed), 0
         return Stamps.of(progress.started_us - np.arange(progress.rows)), progress.rows - progress.rows // 10
 
 
@@ -94,16 +94,16 @@ class Groups(DryRunShares):
 class Messages:
     """Of queries, as they are fetched."""
 
-    waiting: list[Progress] = field(default_factory=list)
+    waiting: list[BatchReport] = field(default_factory=list)
 
-    def fetch(self) -> list[Progress]:
+    def fetch(self) -> list[BatchReport]:
         fetched, self.waiting = self.waiting, []
         return fetched
 
 
-def micro_batch(query: str, batch: int, rows: int, offset: int) -> Progress:
+def micro_batch(query: str, batch: int, rows: int, offset: int) -> BatchReport:
     now_us = time.time_ns() // 1000
-    return Progress(query, "run", batch, rows, now_us - 400_000, now_us, 0.4, {"offset": offset}, None, {})
+    return BatchReport(query, "run", batch, rows, now_us - 400_000, now_us, 0.4, {"offset": offset}, None, {})
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ def test_rows_in_and_out_of_an_operator_are_added_up(messages: Messages) -> None
     assert (state.rows_in, state.rows_out) == (80, 72)
 
 
-def unstamped(query: str, batch: int, rows: int, offset: int) -> Progress:
+def unstamped(query: str, batch: int, rows: int, offset: int) -> BatchReport:
     """A micro-batch in which the time of arrival is null in all rows, as Spark tells it."""
     aggregates = {"rows": rows, "stamped": 0, "mean_us": None, "at_ranks_us": None, "all_us": None}
     return replace(micro_batch(query, batch, rows, offset), observed={OBSERVATION: aggregates})

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.spark.log.log_writer import commit
 
-from mead.spark.log.stream_log import LogError, StreamLog, Written
-from mead.spark.pipeline.orphans import EVERY_S, STALE_S, Orphans, OrphanSweep
+from mead.spark.log.stream_log import LogError, StreamLog, WrittenFile
+from mead.spark.pipeline.orphans import EVERY_S, STALE_S, OrphanFinder, OrphanSweep
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
 
-def written(log: StreamLog, *numbers: int) -> Written:
+def written(log: StreamLog, *numbers: int) -> WrittenFile:
     return log.write([pa.record_batch([pa.array(numbers, pa.int64())], schema=SCHEMA)], SCHEMA)
 
 
@@ -29,7 +29,7 @@ def files(folder: Path) -> set[str]:
 
 
 def test_a_file_goes_when_the_batch_that_it_could_have_been_of_is_there_without_it(tmp_path: Path) -> None:
-    log, orphans = StreamLog(tmp_path), Orphans(tmp_path)
+    log, orphans = StreamLog(tmp_path), OrphanFinder(tmp_path)
     failed, good = written(log, 1), written(log, 1)
     orphans.sweep()
     assert files(tmp_path) == {failed.file, good.file}, "either may still be committed"
@@ -44,7 +44,7 @@ def test_a_file_goes_when_the_batch_that_it_could_have_been_of_is_there_without_
 
 
 def test_a_task_that_takes_ages_loses_nothing(tmp_path: Path) -> None:
-    log, orphans = StreamLog(tmp_path), Orphans(tmp_path)
+    log, orphans = StreamLog(tmp_path), OrphanFinder(tmp_path)
     slow = written(log, 1)
     for _ in range(5):
         orphans.sweep()
@@ -82,11 +82,11 @@ def test_logs_are_swept_now_and_then(tmp_path: Path) -> None:
         os.utime(file, (time.time() - age_s, time.time() - age_s))
     for batch in range(3):
         commit(log, batch, [written(log, batch)])
-        sweep.now_and_then()
+        sweep.sweep_if_due()
         assert failed.file in files(tmp_path)
     for batch in (3, 4):
         now_s[0] += EVERY_S
-        sweep.now_and_then()
+        sweep.sweep_if_due()
         commit(log, batch, [written(log, batch)])
     assert failed.file not in files(tmp_path)
     assert (fresh.exists(), stale.exists()) == (True, False)
@@ -99,9 +99,9 @@ class Writing(RuleBasedStateMachine):
         super().__init__()
         self.folder = TemporaryDirectory()
         self.path = Path(self.folder.name)
-        self.log, self.orphans, self.reader = StreamLog(self.path), Orphans(self.path), StreamLog(self.path)
+        self.log, self.orphans, self.reader = StreamLog(self.path), OrphanFinder(self.path), StreamLog(self.path)
         self.reader.register("reader")
-        self.batch, self.pending, self.failed = 0, list[Written](), list[Written]()
+        self.batch, self.pending, self.failed = 0, list[WrittenFile](), list[WrittenFile]()
         self.rows = 0
 
     @rule(fails=st.booleans())
@@ -126,13 +126,13 @@ class Writing(RuleBasedStateMachine):
 
     @rule()
     def read_all(self) -> None:
-        self.reader.consumed("reader", self.reader.end)
+        self.reader.release("reader", self.reader.end)
 
     @invariant()
     def nothing_is_missing(self) -> None:
         there = files(self.path)
         assert {one.file for one in self.pending} <= there
-        pieces = self.log.pieces(self.log.start, self.rows, 1)
+        pieces = self.log.divide(self.log.start, self.rows, 1)
         kept = sum(batch.num_rows for piece in pieces for batch in self.log.read(piece))
         assert kept == self.rows - self.log.start
 

@@ -14,7 +14,7 @@ from mead.cpu import DryRunShares
 from mead.queueing import Edge
 from mead.spark.pipeline.operators import OnBatches, OnStream, OperatorError, Work
 from mead.spark.pipeline.running import RunningPipeline
-from mead.spark.sources.broker_inputs import ForeignInput
+from mead.spark.sources.broker_inputs import SparkInput
 from mead.spark.sources.inputs import Input, TraceInput
 from mead.values import Operator, Pipeline
 
@@ -74,7 +74,7 @@ def test_a_mistake_in_an_operator_is_refused_at_the_start(
 ) -> None:
     pipeline = Pipeline("two", [Operator("a", 0.001), Operator("b", 0.001)], [Edge("a", "b")])
     np.save(tmp_path / "trace.npy", np.arange(3))
-    source: Input = ForeignInput(rows) if kind == "foreign" else TraceInput(tmp_path / "trace.npy")
+    source: Input = SparkInput(rows) if kind == "foreign" else TraceInput(tmp_path / "trace.npy")
     both = {"a": work, "b": OnBatches(same, STAMPED)}
     with closing(DryRunShares(["a", "b"])) as shares:
         running = RunningPipeline(spark, pipeline, source, both, tmp_path, shares)
@@ -92,7 +92,7 @@ def test_nothing_starts_if_the_last_operator_cannot(spark: SparkSession, tmp_pat
     before = len(spark.streams.active)
     with closing(DryRunShares(["a", "b"])) as shares:
         both: dict[str, Work] = {"a": OnStream(lambda stream: stream), "b": work}
-        running = RunningPipeline(spark, pipeline, ForeignInput(rows), both, tmp_path, shares)
+        running = RunningPipeline(spark, pipeline, SparkInput(rows), both, tmp_path, shares)
         with pytest.raises(OperatorError, match=said.replace("operator a", "operator b")):
             running.start()
     assert running.queries == {}
@@ -113,7 +113,7 @@ def test_a_function_that_workers_cannot_import_is_refused_at_the_start(spark: Sp
 
 def test_a_source_without_stamps_is_refused_at_the_start(spark: SparkSession, tmp_path: Path) -> None:
     pipeline = Pipeline("one", [Operator("a", 0.001)])
-    source = ForeignInput(lambda spark: spark.readStream.format("rate").load())
+    source = SparkInput(lambda spark: spark.readStream.format("rate").load())
     with closing(DryRunShares(["a"])) as shares:
         running = RunningPipeline(spark, pipeline, source, {"a": OnStream(lambda df: df)}, tmp_path, shares)
         with pytest.raises(
@@ -131,7 +131,7 @@ def test_several_sources_of_spark_in_one_stream_are_refused_at_the_start(
     spark: SparkSession, tmp_path: Path, where: str
 ) -> None:
     pipeline, joined = Pipeline("one", [Operator("a", 0.001)]), where == "source"
-    source = ForeignInput(two_sources if joined else rows)
+    source = SparkInput(two_sources if joined else rows)
     work = OnStream(lambda df: df if joined else df.union(rows(spark)))
     with closing(DryRunShares(["a"])) as shares:
         running = RunningPipeline(spark, pipeline, source, {"a": work}, tmp_path, shares)
@@ -154,4 +154,4 @@ def test_a_pipeline_that_spark_cannot_run_is_refused(
 ) -> None:
     pipeline = Pipeline("three", [Operator(name, 0.001) for name in "abc"], edges)
     with closing(DryRunShares(["a", "b", "c"])) as shares, pytest.raises(OperatorError, match=said):
-        RunningPipeline(spark, pipeline, ForeignInput(rows), {}, tmp_path, shares)
+        RunningPipeline(spark, pipeline, SparkInput(rows), {}, tmp_path, shares)

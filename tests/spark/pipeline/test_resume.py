@@ -12,11 +12,11 @@ from tests.spark import log_pipeline as logs
 from mead.cpu import DryRunShares
 from mead.demo import matcher, parser
 from mead.queueing import Edge
-from mead.spark.pipeline.checkpoint import begun
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.pipeline.query import last_begun
 from mead.spark.pipeline.running import WARM_UP, RunningPipeline
-from mead.spark.sources.broker_inputs import ForeignInput
+from mead.spark.sources.broker_inputs import SparkInput
 from mead.spark.sources.inputs import Input
 from mead.values import Batches, Operator, Pipeline
 
@@ -64,7 +64,7 @@ def test_a_run_that_goes_on_needs_no_warm_up_and_counts_from_where_it_was(spark:
     finally:
         first.stop()
     assert not (tmp_path / WARM_UP).exists()
-    done = {name: begun(query.checkpoint) for name, query in first.queries.items()}
+    done = {name: last_begun(query.checkpoint) for name, query in first.queries.items()}
 
     again = opened(spark, tmp_path, source)
     said: list[str] = []
@@ -81,7 +81,7 @@ def test_a_run_that_goes_on_needs_no_warm_up_and_counts_from_where_it_was(spark:
         engine.close()
     finally:
         again.stop()
-    assert {name: begun(query.checkpoint) for name, query in again.queries.items()} == done
+    assert {name: last_begun(query.checkpoint) for name, query in again.queries.items()} == done
 
 
 def endless(spark: SparkSession) -> DataFrame:
@@ -94,7 +94,7 @@ def test_a_stream_that_cannot_be_paused_is_drained_between_its_micro_batches(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     for _ in range(2):
-        running, said = opened(spark, tmp_path, ForeignInput(endless), ONE), list[str]()
+        running, said = opened(spark, tmp_path, SparkInput(endless), ONE), list[str]()
         try:
             running.start()
             query = running.queries["parser"]
@@ -121,7 +121,7 @@ def test_a_stream_that_cannot_be_paused_is_drained_between_its_micro_batches(
             running.stop()
         assert list(running.restarts) == []
         # Spark may have written down one more micro-batch before it saw that it was to begin none. It runs next time.
-        assert begun(query.checkpoint) <= last.batch + 1
+        assert last_begun(query.checkpoint) <= last.batch + 1
         let_in = logs.stream(tmp_path, "parser").end
         assert AT_A_TIME * (last.batch + 1) <= let_in <= AT_A_TIME * (last.batch + 2)
         assert sorted(logs.results(tmp_path, "parser")["id"].to_pylist()) == list(range(let_in)), "all of it, once"

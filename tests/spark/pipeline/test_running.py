@@ -19,7 +19,7 @@ from mead.cpu import CpuUsage, ShareManager, detect
 from mead.monitor import ResponseSketch
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.running import RunningPipeline
-from mead.spark.runtime.workers import started_for
+from mead.spark.runtime.workers import find_processes
 from mead.values import Allocation, Observation, Resources
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def left_after(operators: list[str], shares: ShareManager, limit_s: float = 30.0
 
 def processes(operators: list[str], shares: ShareManager) -> list[int]:
     """Of a run: in its groups, and beside them with its tag in their environment."""
-    return [pid for name in operators for pid in (*shares.processes(name), *started_for(shares.group(name)))]
+    return [pid for name in operators for pid in (*shares.processes(name), *find_processes(shares.group(name)))]
 
 
 def measure(engine: SparkEngine, seen: Seen, began_s: float, name: str, until: Callable[[], bool]) -> None:
@@ -158,7 +158,7 @@ def last_batch(folder: Path, operator: str) -> int:
 
 def column(folder: Path, operator: str, name: str) -> list[Any]:
     log = logs.stream(folder, operator)
-    return [v for pieces in log.pieces(0, log.end, 1) for batch in log.read(pieces) for v in batch[name].to_pylist()]
+    return [v for pieces in log.divide(0, log.end, 1) for batch in log.read(pieces) for v in batch[name].to_pylist()]
 
 
 def response_times_s(folder: Path) -> FloatArray:

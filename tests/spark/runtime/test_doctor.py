@@ -17,12 +17,12 @@ from mead.spark.runtime import doctor
 from mead.spark.runtime.doctor import (
     Check,
     broker_check,
-    checks,
     cores_check,
     disk_check,
     java_check,
     memory_check,
     python_check,
+    run_checks,
     spark_check,
 )
 from mead.spark.runtime.trial import TrialError, try_spark
@@ -78,7 +78,7 @@ def macos(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_where_the_system_tells_nothing_of_itself_all_checks_are_done(macos: Path, tmp_path: Path) -> None:
-    found = {check.name: check for check in checks(NO_JAVA, tmp_path, macos)}
+    found = {check.name: check for check in run_checks(NO_JAVA, tmp_path, macos)}
     assert list(found) == ["Python", "Java", "Spark", "CPU shares", "cores", "memory", "disk", "RabbitMQ"]
     assert found["Java"].remedy == "brew install openjdk@17"
     assert found["CPU shares"].status == "optional"

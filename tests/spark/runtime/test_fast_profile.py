@@ -43,6 +43,7 @@ def test_profile_can_be_imported_alone() -> None:
     assert [name for name in loaded if name.split(".")[0] == "mead"] == [
         "mead",
         "mead.spark",
+        "mead.spark.runtime",
         "mead.spark.runtime.fast_profile",
         "mead.spark.runtime.java_code",
     ]

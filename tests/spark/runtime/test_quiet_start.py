@@ -9,7 +9,7 @@ import sys
 import pytest
 from pyspark.errors import PySparkRuntimeError
 
-from mead.spark.runtime.quiet_start import KEPT_BYTES, SparkStartError, Unseen, quiet_start
+from mead.spark.runtime.quiet_start import KEPT_BYTES, SparkStartError, StandardErrorPipe, start_quietly
 
 LOUD = "import sys; sys.stderr.write({!r})"
 
@@ -25,13 +25,13 @@ def test_the_first_complaint_is_told_when_the_start_fails(capfd: pytest.CaptureF
         printing(said).wait()
         raise PySparkRuntimeError("no gateway")
 
-    with pytest.raises(SparkStartError, match=r"^Error: JAVA_HOME is wrong$"), quiet_start():
+    with pytest.raises(SparkStartError, match=r"^Error: JAVA_HOME is wrong$"), start_quietly():
         fails()
     assert capfd.readouterr().err == ""
 
 
 def test_what_is_printed_later_is_taken_in_without_end(capfd: pytest.CaptureFixture[str]) -> None:
-    with quiet_start():
+    with start_quietly():
         talker = subprocess.Popen(
             [sys.executable, "-c", "import sys; [sys.stderr.write('x' * 1024) for _ in range(8 * 1024)]"]
         )
@@ -41,7 +41,7 @@ def test_what_is_printed_later_is_taken_in_without_end(capfd: pytest.CaptureFixt
 
 
 def test_only_the_beginning_is_kept() -> None:
-    unseen = Unseen()
+    unseen = StandardErrorPipe()
     talker = subprocess.Popen([sys.executable, "-c", "print('first'); print('x' * 1_000_000)"], stdout=unseen.into)
     os.close(unseen.into)
     assert talker.wait(60) == 0

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mead.spark.runtime.worker_daemon import CGROUP_VARIABLE, _without_noise, join_cgroup
-from mead.spark.runtime.workers import OPERATOR_VARIABLE, own_workers
+from mead.spark.runtime.worker_daemon import CGROUP_VARIABLE, _ignore_broken_pipe, join_cgroup
+from mead.spark.runtime.workers import OPERATOR_VARIABLE, operator_workers
 from mead.spark.telemetry.complaints import Complaints
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def workers_of(spark: SparkSession, operator: str, folder: Path, cgroup: str = "
 
     spark.range(0, 100, 1, 2).write.parquet(str(folder / "in"))
     schema = "pid long, daemon long, operator string, cgroup string, groups string"
-    with own_workers(spark, operator, cgroup, complaints):
+    with operator_workers(spark, operator, cgroup, complaints):
         query = (
             spark.readStream.schema("id long")
             .parquet(str(folder / "in"))
@@ -123,9 +123,9 @@ def test_source_belongs_to_the_operator_that_registered_it(spark: SparkSession) 
             del schema
             return Reader()
 
-    with own_workers(spark, "first"):
+    with operator_workers(spark, "first"):
         spark.dataSource.register(Environment)
-    with own_workers(spark, "second"):
+    with operator_workers(spark, "second"):
         seen = spark.read.format("environment").load().first()
     assert seen is not None
     assert seen.operator == "first"
@@ -134,8 +134,8 @@ def test_source_belongs_to_the_operator_that_registered_it(spark: SparkSession) 
 def test_environment_is_restored(spark: SparkSession) -> None:
     environment = spark.sparkContext.environment
     before = dict(environment)
-    with own_workers(spark, "outer", "/outer"):
-        with suppress(RuntimeError), own_workers(spark, "inner"):
+    with operator_workers(spark, "outer", "/outer"):
+        with suppress(RuntimeError), operator_workers(spark, "inner"):
             assert environment[OPERATOR_VARIABLE] == "inner"
             assert environment[CGROUP_VARIABLE] == ""
             raise RuntimeError("building the query failed")
@@ -173,5 +173,5 @@ def test_a_worker_whose_spark_has_gone_ends() -> None:
     def left_alone() -> int:
         raise BrokenPipeError
 
-    assert _without_noise(left_alone)() != 0  # at 0 the daemon calls it again, and again
-    assert _without_noise(lambda: 0)() == 0
+    assert _ignore_broken_pipe(left_alone)() != 0  # at 0 the daemon calls it again, and again
+    assert _ignore_broken_pipe(lambda: 0)() == 0

@@ -17,7 +17,7 @@ from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnStream
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.fast_profile import FastProfile
-from mead.spark.sources.broker_inputs import ForeignInput
+from mead.spark.sources.broker_inputs import SparkInput
 from mead.spark.sources.kafka import PACKAGE, as_tuples
 from mead.values import Batches, Operator, Pipeline
 
@@ -43,7 +43,7 @@ def copied(spark: SparkSession, servers: str, topic: str, folder: Path) -> dict[
         return as_tuples(spark.readStream.format("kafka").options(**options).load())
 
     put(spark, servers, topic, 0)
-    source, work = ForeignInput(rows), {"copy": OnStream(lambda stream: stream)}
+    source, work = SparkInput(rows), {"copy": OnStream(lambda stream: stream)}
     running = RunningPipeline(spark, PIPELINE, source, work, folder, DryRunShares(["copy"]))
     completed, until_s = 0, time.monotonic() + PATIENCE_S
     try:

@@ -12,13 +12,13 @@ import pytest
 from tests.spark.log.log_writer import commit
 
 from mead.spark.log import stream_log as log_module
-from mead.spark.log.number_file import put_number
 from mead.spark.log.stream_log import StreamLog
+from mead.spark.log.tasks import write_number
 from mead.spark.pipeline.operators import OperatorError
-from mead.spark.sources.broker_inputs import ForeignInput, offset_sum
-from mead.spark.sources.inputs import Input, TraceInput, check_stamped
+from mead.spark.sources.broker_inputs import SparkInput, sum_offsets
+from mead.spark.sources.inputs import Input, TraceInput, check_stamps
 from mead.spark.sources.log_inputs import LogInput
-from mead.spark.telemetry.progress import Done
+from mead.spark.telemetry.reports import FinishedBatch
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -40,20 +40,20 @@ def trace(tmp_path: Path) -> Path:
 def test_of_a_trace_has_arrived_what_is_due(trace: Path) -> None:
     now_us = [5_000_000]
     source = TraceInput(trace, speed=2.0, now_us=lambda: now_us[0])
-    assert source.arrived(None) == 0, "nobody knows yet when it began"
-    last = Done(0, {"started_us": 5_000_000, "count": 4})
-    assert source.completed(last) == source.arrived(last) == 4
+    assert source.count_arrived(None) == 0, "nobody knows yet when it began"
+    last = FinishedBatch(0, {"started_us": 5_000_000, "count": 4})
+    assert source.count_completed(last) == source.count_arrived(last) == 4
     now_us[0] += 100_000
-    assert source.arrived(last) == 21, "0.2 s of the trace have passed"
+    assert source.count_arrived(last) == 21, "0.2 s of the trace have passed"
     now_us[0] -= 60_000_000
-    assert source.arrived(last) == 4, "a clock that was set back takes nothing away"
+    assert source.count_arrived(last) == 4, "a clock that was set back takes nothing away"
     now_us[0] += 600_000_000
-    assert source.arrived(last) == 100, "there are no more"
+    assert source.count_arrived(last) == 100, "there are no more"
 
 
 @pytest.mark.usefixtures("spark")  # which alone understands the names of types
 def test_a_trace_is_read_by_the_same_options_in_a_worker_and_by_spark(trace: Path, tmp_path: Path) -> None:
-    put_number(tmp_path / "tasks", 2)
+    write_number(tmp_path / "tasks", 2)
     source = TraceInput(trace, payload="mead.demo.log_lines:log_lines", payload_schema="line string")
     reader, columns = opened(source, tmp_path / "tasks")
     assert columns == "id bigint, arrival_us bigint, line string"
@@ -66,13 +66,13 @@ def test_a_trace_is_read_by_the_same_options_in_a_worker_and_by_spark(trace: Pat
 
 def test_of_a_log_has_arrived_what_was_committed(tmp_path: Path) -> None:
     log, source = StreamLog(tmp_path / "log"), LogInput(tmp_path / "log", "counter", "number bigint")
-    assert source.arrived(None) == 0
+    assert source.count_arrived(None) == 0
     rows = pa.record_batch([pa.array([1, 2, 3])], schema=SCHEMA)
     written = log.write([rows], SCHEMA)
-    assert source.arrived(None) == 0
+    assert source.count_arrived(None) == 0
     commit(log, 0, [written])
-    assert source.arrived(None) == 3
-    assert source.completed(Done(0, {"rows": 2})) == 2
+    assert source.count_arrived(None) == 3
+    assert source.count_completed(FinishedBatch(0, {"rows": 2})) == 2
 
 
 def test_a_query_that_starts_again_while_rows_are_counted_does_not_disturb_the_count(
@@ -82,7 +82,7 @@ def test_a_query_that_starts_again_while_rows_are_counted_does_not_disturb_the_c
     rows = pa.record_batch([pa.array([1, 2, 3])], schema=SCHEMA)
     for batch in range(3):
         commit(writer, batch, [writer.write([rows], SCHEMA)])
-    content, controller = log_module._content, current_thread()
+    content, controller = log_module._parse_line, current_thread()
 
     def interrupted(line: bytes) -> Any:
         """Between two lines of the index."""
@@ -93,22 +93,22 @@ def test_a_query_that_starts_again_while_rows_are_counted_does_not_disturb_the_c
         return content(line)
 
     with monkeypatch.context() as patched:
-        patched.setattr(log_module, "_content", interrupted)
-        assert source.arrived(None) == 9
+        patched.setattr(log_module, "_parse_line", interrupted)
+        assert source.count_arrived(None) == 9
     commit(writer, 3, [writer.write([rows], SCHEMA)])
-    assert source.arrived(None) == 12
+    assert source.count_arrived(None) == 12
 
 
 @pytest.mark.usefixtures("spark")
 def test_rows_of_a_log_are_kept_for_an_operator_whose_query_has_not_started(tmp_path: Path) -> None:
-    put_number(tmp_path / "tasks", 1)
+    write_number(tmp_path / "tasks", 1)
     log = StreamLog(tmp_path / "log")
     log.register("counter")
     source = LogInput(tmp_path / "log", "matcher", "number bigint")
     reader, _ = opened(source, tmp_path / "tasks")
     for batch in range(3):
         commit(log, batch, [log.write([pa.record_batch([pa.array([batch])], schema=SCHEMA)], SCHEMA)])
-    log.consumed("counter", 3)
+    log.release("counter", 3)
     start = reader.initialOffset()
     assert start == {"rows": 0}
     end = reader.latestOffset(start, None)
@@ -120,23 +120,23 @@ def test_rows_of_a_log_are_kept_for_an_operator_whose_query_has_not_started(tmp_
 
 
 def test_of_a_foreign_stream_what_was_read_is_added_up_and_what_waits_is_asked_for() -> None:
-    source = ForeignInput(lambda spark: spark.readStream.format("rate").load())
-    assert source.arrived(None) is None
-    first = Done(0, {"topic": {"0": 5, "1": 5}}, {"topic": {"0": 9, "1": 6}}, rows=10)
-    assert source.completed(first) == 10
-    assert source.arrived(first) == 15
-    assert source.completed(first) == 10, "a micro-batch that is told twice"
-    second = Done(1, {"topic": {"0": 9, "1": 6}}, rows=5)
-    assert source.completed(second) == 15
-    assert source.arrived(second) is None, "a source that does not tell what waits"
-    odd = Done(2, {"offset": 9, "timestamp": 900}, {"offset": 19, "timestamp": 1900}, rows=5)
-    assert source.arrived(odd) is None, "numbers that need not be those of rows"
+    source = SparkInput(lambda spark: spark.readStream.format("rate").load())
+    assert source.count_arrived(None) is None
+    first = FinishedBatch(0, {"topic": {"0": 5, "1": 5}}, {"topic": {"0": 9, "1": 6}}, rows=10)
+    assert source.count_completed(first) == 10
+    assert source.count_arrived(first) == 15
+    assert source.count_completed(first) == 10, "a micro-batch that is told twice"
+    second = FinishedBatch(1, {"topic": {"0": 9, "1": 6}}, rows=5)
+    assert source.count_completed(second) == 15
+    assert source.count_arrived(second) is None, "a source that does not tell what waits"
+    odd = FinishedBatch(2, {"offset": 9, "timestamp": 900}, {"offset": 19, "timestamp": 1900}, rows=5)
+    assert source.count_arrived(odd) is None, "numbers that need not be those of rows"
     assert source.reader(Path("tasks")) is None
 
 
 def test_offsets_are_added_up_over_topics_and_partitions() -> None:
-    assert offset_sum({"a": {"0": 5, "1": 7}, "b": {"0": 1}}) == 13
-    assert offset_sum({}) == 0
+    assert sum_offsets({"a": {"0": 5, "1": 7}, "b": {"0": 1}}) == 13
+    assert sum_offsets({}) == 0
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_offsets_are_added_up_over_topics_and_partitions() -> None:
 )
 def test_rows_without_arrival_stamps_are_refused_in_one_line(types: dict[str, str], said: str) -> None:
     with pytest.raises(OperatorError, match=said) as refused:
-        check_stamped(types, "parser")
+        check_stamps(types, "parser")
     assert str(refused.value).startswith("operator parser: its rows need a column arrival_us (bigint")
     assert "\n" not in str(refused.value)
-    check_stamped({"arrival_us": "bigint"}, "parser")
+    check_stamps({"arrival_us": "bigint"}, "parser")

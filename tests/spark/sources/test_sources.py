@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 
 from mead.demo.log_lines import log_lines
-from mead.spark.log.number_file import put_number
-from mead.spark.log.sink import into_log
+from mead.spark.log.sink import write_stream
 from mead.spark.log.source import LogDataSource
 from mead.spark.log.stream_log import StreamLog
+from mead.spark.log.tasks import write_number
 from mead.spark.sources.inputs import TraceInput
 from mead.spark.sources.trace import WARM_UP_PAUSE_US, TraceDataSource, TraceReader
-from mead.spark.telemetry.progress import Done
+from mead.spark.telemetry.reports import FinishedBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,7 +39,7 @@ def sources(spark: SparkSession) -> SparkSession:
 def folder(tmp_path: Path) -> Path:
     """With a trace of 500 arrivals, 2 ms apart."""
     np.save(tmp_path / "trace.npy", np.arange(ARRIVALS, dtype=np.int64) * 2000)
-    put_number(tmp_path / "tasks", 2)
+    write_number(tmp_path / "tasks", 2)
     return tmp_path
 
 
@@ -60,7 +60,7 @@ def logged(spark: SparkSession, folder: Path, schema: str) -> DataFrame:
 
 
 def started(rows: DataFrame, folder: Path, name: str) -> StreamingQuery:
-    return into_log(rows, folder / name).option("checkpointLocation", str(folder / f"{name}.checkpoint")).start()
+    return write_stream(rows, folder / name).option("checkpointLocation", str(folder / f"{name}.checkpoint")).start()
 
 
 def wait_for(log: StreamLog, rows: int, *queries: StreamingQuery) -> None:
@@ -73,7 +73,7 @@ def wait_for(log: StreamLog, rows: int, *queries: StreamingQuery) -> None:
 
 
 def column(log: StreamLog, name: str) -> list[Any]:
-    return [value for pieces in log.pieces(0, log.end, 1) for b in log.read(pieces) for value in b[name].to_pylist()]
+    return [value for pieces in log.divide(0, log.end, 1) for b in log.read(pieces) for value in b[name].to_pylist()]
 
 
 def test_every_arrival_goes_through_two_queries_once(sources: SparkSession, folder: Path) -> None:
@@ -145,7 +145,7 @@ def test_the_number_of_tasks_follows_the_order_without_a_restart(folder: Path) -
     reader = TraceReader(folder / "trace.npy", 1.0, folder / "tasks", None)
     start, end = {"started_us": 0, "count": 0}, {"started_us": 0, "count": 100}
     assert len(reader.partitions(start, end)) == 2
-    put_number(folder / "tasks", 5)
+    write_number(folder / "tasks", 5)
     assert len(reader.partitions(start, end)) == 5
 
 
@@ -221,7 +221,7 @@ def test_a_warm_up_leaves_the_run_its_part_of_a_sparse_trace(folder: Path) -> No
     used = []
     for batch in range(40):
         offset = reader.latestOffset(offset, None)
-        used.append((offset["count"], source.warmed_up(Done(batch, offset))))
+        used.append((offset["count"], source.is_warmed_up(FinishedBatch(batch, offset))))
         now_us[0] += WARM_UP_PAUSE_US
     assert used[:6] == [(1, False), (2, False), (3, False), (4, False), (5, True), (5, True)]
     assert used[-1] == (5, True), "the first ten seconds"
@@ -234,5 +234,5 @@ def test_a_warm_up_leaves_the_run_its_part_of_a_sparse_trace(folder: Path) -> No
 def test_a_faster_trace_may_be_used_for_as_long(folder: Path) -> None:
     np.save(folder / "sparse.npy", 2_000_000 * np.arange(35, dtype=np.int64))
     source = TraceInput(folder / "sparse.npy", speed=4.0)
-    over = [source.warmed_up(Done(0, {"count": count})) for count in range(36)]
+    over = [source.is_warmed_up(FinishedBatch(0, {"count": count})) for count in range(36)]
     assert over == [count >= 20 for count in range(36)]

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from mead.monitor import STAMP_ERROR_US, Arrivals
-from mead.spark.telemetry.batch_times import add_stamps, responses, stamp_fault
+from mead.spark.telemetry.batch_times import add_stamps, batch_responses, find_stamp_fault
 from mead.spark.telemetry.probe import MOST_STAMPS, Stamps
-from mead.spark.telemetry.progress import Progress
+from mead.spark.telemetry.reports import BatchReport
 
 BEGAN_US = 1_700_000_000_000_000
 DONE_US = BEGAN_US + 5_000_000
 
 
-def micro_batch(name: str = "matcher") -> Progress:
-    return Progress(name, "run", 1, 3, DONE_US - 400_000, DONE_US, 0.4, {}, None, {})
+def micro_batch(name: str = "matcher") -> BatchReport:
+    return BatchReport(name, "run", 1, 3, DONE_US - 400_000, DONE_US, 0.4, {}, None, {})
 
 
 def stamps(*before_done_s: float) -> Stamps:
@@ -23,34 +23,34 @@ def stamps(*before_done_s: float) -> Stamps:
 
 
 def test_rows_took_from_their_stamp_to_the_end_of_the_micro_batch() -> None:
-    done = responses(micro_batch(), stamps(1.5, 1.0, 0.5), BEGAN_US)
+    done = batch_responses(micro_batch(), stamps(1.5, 1.0, 0.5), BEGAN_US)
     assert (done.done_s, done.tuples) == (5.0, 3)
     assert done.mean_s == pytest.approx(1.0)
     assert done.at_ranks_s[[0, -1]] == pytest.approx([1.5, 0.5])
 
 
 def test_clocks_that_disagree_a_little_make_no_time_below_zero() -> None:
-    done = responses(micro_batch(), stamps(-0.001), BEGAN_US)
+    done = batch_responses(micro_batch(), stamps(-0.001), BEGAN_US)
     assert done.mean_s == 0.0
     assert done.at_ranks_s.min() == 0.0
-    assert stamp_fault(micro_batch(), stamps(-0.001)) == ""
+    assert find_stamp_fault(micro_batch(), stamps(-0.001)) == ""
 
 
 def test_stamps_from_the_future_are_a_fault_beyond_a_second() -> None:
     error_s = STAMP_ERROR_US / 1e6
-    assert stamp_fault(micro_batch(), stamps(0.5, -error_s)) == ""
+    assert find_stamp_fault(micro_batch(), stamps(0.5, -error_s)) == ""
     future = "tuples of matcher are said to have arrived in the future"
-    assert stamp_fault(micro_batch(), stamps(0.5, -error_s - 1e-3)) == future
-    assert "of the query are" in stamp_fault(micro_batch(""), stamps(-3600.0))
-    assert stamp_fault(micro_batch(), Stamps.of(np.empty(0, dtype=np.int64))) == ""
+    assert find_stamp_fault(micro_batch(), stamps(0.5, -error_s - 1e-3)) == future
+    assert "of the query are" in find_stamp_fault(micro_batch(""), stamps(-3600.0))
+    assert find_stamp_fault(micro_batch(), Stamps.of(np.empty(0, dtype=np.int64))) == ""
 
 
 def test_rows_without_a_stamp_are_a_fault_if_there_are_no_others() -> None:
     none, some = np.empty(0, dtype=np.int64), stamps(0.5, 1.5)
-    assert stamp_fault(micro_batch(), Stamps.of(none, unstamped=3)) == "tuples of matcher have no time of arrival"
-    mixed = Stamps.merged([some, Stamps.of(none, unstamped=3)])
-    assert stamp_fault(micro_batch(), mixed) == ""
-    done = responses(micro_batch(), mixed, BEGAN_US)
+    assert find_stamp_fault(micro_batch(), Stamps.of(none, unstamped=3)) == "tuples of matcher have no time of arrival"
+    mixed = Stamps.merge([some, Stamps.of(none, unstamped=3)])
+    assert find_stamp_fault(micro_batch(), mixed) == ""
+    done = batch_responses(micro_batch(), mixed, BEGAN_US)
     assert (mixed.rows, done.tuples) == (5, 2)
     assert done.mean_s == pytest.approx(1.0)
 

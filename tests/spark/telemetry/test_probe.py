@@ -16,9 +16,9 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from mead.arrays import IntArray
 from mead.spark.log.stream_log import StreamLog
-from mead.spark.pipeline.in_place import InPlace, InPlaceReader
+from mead.spark.pipeline.in_place import InPlaceOperator, InPlaceReader
 from mead.spark.telemetry import probe
-from mead.spark.telemetry.probe import MOST_STAMPS, OBSERVATION, RANKS, STAMP, Stamps, probed
+from mead.spark.telemetry.probe import MOST_STAMPS, OBSERVATION, RANKS, STAMP, Stamps, add_probe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +36,7 @@ def through_a_note(stamps: Stamps, folder: Path) -> Stamps:
     """As a task writes it and the driver reads it."""
     assert stamps.all_us is not None
     stamps.all_us.tofile(folder / "all")
-    return Stamps.noted(json.loads(json.dumps(stamps.note("all"))), folder)
+    return Stamps.from_note(json.loads(json.dumps(stamps.note("all"))), folder)
 
 
 @given(STAMPS)
@@ -67,14 +67,14 @@ def test_what_is_noted_is_what_was_known(tmp_path_factory: pytest.TempPathFactor
 
 
 def test_a_note_whose_file_is_gone_still_tells_the_rest(tmp_path: Path) -> None:
-    noted = Stamps.noted(Stamps.of(START_US + np.arange(100)).note("gone"), tmp_path)
+    noted = Stamps.from_note(Stamps.of(START_US + np.arange(100)).note("gone"), tmp_path)
     assert (noted.rows, noted.all_us) == (100, None)
     assert noted.at_ranks_us[-1] == START_US + 99
 
 
 @given(st.lists(STAMPS, max_size=5))
 def test_tasks_put_together_are_nearly_the_whole_micro_batch(parts: list[IntArray]) -> None:
-    merged, whole = Stamps.merged([Stamps.of(part) for part in parts]), np.concatenate([NONE, *parts])
+    merged, whole = Stamps.merge([Stamps.of(part) for part in parts]), np.concatenate([NONE, *parts])
     assert merged.rows == whole.size
     if not whole.size:
         return
@@ -89,7 +89,7 @@ def test_ranks_of_tasks_put_together_are_near_those_of_all_rows() -> None:
     """Tasks have different numbers of rows, which arrived at different times."""
     rng = np.random.default_rng(1)
     parts = [START_US + rng.integers(first, first + 1_000_000, n) for first, n in ((0, 900), (500_000, 300))]
-    merged, whole = Stamps.merged([Stamps.of(part) for part in parts]), np.concatenate(parts)
+    merged, whole = Stamps.merge([Stamps.of(part) for part in parts]), np.concatenate(parts)
     found = np.searchsorted(np.sort(whole), merged.at_ranks_us) / whole.size
     assert np.abs(found - RANKS).max() <= 1 / 16
 
@@ -98,23 +98,23 @@ def test_more_stamps_than_are_kept_leave_their_ranks() -> None:
     few, many = Stamps.of(START_US + np.arange(10)), Stamps.of(START_US + np.arange(MOST_STAMPS + 1))
     assert many.all_us is None
     assert np.array_equal(many.at_ranks_us, exact_ranks_us(START_US + np.arange(MOST_STAMPS + 1)))
-    assert Stamps.merged([few, many]).all_us is None
+    assert Stamps.merge([few, many]).all_us is None
 
 
 def test_what_spark_has_aggregated_is_read() -> None:
     values = {"rows": 4, "stamped": 3, "mean_us": 5.0, "at_ranks_us": [4] * 16 + [6], "all_us": [6, 5, 4]}
-    stamps = Stamps.observed({OBSERVATION: values})
+    stamps = Stamps.from_observation({OBSERVATION: values})
     assert (stamps.rows, stamps.stamped, stamps.mean_us) == (4, 3, 5.0)
     assert stamps.all_us is not None
     assert stamps.all_us.tolist() == [4, 5, 6]
-    assert Stamps.observed({OBSERVATION: {**values, "all_us": None}}).all_us is None
+    assert Stamps.from_observation({OBSERVATION: {**values, "all_us": None}}).all_us is None
     nothings: tuple[dict[str, Any], ...] = (
         {},
         {"another": {}},
         {OBSERVATION: {"rows": 0, "stamped": 0, "mean_us": None, "at_ranks_us": None}},
     )
     for nothing in nothings:
-        assert Stamps.observed(nothing).rows == 0
+        assert Stamps.from_observation(nothing).rows == 0
 
 
 @pytest.mark.parametrize(("rows", "most"), [(300, 300), (301, 300)])
@@ -128,9 +128,9 @@ def test_stamps_that_are_too_many_are_not_even_collected(
     monkeypatch.setattr(probe, "OBSERVATION", observation)
     stamps_us = START_US + 7919 * np.arange(rows) % 101  # with ties, in no order
     stream = spark.createDataFrame([(int(stamp),) for stamp in stamps_us], f"{STAMP} bigint").repartition(3)
-    observed = probed(stream, every_stamp=True)
+    observed = add_probe(stream, every_stamp=True)
     assert observed.count() == rows
-    seen = Stamps.observed({probe.OBSERVATION: observation.get})
+    seen = Stamps.from_observation({probe.OBSERVATION: observation.get})
     assert seen.rows == rows
     assert (seen.all_us is None) == (rows > most)
     if seen.all_us is not None:
@@ -150,8 +150,11 @@ def test_rows_whose_stamp_is_null_are_counted_and_leave_the_others_as_they_are(
     monkeypatch.setattr(probe, "OBSERVATION", observation)
     stamps_us = (START_US + 7919 * np.arange(some)).tolist()
     rows = [(stamp,) for stamp in [*stamps_us, *[None] * 9]]
-    probed(spark.createDataFrame(rows, f"{STAMP} bigint").repartition(2), every_stamp=True).count()
-    seen, whole = Stamps.observed({probe.OBSERVATION: observation.get}), Stamps.of(np.array(stamps_us, dtype=np.int64))
+    add_probe(spark.createDataFrame(rows, f"{STAMP} bigint").repartition(2), every_stamp=True).count()
+    seen, whole = (
+        Stamps.from_observation({probe.OBSERVATION: observation.get}),
+        Stamps.of(np.array(stamps_us, dtype=np.int64)),
+    )
     assert (seen.rows, seen.stamped, seen.unstamped) == (some + 9, some, 9)
     assert seen.mean_us == pytest.approx(whole.mean_us)
     assert seen.all_us is not None
@@ -161,8 +164,8 @@ def test_rows_whose_stamp_is_null_are_counted_and_leave_the_others_as_they_are(
 
 @given(st.lists(st.tuples(STAMPS, st.integers(0, 3)), max_size=4))
 def test_rows_without_a_stamp_are_added_up_and_change_nothing_else(parts: list[tuple[IntArray, int]]) -> None:
-    merged = Stamps.merged([Stamps.of(stamps_us, unstamped) for stamps_us, unstamped in parts])
-    stamped = Stamps.merged([Stamps.of(stamps_us) for stamps_us, _ in parts])
+    merged = Stamps.merge([Stamps.of(stamps_us, unstamped) for stamps_us, unstamped in parts])
+    stamped = Stamps.merge([Stamps.of(stamps_us) for stamps_us, _ in parts])
     assert merged.unstamped == sum(unstamped for _, unstamped in parts)
     assert (merged.stamped, merged.mean_us) == (stamped.stamped, stamped.mean_us)
     assert np.array_equal(merged.at_ranks_us, stamped.at_ranks_us)
@@ -183,10 +186,10 @@ class Rows(DataSourceStreamReader):
 @pytest.mark.parametrize("stamps_us", [[START_US, None, START_US + 4], [None, None]], ids=["one", "all"])
 def test_a_worker_notes_rows_without_a_stamp_and_goes_on(tmp_path: Path, stamps_us: list[int | None]) -> None:
     rows = pa.record_batch({STAMP: pa.array(stamps_us, pa.int64())})
-    operator = InPlace(Rows(rows, rows), lambda batch: batch, StreamLog(tmp_path / "log"), rows.schema, None)
+    operator = InPlaceOperator(Rows(rows, rows), lambda batch: batch, StreamLog(tmp_path / "log"), rows.schema, None)
     (written,) = InPlaceReader(operator).read(InputPartition(None))
     (row,) = written.to_pylist()
-    noted = Stamps.noted(json.loads(row["note"]), tmp_path)
+    noted = Stamps.from_note(json.loads(row["note"]), tmp_path)
     nulls, there = stamps_us.count(None), [stamp for stamp in stamps_us if stamp is not None]
     assert (row["rows"], noted.rows, noted.unstamped) == (2 * len(stamps_us), 2 * len(stamps_us), 2 * nulls)
     assert noted.mean_us == pytest.approx(np.mean(there) if there else 0.0)

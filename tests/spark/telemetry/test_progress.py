@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mead.spark.telemetry.progress import Progress, ProgressQueue
+from mead.spark.telemetry.reports import BatchReport, ReportQueue
 
 MESSAGE: dict[str, Any] = {
     "name": "parser",
@@ -56,14 +56,14 @@ class Queue:
         return "".join(f"{message}\n" for message in self.messages)
 
 
-def fetched(*messages: str) -> list[Progress]:
-    queue = object.__new__(ProgressQueue)
+def fetched(*messages: str) -> list[BatchReport]:
+    queue = object.__new__(ReportQueue)
     queue._queue = Queue(*messages)
     return queue.fetch()
 
 
 def test_a_message_tells_when_the_output_was_there_and_when_the_next_may_start() -> None:
-    progress = Progress.parsed(json.dumps(MESSAGE))
+    progress = BatchReport.parse(json.dumps(MESSAGE))
     assert (progress.query, progress.batch, progress.rows) == ("parser", 7, 2)
     assert progress.started_us == STARTED_US
     assert progress.done_us == STARTED_US + 50_000, "all but the commit"
@@ -74,13 +74,13 @@ def test_a_message_tells_when_the_output_was_there_and_when_the_next_may_start()
 
 
 def test_a_source_may_have_offsets_of_its_own_kind_or_none() -> None:
-    progress = Progress.parsed(json.dumps({**MESSAGE, "sources": [{"endOffset": 5, "latestOffset": None}]}))
+    progress = BatchReport.parse(json.dumps({**MESSAGE, "sources": [{"endOffset": 5, "latestOffset": None}]}))
     assert (progress.end_offset, progress.latest_offset) == ({}, None)
-    assert Progress.parsed(json.dumps({**MESSAGE, "sources": []})).end_offset == {}
+    assert BatchReport.parse(json.dumps({**MESSAGE, "sources": []})).end_offset == {}
 
 
 def test_a_query_without_a_name_has_an_empty_one() -> None:
-    assert Progress.parsed(json.dumps({**MESSAGE, "name": None})).query == ""
+    assert BatchReport.parse(json.dumps({**MESSAGE, "name": None})).query == ""
 
 
 @pytest.mark.parametrize("message", NONSENSE.values(), ids=NONSENSE.keys())

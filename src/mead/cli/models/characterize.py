@@ -101,15 +101,15 @@ def _characteristics(
     from pyspark.sql import SparkSession
 
     from mead.spark.characterize import characterize as by_spark
-    from mead.spark.runtime.quiet_start import SparkStartError, quiet_start
-    from mead.spark.runtime.spark_session import started
+    from mead.spark.runtime.quiet_start import SparkStartError, start_quietly
+    from mead.spark.runtime.spark_session import start_session
     from mead.workload import TraceError, split_trace
 
     try:
         split_trace(trace, **options)  # what is wrong at first sight needs no Spark
         ours = SparkSession.getActiveSession() is None
-        with quiet_start():
-            spark = started("mead characterize", master=master)
+        with start_quietly():
+            spark = start_session("mead characterize", master=master)
         try:
             with progress_bar(total=1.0) as progress:
                 return by_spark(spark, trace, **options, sort=sort, scratch=scratch, progress=progress)

@@ -97,7 +97,7 @@ def run_file(
     from mead.loop import Mode
     from mead.policies import make_policy
     from mead.reports.runs.live_report import LiveReport
-    from mead.spark.pipeline.build import live_pipeline, source_of, streams_of, work_of
+    from mead.spark.pipeline.build import live_pipeline, load_source, load_streams, load_work
     from mead.spark.pipeline.operators import OperatorError
     from mead.spark.pipeline.run import SparkLostError, run_live
     from mead.spark.pipeline.running import WARM_UP
@@ -112,8 +112,8 @@ def run_file(
         mode = Mode.ADVISE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        work = work_of(file, beside)
-        source = source_of(file, beside, folder, options.duration_s, folder / WARM_UP)
+        work = load_work(file, beside)
+        source = load_source(file, beside, folder, options.duration_s, folder / WARM_UP)
         policy = make_policy(options.policy)
         facts = _facts(pipeline, options, mode, policy.interval_s)
         with (
@@ -152,7 +152,7 @@ def run_file(
                 duration_s=inf if options.duration_s is None else options.duration_s,
                 mode=mode,
                 kept_iats=options.policy.kept_iats,
-                streams=streams_of(file),
+                streams=load_streams(file),
                 on_round=follow,
                 on_wait=wait,
                 on_restart=complain,
@@ -230,18 +230,20 @@ def _watched(facts: RunFacts, page: PageOptions | None) -> Iterator[Board]:
 @contextmanager
 def _spark(name: str, options: LiveOptions, beside: Path) -> Iterator[SparkSession]:
     """Spark for one run."""
-    from mead.spark.runtime.quiet_start import quiet_loss, quiet_start
-    from mead.spark.runtime.spark_session import started, stopped
+    from mead.spark.runtime.quiet_start import silence_loss, start_quietly
+    from mead.spark.runtime.spark_session import start_session, stop_session
 
     with _said_while_waiting(quiet=options.quiet) as waiting:
         waiting("starting Spark")
-        with quiet_start():
-            spark = started(name, master=options.master, modules=beside, profile=profile_without(options.left_out))
-            quiet_loss(spark)
+        with start_quietly():
+            spark = start_session(
+                name, master=options.master, modules=beside, profile=profile_without(options.left_out)
+            )
+            silence_loss(spark)
     try:
         yield spark
     finally:
-        stopped(spark)
+        stop_session(spark)
 
 
 def profile_without(parts: Iterable[ProfilePart]) -> FastProfile:

@@ -24,7 +24,7 @@ from mead.preference.spark.window_rounds import Chain, spread
 from mead.preference.spark.window_stage import WindowWork, work_on_windows
 from mead.preference.windows.messages import UNKNOWN_COUNT, PaneResult
 from mead.preference.windows.pane_emitter import ClosedPane
-from mead.spark.log.stream_log import StreamLog, Written
+from mead.spark.log.stream_log import StreamLog, WrittenFile
 
 W = TypeVar("W")
 D = TypeVar("D")
@@ -32,7 +32,7 @@ D = TypeVar("D")
 PID_PERIOD_S = 0.25
 """The sampling period of the released code."""
 
-EMPTY_WINDOW = Written("", 0)
+EMPTY_WINDOW = WrittenFile("", 0)
 """A window without tuples has a place in the index and no file."""
 
 
@@ -102,7 +102,7 @@ class Engine:
         """
         first, most = self.state.offset, self.options.most_rows
         ends = self.tuples.batch_ends(first, most)
-        if ends and ends[0] - first > most and len(self.tuples.pieces(first, ends[0], 1)[0]) == 1:
+        if ends and ends[0] - first > most and len(self.tuples.divide(first, ends[0], 1)[0]) == 1:
             return [first + most]
         return ends
 
@@ -137,7 +137,7 @@ class Engine:
         tuples = ends[-1] - state.offset if ends else 0
         state.offset += tuples
         self.folder.commit(state, windows)
-        self.tuples.consumed(READER, state.offset)
+        self.tuples.release(READER, state.offset)
         return Step(
             state.step,
             tuples,
@@ -177,7 +177,7 @@ class Engine:
 
     def _pane_stage(self, ends: list[int]) -> tuple[StageWork, tuple[ClosedPane, ...]]:
         state = self.state
-        (pieces,) = self.tuples.pieces(state.offset, ends[-1], 1)
+        (pieces,) = self.tuples.divide(state.offset, ends[-1], 1)
         relative = tuple(end - state.offset for end in ends)
         tuples = Slice(self.folder.tuples, tuple(pieces), state.offset, relative)
         before, active = state.emitter.as_json(), state.emitter.panes.active
@@ -213,7 +213,7 @@ class Engine:
             if not pane.partitions:
                 state.directory.add(PaneResult(pane.pane, pane.count, NOTHING))
 
-    def _window_stage(self) -> tuple[StageWork, list[Chain], list[tuple[int, Written]], int]:
+    def _window_stage(self) -> tuple[StageWork, list[Chain], list[tuple[int, WrittenFile]], int]:
         """Run rounds until nothing is pending, so that windows are complete in the order of their numbers."""
         directory, workers = self.state.directory, self.state.degrees.windows
         total, all_chains, windows, rounds = StageWork.none(workers), [], {}, 0
@@ -233,7 +233,7 @@ class Engine:
                 total = total.plus(work)
         return total, all_chains, sorted(windows.items()), rounds
 
-    def _round(self, chains: list[Chain], workers: int, windows: dict[int, Written]) -> StageWork:
+    def _round(self, chains: list[Chain], workers: int, windows: dict[int, WrittenFile]) -> StageWork:
         origin_us = self.state.emitter.origin_us
         if origin_us is None:
             raise RuntimeError("results before the first tuple")

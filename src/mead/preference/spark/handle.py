@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 from mead.preference.spark.engine import Engine, Step
 from mead.preference.spark.window_stage import window_bounds
 from mead.spark.log.stream_log import StreamLog
-from mead.spark.pipeline.query import Query, cause
+from mead.spark.pipeline.query import Query, find_cause
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -86,7 +86,7 @@ class PreferenceQuery:
     @property
     def rejected(self) -> int:
         """Tuples without a time, or without a number in a preferred column."""
-        self._rejected += sum(note["rejected"] for note in self._rejections.new_notes())
+        self._rejected += sum(note["rejected"] for note in self._rejections.take_notes())
         return self._rejected
 
     def windows(self) -> list[CompleteWindow]:
@@ -97,7 +97,7 @@ class PreferenceQuery:
         spec = self.engine.spec
         return [
             CompleteWindow(note["window"], *window_bounds(note["window"], origin_us, spec), note["rows"])
-            for note in log.new_notes()
+            for note in log.take_notes()
         ]
 
     def finish(self, tuples: int | None = None) -> None:
@@ -112,7 +112,7 @@ class PreferenceQuery:
                 self._await(tuples)
         except Exception as error:
             self._stop.set()
-            raise QueryFailedError(cause(error)) from error
+            raise QueryFailedError(find_cause(error)) from error
         self._finish.set()
         self._join()
 
@@ -132,7 +132,7 @@ class PreferenceQuery:
     def _join(self) -> None:
         self._stages.join()
         if self.error is not None:
-            raise QueryFailedError(cause(self.error)) from self.error
+            raise QueryFailedError(find_cause(self.error)) from self.error
 
     def __enter__(self) -> Self:
         return self

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from mead.preference.kernels.dominance import PreferenceError, Preferences
 from mead.preference.spark.query_spec import ARRIVAL, END, EVENT, RESERVED, START, WINDOW
-from mead.spark.log.sink import WRITTEN, committed
+from mead.spark.log.sink import FILE_COLUMNS, commit_files
 from mead.spark.log.stream_log import StreamLog
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def write_tuples(
     arrival = _micros(df, arrival_time or event_time).alias(ARRIVAL)
     stamped = df.select(event, arrival, *(df[f"`{name}`"] for name in df.columns))
     write = partial(_write_rows, StreamLog(folder), arrow_columns(stamped.schema), preferences)
-    return committed(stamped.mapInArrow(write, WRITTEN), folder)
+    return commit_files(stamped.mapInArrow(write, FILE_COLUMNS), folder)
 
 
 def result_schema(df: DataFrame) -> StructType:
@@ -142,7 +142,7 @@ class ArrivalTimes:
         """
         while self._batch < self._log.last:
             self._batch += 1
-            noted = self._log.noted(self._batch)
+            noted = self._log.take_batch_notes(self._batch)
             self._end += noted.rows
             if times_s := [note[WRITTEN_S] for note in noted.notes if WRITTEN_S in note]:
                 self._came.append((self._end, max(times_s)))

@@ -17,8 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mead.arrays import FloatArray, IntArray
-from mead.spark.log.number_file import put_number
-from mead.spark.sources.trace import TraceDataSource, times_us
+from mead.spark.log.tasks import write_number
+from mead.spark.sources.trace import TraceDataSource, read_times_us
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,7 +53,7 @@ class GeneratedPoints:
         arrivals, events, task_count = folder / "arrivals.npy", folder / "events.npy", folder / "tasks"
         np.save(arrivals, self.trace.timestamps_us - int(self.trace.timestamps_us[0]))
         np.save(events, self.events_us())
-        put_number(task_count, tasks)
+        write_number(task_count, tasks)
         spark.dataSource.register(TraceDataSource)
         payload = {"attributes": self.attributes, "seed": self.seed, "events": str(events.resolve())}
         options = {
@@ -105,5 +105,5 @@ def _start(seed: int) -> np.uint64:
 
 def _made(attributes: int, seed: int, events: Path, numbers: IntArray) -> pa.RecordBatch:
     values = uniform(numbers, attributes, seed)
-    columns = {"event_us": pa.array(times_us(events)[numbers])}
+    columns = {"event_us": pa.array(read_times_us(events)[numbers])}
     return pa.record_batch(columns | {name: values[:, n].copy() for n, name in enumerate(point_columns(attributes))})

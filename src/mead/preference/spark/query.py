@@ -29,10 +29,10 @@ from mead.preference.spark.query_spec import ExecutionOptions, Kernel, QuerySpec
 from mead.preference.spark.state import QueryFolder
 from mead.preference.windows.owner_table import Splitting
 from mead.preference.windows.panes import Windows
-from mead.spark.log.number_file import put_number
 from mead.spark.log.source import LogDataSource
-from mead.spark.pipeline.folder_lock import held
-from mead.spark.pipeline.operators import OperatorError, ddl
+from mead.spark.log.tasks import write_number
+from mead.spark.pipeline.folder_lock import lock_folder
+from mead.spark.pipeline.operators import OperatorError, to_ddl
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -117,9 +117,9 @@ def preference_query(
     def results() -> DataFrame:
         tasks = place.path / "tasks"
         if not tasks.exists():
-            put_number(tasks, 1)
+            write_number(tasks, 1)
         spark.dataSource.register(LogDataSource)
-        schema = ddl({c.name: c.dataType.simpleString() for c in columns})
+        schema = to_ddl({c.name: c.dataType.simpleString() for c in columns})
         reader = spark.readStream.format(LogDataSource.name())
         return reader.options(path=str(place.results), schema=schema, tasks=str(tasks), consumer="results").load()
 
@@ -141,7 +141,7 @@ def _locked(folder: Path) -> Iterator[None]:
     """Lock the folder: a second query would remove the files of the first as leftovers of a crash."""
     with ExitStack() as opened:
         try:
-            opened.enter_context(held(folder))
+            opened.enter_context(lock_folder(folder))
         except OperatorError as error:
             raise PreferenceError(str(error)) from error
         yield

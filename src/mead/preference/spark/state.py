@@ -23,7 +23,7 @@ from mead.preference.spark.query_spec import ExecutionOptions, QuerySpec
 from mead.preference.spark.window_rounds import WindowRounds
 from mead.preference.windows.owner_table import OwnerTable, Splitting
 from mead.preference.windows.pane_emitter import PaneEmitter
-from mead.spark.log.stream_log import DATA, Extent, StreamLog, Written
+from mead.spark.log.stream_log import DATA, Extent, StreamLog, WrittenFile
 
 READER = "preference"
 """Reader of the log that keeps unprocessed tuples."""
@@ -158,7 +158,7 @@ class QueryFolder:
         self._remove_others(state)
         return state
 
-    def commit(self, state: QueryState, windows: Iterable[tuple[int, Written]]) -> None:
+    def commit(self, state: QueryState, windows: Iterable[tuple[int, WrittenFile]]) -> None:
         """Commit the micro-batch, then remove files that are no longer needed."""
         _replace(self._state(state.step), json.dumps(state.as_json()))
         noted = [(written, {"window": window, "rows": written.rows}) for window, written in windows]

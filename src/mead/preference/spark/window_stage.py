@@ -14,7 +14,7 @@ from mead.preference.spark.pane_stage import NOTHING, read_extents, warm_up
 from mead.preference.spark.query_spec import END, NUMBER, START, WINDOW, Kernel, QuerySpec
 from mead.preference.spark.reduction import answer, reduce_rows
 from mead.preference.spark.window_rounds import Chain
-from mead.spark.log.stream_log import Extent, StreamLog, Written
+from mead.spark.log.stream_log import Extent, StreamLog, WrittenFile
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -41,7 +41,7 @@ class ChainOutput:
 
     chain: Chain
     result: Extent
-    written: Written | None
+    written: WrittenFile | None
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ from mead.reports.what_if.savings import Savings, plan_savings, savings_figures,
 from mead.session import RunFacts
 from mead.session.controller import Controller
 from mead.session.record import RunRecord
+from mead.spark.attach.description import count_cores, describe_query, find_context
 from mead.spark.attach.engine import AttachedEngine, AttachError
-from mead.spark.attach.query import context_of, cores_of, pipeline_of
 from mead.spark.runtime.java_machine import java_pid
 from mead.spark.telemetry.probe import stamped
 from mead.values import Requirement, Round
@@ -235,10 +235,10 @@ def attach(
     cores for all workers together; without them, five levels up to all cores that the application has. ``history`` is
     a file in which every round is kept, for ``mead history``.
     """
-    context = context_of(query)
-    cores = cores_of(context)
+    context = find_context(query)
+    cores = count_cores(context)
     options = choose_policy(None, policy, []) if isinstance(policy, str) else policy
-    pipeline, wanted, notes = pipeline_of(query, cores, requirement, shares), Mode(mode), []
+    pipeline, wanted, notes = describe_query(query, cores, requirement, shares), Mode(mode), []
     name = pipeline.name
     if len(active := query._jsq.sparkSession().streams().active()) > 1:  # noqa: SLF001 - Python cannot ask a query this
         notes.append(f"{len(active)} queries of the session share their Python workers, and so CPU time and share")

@@ -20,10 +20,10 @@ from mead.cpu import Adoption, CpuUsage, ShareManager, find_other_group
 from mead.monitor import Arrivals, monitors
 from mead.spark.attach.python_workers import PythonWorkers
 from mead.spark.runtime.java_machine import NO_ANSWER
-from mead.spark.sources.broker_inputs import offset_sum
-from mead.spark.telemetry.batch_times import add_stamps, responses, stamp_fault
+from mead.spark.sources.broker_inputs import sum_offsets
+from mead.spark.telemetry.batch_times import add_stamps, batch_responses, find_stamp_fault
 from mead.spark.telemetry.probe import OBSERVATION, Stamps
-from mead.spark.telemetry.progress import Progress, ProgressQueue
+from mead.spark.telemetry.reports import BatchReport, ReportQueue
 from mead.values import Allocation, Observation, OperatorReading, Pipeline
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ class AttachedEngine:
         self.observed_s = 0.0
         self._began_us = time_ns() // 1000
         self._throttled_s = 0.0
-        self._last = Progress.parsed(query.lastProgress.json) if query.lastProgress else None
+        self._last = BatchReport.parse(query.lastProgress.json) if query.lastProgress else None
         self._recent: deque[Batch] = deque()
-        self._new: list[Progress] = []
+        self._new: list[BatchReport] = []
         """Micro-batches since the last observation."""
         self._backlog = 0
         self._planned: bool | None = None
@@ -91,7 +91,7 @@ class AttachedEngine:
         self._refuse_shared()
         self.pids = self._find()
         self._cpu_s = self.workers.cpu_s
-        self.progress = ProgressQueue.around(context, query)
+        self.progress = ReportQueue.for_query(context, query)
 
     @property
     def in_python(self) -> bool:
@@ -161,12 +161,12 @@ class AttachedEngine:
                 continue
             self._new.append(progress)
             try:
-                fault = self._take(progress) or fault
+                fault = self._add_report(progress) or fault
             except Exception as error:  # noqa: BLE001 - what else was fetched is not to be lost with it
                 fault = f"what the query reports cannot be used ({type(error).__name__}: {error})"
         return fault
 
-    def _take(self, progress: Progress) -> str:
+    def _add_report(self, progress: BatchReport) -> str:
         """Take in the report of one micro-batch; returns what is implausible about it."""
         before, self._last = self._last, progress
         if progress.rows == 0:
@@ -174,7 +174,7 @@ class AttachedEngine:
         self.exact = OBSERVATION in progress.observed
         first_us = came_since_us(progress, before, self.operator.batches.trigger_s if self.operator.batches else None)
         if self.exact:
-            stamps = Stamps.observed(progress.observed)
+            stamps = Stamps.from_observation(progress.observed)
         elif first_us is not None:
             stamps = Stamps.spread(progress.rows, first_us, float(progress.started_us))
         else:  # the first micro-batch: since when its rows had come is unknown
@@ -182,12 +182,12 @@ class AttachedEngine:
         self._recent.append(
             Batch(progress.started_us if first_us is None else first_us, progress.started_us, stamps.rows)
         )
-        if (fault := stamp_fault(progress, stamps)) or not stamps.stamped:
+        if (fault := find_stamp_fault(progress, stamps)) or not stamps.stamped:
             return fault
         add_stamps(self.arrivals, stamps)
         # Some sources deliver late: what came after the last stamp may still be on its way.
         self.arrivals.known_until(min(progress.started_us, int(stamps.at_ranks_us[-1])))
-        done = responses(progress, stamps, self._began_us)
+        done = batch_responses(progress, stamps, self._began_us)
         for monitor in self.paths.values():
             monitor.add(done)
         return ""
@@ -229,11 +229,11 @@ class AttachedEngine:
         return left + round(rate_per_s * max(now_us - self._last.started_us, 0) / 1e6)
 
 
-def _left(progress: Progress) -> int:
+def _left(progress: BatchReport) -> int:
     """Rows that a source still had when the micro-batch started, where it says so: as Kafka does, by partition."""
     if progress.latest_offset is None or not _by_partition(progress.latest_offset):
         return 0
-    return max(offset_sum(progress.latest_offset) - offset_sum(progress.end_offset), 0)
+    return max(sum_offsets(progress.latest_offset) - sum_offsets(progress.end_offset), 0)
 
 
 def _by_partition(offset: Mapping[str, Any]) -> bool:
@@ -241,7 +241,7 @@ def _by_partition(offset: Mapping[str, Any]) -> bool:
     return bool(offset) and all(isinstance(partitions, dict) for partitions in offset.values())
 
 
-def came_since_us(progress: Progress, before: Progress | None, trigger_s: float | None) -> float | None:
+def came_since_us(progress: BatchReport, before: BatchReport | None, trigger_s: float | None) -> float | None:
     """The earliest time at which rows of a micro-batch may have come; None for the first micro-batch of all."""
     if before is None:
         return None

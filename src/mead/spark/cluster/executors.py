@@ -27,12 +27,12 @@ dynamic allocation waits as long (``spark.dynamicAllocation.executorIdleTimeout`
 
 
 @dataclass
-class Highest:
+class SlidingMaximum:
     """The highest of the values that were put in during the last ``length_s`` seconds.
 
     >>> times_s = iter([0.0, 1.0, 60.5, 61.5])
-    >>> highest = Highest(60.0, lambda: next(times_s))
-    >>> [highest.of(value) for value in (3, 5, 2, 1)]
+    >>> highest = SlidingMaximum(60.0, lambda: next(times_s))
+    >>> [highest.add(value) for value in (3, 5, 2, 1)]
     [3, 5, 5, 2]
     """
 
@@ -41,7 +41,7 @@ class Highest:
     _falling: deque[tuple[float, int]] = field(default_factory=deque)
     """Values that may still become the highest, with their times; each is higher than those after it."""
 
-    def of(self, value: int) -> int:
+    def add(self, value: int) -> int:
         """Put in a value, and return the highest, this one included."""
         now_s = self.now_s()
         while self._falling and self._falling[-1][1] <= value:
@@ -63,15 +63,15 @@ class Executors:
         """Cores of one executor; 0 while they are unknown."""
         self.local = bool(self._context.isLocal())
         """Local masters have no executors: tasks run in the driver."""
-        self._highest = Highest(HOLD_S)
-        self._asked = 0 if self.local else self._highest.of(len(self.running))
+        self._highest = SlidingMaximum(HOLD_S)
+        self._ordered = 0 if self.local else self._highest.add(len(self.running))
         """The number of executors in the last order that the cluster accepted."""
         self._least = 0
 
     @property
     def running(self) -> tuple[str, ...]:
         """Ids of the executors that run."""
-        return _each(self._context.getExecutorIds())
+        return _to_tuple(self._context.getExecutorIds())
 
     @property
     def cores(self) -> int:
@@ -83,10 +83,10 @@ class Executors:
             self._cores = max((one.totalCores() for one in self._known()), default=0)
         return self._cores or 1
 
-    def for_tasks(self, tasks: int) -> None:
+    def order_for_tasks(self, tasks: int) -> None:
         """Order enough executors to run this many tasks at the same time; this holds until the next call."""
         self._least = ceil(tasks / self.cores)
-        self.wanted(self._least)
+        self.order(self._least)
 
     def follow(self, tasks: int) -> None:
         """Order executors for a plan that changes often: more at once, fewer only after they were unwanted for a while.
@@ -95,11 +95,11 @@ class Executors:
         """
         if self.local:
             return
-        number = max(self._least, self._highest.of(ceil(tasks / self.cores)))
-        if number != self._asked:
-            self.wanted(number)
+        number = max(self._least, self._highest.add(ceil(tasks / self.cores)))
+        if number != self._ordered:
+            self.order(number)
 
-    def wanted(self, number: int) -> None:
+    def order(self, number: int) -> None:
         """Order this many executors, as far as the cluster has them, and never fewer than one.
 
         Those with the fewest tasks are ended. Spark runs these tasks again on the others, so nothing is lost. An order
@@ -117,8 +117,8 @@ class Executors:
             # replaced.
             if not self._request(number):
                 return
-        self._asked, self._highest = number, Highest(HOLD_S)
-        self._highest.of(number)
+        self._ordered, self._highest = number, SlidingMaximum(HOLD_S)
+        self._highest.add(number)
 
     def _request(self, number: int) -> bool:
         """Send the order; returns whether the cluster accepts it."""
@@ -131,9 +131,37 @@ class Executors:
 
     def _known(self) -> tuple[Any, ...]:
         """Spark's summaries of the executors, and of the driver, which has no cores and no tasks."""
-        return _each(self._context.statusStore().executorList(True))  # noqa: FBT003 - a call of Java's: active ones
+        return _to_tuple(self._context.statusStore().executorList(True))  # noqa: FBT003 - a call of Java's: active ones
 
 
-def _each(sequence: Any) -> tuple[Any, ...]:
+class ExecutorNegotiator:
+    """Asks for executors without waiting for them: they take seconds to start, and the control loop must go on.
+
+    Those that have come by the next round count there. Only whole executors come and go, so more cores may come than
+    were asked for.
+    """
+
+    def __init__(self, executors: Executors) -> None:
+        self._executors = executors
+
+    @property
+    def held(self) -> int:
+        """Cores of all executors that run."""
+        return len(self._executors.running) * self._executors.cores
+
+    def request(self, processors: int) -> int:
+        """Ask for executors with so many more cores."""
+        before = self.held
+        self._executors.order_for_tasks(before + processors)
+        return max(0, min(self.held - before, processors))
+
+    def release(self, processors: int) -> int:
+        """End the executors that the remaining cores do not need, and cancel those that have not come yet."""
+        before = self.held
+        self._executors.order_for_tasks(max(before - processors, 1))
+        return max(0, before - self.held)
+
+
+def _to_tuple(sequence: Any) -> tuple[Any, ...]:
     """The elements of a sequence in Scala."""
     return tuple(sequence.apply(place) for place in range(sequence.size()))

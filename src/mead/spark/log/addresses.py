@@ -19,18 +19,18 @@ TO = "to"
 TO_TYPE = "array<string>"
 """The type of column `TO` in Spark."""
 
-EVERYBODY = ""
+ALL_READERS = ""
 """The name under which rows without names are counted."""
 
 Counts = Mapping[str, int]
 """How many rows name each reader."""
 
 
-def own_rows(batch: pa.RecordBatch, reader: str) -> pa.RecordBatch:
+def select_rows(batch: pa.RecordBatch, reader: str) -> pa.RecordBatch:
     """The rows for one reader, without column `TO`.
 
     >>> to = pa.array([["count"], None, ["match", "count"], []], pa.list_(pa.string()))
-    >>> own_rows(pa.record_batch({"id": [1, 2, 3, 4], "to": to}), "match").to_pylist()
+    >>> select_rows(pa.record_batch({"id": [1, 2, 3, 4], "to": to}), "match").to_pylist()
     [{'id': 2}, {'id': 3}]
     """
     if TO not in batch.schema.names:
@@ -40,21 +40,21 @@ def own_rows(batch: pa.RecordBatch, reader: str) -> pa.RecordBatch:
     return batch.filter(pa.array(mine)).drop_columns([TO])
 
 
-def counted(batch: pa.RecordBatch) -> Counter[str]:
+def count_readers(batch: pa.RecordBatch) -> Counter[str]:
     """How many rows are for which reader.
 
     >>> to = pa.array([["count"], None, ["match", "count"], []], pa.list_(pa.string()))
-    >>> dict(counted(pa.record_batch({"to": to})))
+    >>> dict(count_readers(pa.record_batch({"to": to})))
     {'': 1, 'count': 2, 'match': 1}
     """
     to = batch.column(TO)
     names = [name for name in pc.unique(pc.list_flatten(to)).to_pylist() if name]
-    return Counter({EVERYBODY: to.null_count} | {name: int(_naming(to, name).sum()) for name in names})
+    return Counter({ALL_READERS: to.null_count} | {name: int(_naming(to, name).sum()) for name in names})
 
 
-def own_count(counts: Counts, reader: str) -> int:
+def count_for(counts: Counts, reader: str) -> int:
     """How many of the rows that were counted are for one reader."""
-    return counts.get(EVERYBODY, 0) + counts.get(reader, 0)
+    return counts.get(ALL_READERS, 0) + counts.get(reader, 0)
 
 
 def _naming(to: pa.Array, reader: str) -> npt.NDArray[np.bool_]:

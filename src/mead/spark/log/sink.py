@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from mead.spark.log.store import Store
 from mead.spark.log.stream_log import INDEX, StreamLog
-from mead.spark.runtime.java_code import loader
+from mead.spark.runtime.java_code import find_loader
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-WRITTEN = "file string, rows bigint, note string, addressed string"
+FILE_COLUMNS = "file string, rows bigint, note string, addressed string"
 """What a task says of what it has written (`Written.row`); the last two are JSON."""
 
 SINK = "mead.LogSink"
@@ -125,7 +125,7 @@ Spark numbers batches without gaps. A gap means that the index has lost lines th
 crash of the machine may leave it, or a folder that was put together from two."""
 
 
-def into_log(output: DataFrame, folder: Path, store: Store | None = None) -> DataStreamWriter:
+def write_stream(output: DataFrame, folder: Path, store: Store | None = None) -> DataStreamWriter:
     """A writer of the stream that has only to be started. Only one query at a time may write into a folder.
 
     Rows go into files in the folder, or into another ``store``.
@@ -141,13 +141,13 @@ def into_log(output: DataFrame, folder: Path, store: Store | None = None) -> Dat
         file = log.write((pa.RecordBatch.from_arrays(some.columns, schema=schema) for some in batches), schema)
         yield file.row()
 
-    return committed(output.mapInArrow(written, WRITTEN), folder)
+    return commit_files(output.mapInArrow(written, FILE_COLUMNS), folder)
 
 
-def committed(files: DataFrame, folder: Path) -> DataStreamWriter:
+def commit_files(files: DataFrame, folder: Path) -> DataStreamWriter:
     """The same for a stream whose rows are `WRITTEN` files. Start it in the thread that has called this."""
     context, last = files.sparkSession.sparkContext, StreamLog(folder).repair()
     # Spark finds a sink by the name of its class, among those that the thread knows that starts the query.
     jvm: Any = context._jvm  # noqa: SLF001 - the only way to Java
-    jvm.java.lang.Thread.currentThread().setContextClassLoader(loader(context, SINK_SOURCE, SINK))
+    jvm.java.lang.Thread.currentThread().setContextClassLoader(find_loader(context, SINK_SOURCE, SINK))
     return files.writeStream.format(SINK).option("index", str((folder / INDEX).resolve())).option("last", str(last))

@@ -13,12 +13,11 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from mead.spark.log.addresses import own_rows
-from mead.spark.log.number_file import number_in
+from mead.spark.log.addresses import select_rows
 from mead.spark.log.stream_log import Extent, StreamLog
-from mead.spark.runtime.tasks import spans
+from mead.spark.log.tasks import divide_rows, read_number
 from mead.spark.sources.rabbitmq.blocks import RabbitStore
-from mead.spark.sources.rabbitmq.place import Place
+from mead.spark.sources.rabbitmq.location import StreamLocation
 
 FORMAT, JOINED_FORMAT = "mead-log", "mead-logs"
 
@@ -43,24 +42,24 @@ class LogDataSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
         """Reads rows from the log."""
         del schema
-        log = log_at(self.options["path"], json.loads(self.options.get("rabbitmq", "null")))
+        log = open_log(self.options["path"], json.loads(self.options.get("rabbitmq", "null")))
         return LogReader(log, self.options["consumer"], Path(self.options["tasks"]))
 
 
-def log_at(folder: str, rabbitmq: Mapping[str, str] | None) -> StreamLog:
+def open_log(folder: str, rabbitmq: Mapping[str, str] | None) -> StreamLog:
     """Open a log to be read. Its rows are in its folder, or in a RabbitMQ stream."""
-    return StreamLog(Path(folder), store=None if rabbitmq is None else RabbitStore(Place.of(rabbitmq)))
+    return StreamLog(Path(folder), store=None if rabbitmq is None else RabbitStore(StreamLocation.of(rabbitmq)))
 
 
 @dataclass
-class Slice(InputPartition):
+class LogPartition(InputPartition):
     """What one task reads."""
 
-    pieces: list[Extent]
+    extents: list[Extent]
 
-    def __init__(self, pieces: list[Extent]) -> None:
+    def __init__(self, extents: list[Extent]) -> None:
         super().__init__(None)
-        self.pieces = pieces
+        self.extents = extents
 
 
 class LogReader(DataSourceStreamReader):
@@ -81,22 +80,22 @@ class LogReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """One partition for each task."""
-        tasks = number_in(self.tasks)
-        return [Slice(pieces) for pieces in self.log.pieces(start["rows"], end["rows"], tasks)]
+        tasks = read_number(self.tasks)
+        return [LogPartition(extents) for extents in self.log.divide(start["rows"], end["rows"], tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a partition; runs in a task."""
-        if isinstance(partition, Slice):
-            yield from self.rows(partition.pieces)
+        if isinstance(partition, LogPartition):
+            yield from self.rows(partition.extents)
 
-    def rows(self, pieces: list[Extent]) -> Iterator[pa.RecordBatch]:
-        """The rows of some pieces that are for this consumer."""
-        for batch in self.log.read(pieces):
-            yield own_rows(batch, self.consumer)
+    def rows(self, extents: list[Extent]) -> Iterator[pa.RecordBatch]:
+        """The rows of some extents that are for this consumer."""
+        for batch in self.log.read(extents):
+            yield select_rows(batch, self.consumer)
 
     def commit(self, end: dict[str, int]) -> None:
         """Tell the log that rows below ``end`` are done with."""
-        self.log.consumed(self.consumer, end["rows"])
+        self.log.release(self.consumer, end["rows"])
 
 
 class JoinedDataSource(DataSource):
@@ -121,18 +120,18 @@ class JoinedDataSource(DataSource):
         """Reads rows from all logs."""
         tasks = Path(self.options["tasks"])
         readers = {
-            name: LogReader(log_at(*place), self.options["consumer"], tasks)
+            name: LogReader(open_log(*place), self.options["consumer"], tasks)
             for name, place in json.loads(self.options["logs"]).items()
         }
         return JoinedReader(readers, to_arrow_schema(schema), tasks)
 
 
-class JoinedSlice(InputPartition):
+class JoinedPartition(InputPartition):
     """What one task reads of several logs."""
 
-    def __init__(self, pieces: Mapping[str, list[Extent]]) -> None:
+    def __init__(self, extents: Mapping[str, list[Extent]]) -> None:
         super().__init__(None)
-        self.pieces = pieces
+        self.extents = extents
 
 
 @dataclass
@@ -158,20 +157,20 @@ class JoinedReader(DataSourceStreamReader):
             first, last = start[name]["rows"], end[name]["rows"]
             ranges.append((name, first, total, total := total + last - first))
         parts = []
-        for from_row, to_row in spans(0, total, number_in(self.tasks)):
-            pieces = {}
+        for from_row, to_row in divide_rows(0, total, read_number(self.tasks)):
+            extents = {}
             for name, first, begins, ends in ranges:
                 a, b = max(from_row, begins), min(to_row, ends)
                 if a < b:
-                    (pieces[name],) = self.readers[name].log.pieces(first + a - begins, first + b - begins, 1)
-            parts.append(JoinedSlice(pieces))
+                    (extents[name],) = self.readers[name].log.divide(first + a - begins, first + b - begins, 1)
+            parts.append(JoinedPartition(extents))
         return parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a partition; runs in a task."""
-        if isinstance(partition, JoinedSlice):
-            for name, pieces in partition.pieces.items():
-                for batch in self.readers[name].rows(pieces):
+        if isinstance(partition, JoinedPartition):
+            for name, extents in partition.extents.items():
+                for batch in self.readers[name].rows(extents):
                     yield _with_columns(batch, self.columns)
 
     def commit(self, end: dict[str, dict[str, int]]) -> None:

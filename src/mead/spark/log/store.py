@@ -23,15 +23,15 @@ class Store(Protocol):
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
         """Store rows; returns the name under which they are found again."""
 
-    def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
-        """The rows of some pieces, in their order."""
+    def read(self, extents: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
+        """The rows of some extents, in their order."""
 
     def remove(self, files: Iterable[str]) -> None:
         """Remove files that nobody will ask for again."""
 
 
 @dataclass(frozen=True)
-class Files(Store):
+class FileStore(Store):
     """Arrow files in a folder, one for each task that has written rows."""
 
     folder: Path
@@ -53,11 +53,11 @@ class Files(Store):
             path.unlink()
         return name
 
-    def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
+    def read(self, extents: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
         """Read one file after the other."""
-        for piece in pieces:
-            with pa.memory_map(str(self.folder / piece.file)) as source:
-                table = pa.ipc.open_file(source).read_all().slice(piece.skip, piece.count)
+        for extent in extents:
+            with pa.memory_map(str(self.folder / extent.file)) as source:
+                table = pa.ipc.open_file(source).read_all().slice(extent.skip, extent.count)
                 yield from table.to_batches()
 
     def remove(self, files: Iterable[str]) -> None:

@@ -26,10 +26,9 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from mead.spark.log.addresses import EVERYBODY, TO, Counts, counted, own_count
-from mead.spark.log.number_file import number_in, put_number
-from mead.spark.log.store import Files, Store
-from mead.spark.runtime.tasks import spans
+from mead.spark.log.addresses import ALL_READERS, TO, Counts, count_for, count_readers
+from mead.spark.log.store import FileStore, Store
+from mead.spark.log.tasks import divide_rows, read_number, write_number
 
 INDEX, DATA, START, CONSUMERS = "index", "data", "start", "consumers"
 
@@ -39,7 +38,7 @@ class LogError(Exception):
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFile:
     """A file that a task has written, not yet part of the log."""
 
     file: str
@@ -54,7 +53,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Entry:
+class IndexEntry:
     """One file of a committed batch; its rows have the offsets from ``first`` on."""
 
     file: str
@@ -72,7 +71,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Noted:
+class BatchNotes:
     """How many rows a batch has, and what its tasks have noted beside their files."""
 
     rows: int = 0
@@ -97,12 +96,12 @@ class StreamLog:
     """Whether what tasks note beside their files is kept for a reader."""
     store: Store | None = None
     """Where the rows are kept; None for files in the folder."""
-    _entries: list[Entry] = field(default_factory=list, repr=False)
+    _entries: list[IndexEntry] = field(default_factory=list, repr=False)
     _last: int = field(default=-1, repr=False)
     """The number of the last batch; batches come in the order of their numbers."""
     _read: int = field(default=0, repr=False)
     """How many bytes of the index have been read."""
-    _noted: dict[int, Noted] = field(default_factory=dict, repr=False)
+    _noted: dict[int, BatchNotes] = field(default_factory=dict, repr=False)
     _addressed: Counter[str] = field(default_factory=Counter, repr=False)
     """All rows so far, by reader."""
 
@@ -121,30 +120,26 @@ class StreamLog:
     @property
     def start(self) -> int:
         """The offset of the first row that is still kept."""
-        return number_in(self.folder / START, missing=0)
+        return read_number(self.folder / START, missing=0)
 
-    def own(self, reader: str, offset: int) -> int:
+    def count_for_reader(self, reader: str, offset: int) -> int:
         """How many of the rows before that offset are for this reader.
 
         Where rows name their readers, the offset must lie between batches; readers stop nowhere else.
         """
         self._catch_up()
-        if self._addressed.keys() <= {EVERYBODY}:
+        if self._addressed.keys() <= {ALL_READERS}:
             return offset
         at = bisect_left(self._entries, offset, key=lambda entry: entry.first)
-        return own_count(self._entries[at].before if at < len(self._entries) else self._addressed, reader)
+        return count_for(self._entries[at].before if at < len(self._entries) else self._addressed, reader)
 
-    def noted(self, batch: int) -> Noted:
+    def take_batch_notes(self, batch: int) -> BatchNotes:
         """What is known of a batch. It can be asked for once: the batch and all before it are then forgotten."""
         self._catch_up()
         self._noted = {number: noted for number, noted in self._noted.items() if number >= batch}
-        return self._noted.pop(batch, Noted())
+        return self._noted.pop(batch, BatchNotes())
 
-    def notes(self, batch: int) -> list[Any]:
-        """What the tasks of a batch have noted; can be asked for once, as `noted`."""
-        return list(self.noted(batch).notes)
-
-    def new_notes(self) -> list[Any]:
+    def take_notes(self) -> list[Any]:
         """What tasks have noted since the last call, in the order of the batches."""
         self._catch_up()
         found, self._noted = self._noted, {}
@@ -152,9 +147,9 @@ class StreamLog:
 
     @property
     def _rows(self) -> Store:
-        return self.store or Files(self.folder / DATA)
+        return self.store or FileStore(self.folder / DATA)
 
-    def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Written:
+    def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> WrittenFile:
         """Put rows into a new file; `log_sink` makes it part of the log. Without rows there is no file."""
         rows, addressed = 0, Counter[str]()
 
@@ -163,33 +158,33 @@ class StreamLog:
             for batch in batches:
                 rows += batch.num_rows
                 if TO in schema.names:
-                    addressed += counted(batch)
+                    addressed += count_readers(batch)
                 yield batch
             self._check_readers(addressed)
 
         name = self._rows.write(seen(), schema)
-        return Written(name, rows, addressed if TO in schema.names else None)
+        return WrittenFile(name, rows, addressed if TO in schema.names else None)
 
     def _check_readers(self, addressed: Counts) -> None:
-        if unknown := addressed.keys() - {EVERYBODY} - {path.name for path in (self.folder / CONSUMERS).glob("*")}:
+        if unknown := addressed.keys() - {ALL_READERS} - {path.name for path in (self.folder / CONSUMERS).glob("*")}:
             raise LogError(f"{self.folder}: rows are for {', '.join(sorted(unknown))}, which does not read this stream")
 
     def repair(self) -> int:
         """Remove what a crash has left, before the only writer starts. Returns the number of the last batch, or -1."""
         with self._locked() as index:
             os.ftruncate(index, self._read)
-            orphans, last = self.uncommitted()
+            orphans, last = self.find_uncommitted()
             for file in orphans:
                 file.unlink(missing_ok=True)
             return last
 
-    def uncommitted(self) -> tuple[set[Path], int]:
+    def find_uncommitted(self) -> tuple[set[Path], int]:
         """Files that are not part of the log, and the number of the last batch, read after the files were listed."""
         there = set((self.folder / DATA).glob("*.arrow"))
         self._catch_up()
         return there - {self.folder / DATA / entry.file for entry in self._entries}, self._last
 
-    def commit(self, batch: int, files: Sequence[tuple[Written, Any]]) -> None:
+    def commit(self, batch: int, files: Sequence[tuple[WrittenFile, Any]]) -> None:
         """Make files part of the log, with a note on each: a single line of the index, so that all count or none.
 
         For writers that are not Spark queries; those use `log_sink`, which writes the same. The line is not read back,
@@ -204,49 +199,49 @@ class StreamLog:
     def batch_ends(self, start: int, most_rows: int) -> list[int]:
         """Where the batches after an offset end: as many as have at most ``most_rows`` together, and at least one."""
         self._catch_up()
-        ends = list({entry.batch: entry.end for entry in self._entries[self._before(start) :]}.values())
+        ends = list({entry.batch: entry.end for entry in self._entries[self._count_until(start) :]}.values())
         return [end for end in ends if end - start <= most_rows] or ends[:1]
 
-    def pieces(self, start: int, end: int, tasks: int) -> list[list[Extent]]:
+    def divide(self, start: int, end: int, tasks: int) -> list[list[Extent]]:
         """The rows from one offset to another, divided among the tasks as evenly as possible."""
         self._catch_up()
         if start < self.start or end > self.end:
             raise LogError(
                 f"{self.folder}: rows {start} to {end} were asked for, but {self.start} to {self.end} are there"
             )
-        return [self._between(first, last) for first, last in spans(start, end, tasks)]
+        return [self._find_extents(first, last) for first, last in divide_rows(start, end, tasks)]
 
-    def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
+    def read(self, extents: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
         """The rows of some pieces, in their order."""
-        yield from self._rows.read(pieces)
+        yield from self._rows.read(extents)
 
     def register(self, consumer: str) -> None:
         """Keep rows for a consumer from now on, until it says that it needs them no more."""
         with self._locked():
             (self.folder / CONSUMERS).mkdir(exist_ok=True)
             if not (self.folder / CONSUMERS / consumer).exists():
-                put_number(self.folder / CONSUMERS / consumer, self.start)
+                write_number(self.folder / CONSUMERS / consumer, self.start)
 
-    def consumed(self, consumer: str, end: int) -> None:
+    def release(self, consumer: str, end: int) -> None:
         """Note that a consumer will not ask for rows below ``end`` again, and remove the files that nobody needs.
 
         Consumers are processes of their own. Without the lock, one that looked earlier could set the start back to
         where files are already gone.
         """
         with self._locked():
-            put_number(self.folder / CONSUMERS / consumer, end)
+            write_number(self.folder / CONSUMERS / consumer, end)
             consumers = [path for path in (self.folder / CONSUMERS).iterdir() if not path.name.startswith(".")]
-            below = min(number_in(path, missing=0) for path in consumers)
-            gone = self._entries[self._before(self.start) : self._before(below)]
+            below = min(read_number(path, missing=0) for path in consumers)
+            gone = self._entries[self._count_until(self.start) : self._count_until(below)]
             if gone:
-                put_number(self.folder / START, gone[-1].end)  # from now on nobody asks for them
+                write_number(self.folder / START, gone[-1].end)  # from now on nobody asks for them
             self._rows.remove(entry.file for entry in gone)
 
-    def _before(self, offset: int) -> int:
+    def _count_until(self, offset: int) -> int:
         """How many entries end at this offset, or before it."""
         return bisect_right(self._entries, offset, key=lambda entry: entry.end)
 
-    def _between(self, start: int, end: int) -> list[Extent]:
+    def _find_extents(self, start: int, end: int) -> list[Extent]:
         found = []
         at = bisect_right(self._entries, start, key=lambda entry: entry.first) - 1
         for entry in self._entries[at:]:
@@ -265,7 +260,7 @@ class StreamLog:
         except FileNotFoundError:
             return
         for line in added.splitlines(keepends=True):
-            content = _content(line)
+            content = _parse_line(line)
             if content is None:
                 break  # the line is still being written, or was cut off by a crash
             self._read += len(line)
@@ -273,14 +268,14 @@ class StreamLog:
             self._last = batch
             if self.keep_notes:
                 notes = tuple(note for _, _, note, _ in files if note is not None)
-                self._noted[batch] = Noted(sum(rows for _, rows, _, _ in files), notes)
+                self._noted[batch] = BatchNotes(sum(rows for _, rows, _, _ in files), notes)
             for file, rows, _, addressed in files:
                 if rows:
                     first = self._entries[-1].end if self._entries else 0
-                    self._entries.append(Entry(file, first, rows, dict(self._addressed), batch))
-                    self._addressed.update({EVERYBODY: rows} if addressed is None else addressed)
+                    self._entries.append(IndexEntry(file, first, rows, dict(self._addressed), batch))
+                    self._addressed.update({ALL_READERS: rows} if addressed is None else addressed)
         # Forget what is gone, whoever removed it. The last entry stays: it tells where the next one begins.
-        del self._entries[: min(self._before(self.start), len(self._entries) - 1)]
+        del self._entries[: min(self._count_until(self.start), len(self._entries) - 1)]
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
@@ -296,7 +291,7 @@ class StreamLog:
             self._catch_up()
 
 
-def _content(line: bytes) -> tuple[int, list[tuple[str, int, Any, Counts | None]]] | None:
+def _parse_line(line: bytes) -> tuple[int, list[tuple[str, int, Any, Counts | None]]] | None:
     """What a line of the index says; None if it is incomplete."""
     checksum, _, content = line.rstrip(b"\n").partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % crc32(content):

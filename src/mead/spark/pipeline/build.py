@@ -17,7 +17,7 @@ from mead.config.source_keys import PayloadKeys, RabbitMQKeys, SourceKeys
 from mead.keys import ConfigError
 from mead.loading import modules_in, named
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
-from mead.spark.sources.broker_inputs import ForeignInput, RabbitMQInput
+from mead.spark.sources.broker_inputs import RabbitMQInput, SparkInput
 from mead.spark.sources.inputs import Input, TraceInput
 from mead.spark.sources.rabbitmq.blocks import RabbitStreams
 from mead.spark.sources.rabbitmq.stream import Retention
@@ -41,7 +41,7 @@ def live_pipeline(pipeline: Pipeline, batches: Mapping[str, Batches] = MappingPr
     return Pipeline(pipeline.name, operators, pipeline.edges, pipeline.requirements)
 
 
-def work_of(file: PipelineFile, beside: Path) -> dict[str, Work]:
+def load_work(file: PipelineFile, beside: Path) -> dict[str, Work]:
     """What every operator does. Modules may lie beside the pipeline file."""
     if file.keys.processors is not None:
         raise ConfigError("is for virtual time; on Spark a cluster has as many as it has", ("processors",))
@@ -49,7 +49,7 @@ def work_of(file: PipelineFile, beside: Path) -> dict[str, Work]:
     return {keys.name: _work(keys, place) for place, keys in enumerate(file.keys.operators)}
 
 
-def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | None, warm_up: Path) -> Input:
+def load_source(file: PipelineFile, beside: Path, run: Path, duration_s: float | None, warm_up: Path) -> Input:
     """Where tuples come from. ``run`` is the folder of the run, in which generated arrivals are kept."""
     keys = file.keys.source
     if keys is None:
@@ -58,7 +58,7 @@ def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | N
         return _rabbitmq(keys.rabbitmq)
     if keys.stream is not None:
         opened: Callable[[SparkSession], DataFrame] = named(keys.stream, ("source", "stream"))
-        return ForeignInput(opened)
+        return SparkInput(opened)
     arrivals = run / ARRIVALS
     if not arrivals.exists():  # a continued run has them already
         trace = _trace(keys, beside, duration_s)
@@ -69,7 +69,7 @@ def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | N
     payload: PayloadKeys | None = played.payload
     if payload is not None:
         where = ("source", "trace" if keys.trace else "generate", "payload", "function")
-        _made(payload.function, payload.options, where)  # so that a mistake in it is told before anything starts
+        _load(payload.function, payload.options, where)  # so that a mistake in it is told before anything starts
     return TraceInput(
         arrivals,
         played.speed,
@@ -80,7 +80,7 @@ def source_of(file: PipelineFile, beside: Path, run: Path, duration_s: float | N
     )
 
 
-def streams_of(file: PipelineFile) -> RabbitStreams | None:
+def load_streams(file: PipelineFile) -> RabbitStreams | None:
     """RabbitMQ streams that join the operators; None for embedded logs."""
     keys = file.keys.streams
     if keys is None:
@@ -127,11 +127,11 @@ def _work(keys: OperatorKeys, place: int) -> Work:
             "is for virtual time; Spark splits a micro-batch evenly over the replicas", (*where, "grouping")
         )
     if keys.transform is not None:
-        transform = _made(keys.transform, keys.options, (*where, "transform"))
+        transform = _load(keys.transform, keys.options, (*where, "transform"))
         return OnStream(transform, keys.output or _declared(keys.transform))
     if keys.function is None:
         raise ConfigError("to run live, an operator needs a function or a transform", where)
-    function = _made(keys.function, keys.options, (*where, "function"))
+    function = _load(keys.function, keys.options, (*where, "function"))
     schema = keys.output or _declared(keys.function)
     if schema is None:
         raise ConfigError(
@@ -145,7 +145,7 @@ def _declared(name: str) -> str | None:
     return getattr(sys.modules[name.partition(":")[0]], "OUTPUT_SCHEMA", None)
 
 
-def _made(name: str, options: Mapping[str, Any] | None, where: tuple[int | str, ...]) -> Any:
+def _load(name: str, options: Mapping[str, Any] | None, where: tuple[int | str, ...]) -> Any:
     """The function or transformation itself, or what the named factory returns for the options."""
     found = named(name, where)
     if options is None:

@@ -47,7 +47,7 @@ class EndRequests:
         heard = [
             one for one in SIGNALS if main and not (one == signal.SIGHUP and signal.getsignal(one) is signal.SIG_IGN)
         ]
-        self._before.append({one: signal.signal(one, self._asked) for one in heard})
+        self._before.append({one: signal.signal(one, self._handle) for one in heard})
         return self
 
     def __exit__(
@@ -56,16 +56,16 @@ class EndRequests:
         for one, handler in self._before.pop().items():
             signal.signal(one, handler)
 
-    def _asked(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         del frame
         if number == signal.SIGHUP:
-            let_lost_terminals_go()
+            redirect_lost_terminals()
         self.count += 1
         if not self._held:
             raise KeyboardInterrupt
 
 
-def let_lost_terminals_go() -> None:
+def redirect_lost_terminals() -> None:
     """Send output to a terminal that is gone to nowhere: as an error it would end the run without a report.
 
     A terminal that is still there, because somebody only sent the signal, is left alone.

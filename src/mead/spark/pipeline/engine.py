@@ -13,9 +13,9 @@ from mead.session.result import EngineCpu
 from mead.spark.cluster.executors import Executors
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.java_machine import java_cpu_s, java_pid
-from mead.spark.telemetry.batch_times import add_stamps, responses, stamp_fault
+from mead.spark.telemetry.batch_times import add_stamps, batch_responses, find_stamp_fault
 from mead.spark.telemetry.probe import Stamps
-from mead.spark.telemetry.progress import Done, Progress, ProgressQueue
+from mead.spark.telemetry.reports import BatchReport, FinishedBatch, ReportQueue
 from mead.values import Allocation, Observation, OperatorReading
 
 SILENT_S = 30.0
@@ -29,7 +29,7 @@ NO_USAGE = CpuUsage(0.0, 0, 0, 0.0)
 class OperatorState:
     """What the engine knows of one operator."""
 
-    last: Done | None = None
+    last: FinishedBatch | None = None
     before: int = 0
     """Arrivals before this run looked: in the warm-up, in a run that this one continues, or in an old stream."""
     arrived: int = 0
@@ -42,7 +42,7 @@ class OperatorState:
     """How long its last micro-batch took."""
     heard_s: float = 0.0
     """When it last completed something, or had nothing to complete; time of the run."""
-    new: list[tuple[Progress, int]] = field(default_factory=list)
+    new: list[tuple[BatchReport, int]] = field(default_factory=list)
     """Micro-batches since the last observation, and how many tuples each had."""
 
     def begins_at(self, before: int) -> None:
@@ -66,7 +66,7 @@ class SparkEngine:
 
     def __init__(self, running: RunningPipeline, kept_iats: int) -> None:
         self.running, self.pipeline = running, running.pipeline
-        self.progress = ProgressQueue(running.spark)
+        self.progress = ReportQueue(running.spark)
         self.executors = Executors(running.spark)
         self.arrivals = Arrivals(kept_iats)
         self.states = {operator.name: OperatorState() for operator in self.pipeline.operators}
@@ -80,7 +80,7 @@ class SparkEngine:
         for name, state in self.states.items():
             state.usage = self._started[name]
             if (last := running.queries[name].last) is not None:
-                state.last, state.completed = last, running.inputs[name].completed(last)
+                state.last, state.completed = last, running.inputs[name].count_completed(last)
                 state.begins_at(state.completed)
         self._java = java_pid(running.spark.sparkContext)
         self._cpu_start = self._cpu_now()
@@ -116,7 +116,7 @@ class SparkEngine:
             paths={path: monitor.reading() for path, monitor in self.paths.items()},
             iats_s=self.arrivals.iats_s,
             counts=self.arrivals.counts,
-            missing=fault or self._unlimited(readings, counters) or self._silent(time_s),
+            missing=fault or self._find_unlimited(readings, counters) or self._find_silent(time_s),
         )
 
     @property
@@ -141,17 +141,17 @@ class SparkEngine:
             if progress.query not in self.states:
                 continue  # a query of somebody else, or one that lands results
             try:
-                fault = self._take(progress, self.states[progress.query], time_s) or fault
+                fault = self._add_report(progress, self.states[progress.query], time_s) or fault
             except Exception as error:  # noqa: BLE001 - what else was fetched is not to be lost with it
                 fault = f"what {progress.query} reports cannot be used ({type(error).__name__}: {error})"
         return fault
 
-    def _take(self, progress: Progress, state: OperatorState, time_s: float) -> str:
+    def _add_report(self, progress: BatchReport, state: OperatorState, time_s: float) -> str:
         """Take in the report of one micro-batch; returns what is implausible about it."""
         if state.last is not None and progress.batch <= state.last.batch:
             return ""  # known already: it ended while we began to listen
         try:
-            state.completed = self.running.inputs[progress.query].completed(progress.done)
+            state.completed = self.running.inputs[progress.query].count_completed(progress.done)
         except (KeyError, TypeError, ValueError):
             return f"{progress.query} reports offsets that make no sense"
         stamps, written = self.running.rows(progress)
@@ -160,21 +160,21 @@ class SparkEngine:
         state.last, state.heard_s, state.took_s = progress.done, time_s, progress.took_s
         state.rows_in, state.rows_out = state.rows_in + stamps.rows, state.rows_out + written
         state.new.append((progress, stamps.rows))
-        if (fault := stamp_fault(progress, stamps)) or not stamps.stamped:
+        if (fault := find_stamp_fault(progress, stamps)) or not stamps.stamped:
             return fault
         self._arrivals(progress, stamps)
         self._responses(progress, stamps)
         return ""
 
-    def _arrivals(self, progress: Progress, stamps: Stamps) -> None:
+    def _arrivals(self, progress: BatchReport, stamps: Stamps) -> None:
         if not self.running.wiring.is_first(progress.query):
             return
         add_stamps(self.arrivals, stamps)
         self.arrivals.known_until(progress.started_us)
 
-    def _responses(self, progress: Progress, stamps: Stamps) -> None:
+    def _responses(self, progress: BatchReport, stamps: Stamps) -> None:
         """A tuple is done on a path when the micro-batch of the path's last operator is."""
-        done = responses(progress, stamps, self._began_us)
+        done = batch_responses(progress, stamps, self._began_us)
         for path, monitor in self.paths.items():
             if path.rpartition(PATH_SEPARATOR)[2] == progress.query:
                 monitor.add(done)
@@ -182,7 +182,7 @@ class SparkEngine:
     def _counters(self, name: str, state: OperatorState) -> Counters:
         shares = self.running.shares
         outside = bool(shares.group(name)) and not shares.processes(name)
-        return Counters(self.running.inputs[name].arrived(state.last), shares.usage(name), outside)
+        return Counters(self.running.inputs[name].count_arrived(state.last), shares.usage(name), outside)
 
     def _reading(self, name: str, state: OperatorState, now: Counters) -> OperatorReading:
         """The reading of one operator. Counts of tuples never shrink, whatever a source reports."""
@@ -208,14 +208,14 @@ class SparkEngine:
     def _usage(self, operator: str) -> CpuUsage:
         return self.running.shares.usage(operator) or NO_USAGE
 
-    def _unlimited(self, readings: Mapping[str, OperatorReading], counters: Mapping[str, Counters]) -> str:
+    def _find_unlimited(self, readings: Mapping[str, OperatorReading], counters: Mapping[str, Counters]) -> str:
         """Report an operator that works with no worker in its control group. On a cluster that is to be expected."""
         for name, reading in readings.items():
             if reading.completed and self.executors.local and counters[name].outside:
                 return f"no worker of {name} is in its control group, so that its share holds nobody"
         return ""
 
-    def _silent(self, time_s: float) -> str:
+    def _find_silent(self, time_s: float) -> str:
         for name, state in self.states.items():
             batches, silent_s = self.pipeline.operator(name).batches, time_s - state.heard_s
             trigger_s = (batches.trigger_s if batches else None) or 0.0

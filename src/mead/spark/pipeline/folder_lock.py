@@ -13,7 +13,7 @@ LOCK = "lock"
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Have a folder alone while the block lasts. Raises OperatorError if somebody else has it.
 
     The system lets go of it when this process ends, however it ends: a run that was killed can go on.

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from mead.spark.log.sink import WRITTEN
+from mead.spark.log.sink import FILE_COLUMNS
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.telemetry.probe import NONE_US, STAMP, Stamps
 
@@ -30,7 +30,7 @@ MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True)
-class InPlace:
+class InPlaceOperator:
     """What such an operator reads, does and writes."""
 
     reader: DataSourceStreamReader
@@ -44,7 +44,7 @@ class InPlace:
     """A folder for the stamps of all its rows; None if nobody wants them."""
 
 
-def source(name: str, operator: InPlace) -> type[DataSource]:
+def make_source(name: str, operator: InPlaceOperator) -> type[DataSource]:
     """A source of that name, for Spark to read."""
 
     class OperatorDataSource(DataSource):
@@ -55,7 +55,7 @@ def source(name: str, operator: InPlace) -> type[DataSource]:
             return name
 
         def schema(self) -> str:
-            return WRITTEN
+            return FILE_COLUMNS
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
             del schema
@@ -67,7 +67,7 @@ def source(name: str, operator: InPlace) -> type[DataSource]:
 class InPlaceReader(DataSourceStreamReader):
     """Offsets and partitions are those of the input."""
 
-    def __init__(self, operator: InPlace) -> None:
+    def __init__(self, operator: InPlaceOperator) -> None:
         self.operator = operator
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
@@ -109,11 +109,11 @@ class InPlaceReader(DataSourceStreamReader):
 
         written = operator.output.write(worked(), operator.schema)
         stamps = Stamps.of(np.concatenate(arrivals_us), unstamped)
-        note = stamps.note(_kept(stamps, operator.stamps))
+        note = stamps.note(_write_stamps(stamps, operator.stamps))
         yield written.row(json.dumps(note))
 
 
-def _kept(stamps: Stamps, folder: Path | None) -> str | None:
+def _write_stamps(stamps: Stamps, folder: Path | None) -> str | None:
     """Write all stamps to a file in the folder; returns its name."""
     if folder is None or stamps.all_us is None:
         return None

@@ -55,7 +55,7 @@ class OnBatches:
 
         Otherwise a mistake would be noticed only when the first tuple comes.
         """
-        expected = arrow_schema(self.schema)
+        expected = to_arrow(self.schema)
         try:
             made = self.function(pa.RecordBatch.from_pylist([], schema=columns))
         except Exception as error:
@@ -86,20 +86,20 @@ class OnStream:
             raise OperatorError(f"operator {operator}: {str(error).splitlines()[0]}") from error
         if not getattr(result, "isStreaming", False):
             raise OperatorError(f"operator {operator}: its transformation does not return a stream")
-        if self.schema is not None and dict(result.dtypes) != columns_of(self.schema):
-            got, declared = ddl(dict(result.dtypes)), ddl(columns_of(self.schema))
+        if self.schema is not None and dict(result.dtypes) != parse_columns(self.schema):
+            got, declared = to_ddl(dict(result.dtypes)), to_ddl(parse_columns(self.schema))
             raise OperatorError(
                 f"operator {operator}: its transformation returns {got}, and not {declared} as declared"
             )
         return result
 
 
-def arrow_schema(columns: str) -> pa.Schema:
+def to_arrow(columns: str) -> pa.Schema:
     """The Arrow schema of columns that are written as in Spark (DDL)."""
-    return to_arrow_schema(struct(columns))
+    return to_arrow_schema(parse_struct(columns))
 
 
-def struct(columns: str) -> StructType:
+def parse_struct(columns: str) -> StructType:
     """The same as a Spark type."""
     parsed = StructType.fromDDL(columns)
     if not isinstance(parsed, StructType):
@@ -107,15 +107,15 @@ def struct(columns: str) -> StructType:
     return parsed
 
 
-def columns_of(columns: str) -> dict[str, str]:
+def parse_columns(columns: str) -> dict[str, str]:
     """The types of columns by name, as Spark writes them."""
-    return {column.name: column.dataType.simpleString() for column in struct(columns)}
+    return {column.name: column.dataType.simpleString() for column in parse_struct(columns)}
 
 
-def ddl(columns: Mapping[str, str]) -> str:
+def to_ddl(columns: Mapping[str, str]) -> str:
     """Columns as Spark writes them: the inverse of `columns_of`.
 
-    >>> ddl({"id": "bigint", "to": "array<string>"})
+    >>> to_ddl({"id": "bigint", "to": "array<string>"})
     '`id` bigint, `to` array<string>'
     """
     return ", ".join(f"`{name}` {kind}" for name, kind in columns.items())

@@ -22,7 +22,7 @@ STALE_S = 3600.0
 arrivals are known by their ranks only."""
 
 
-class Orphans:
+class OrphanFinder:
     """Finds orphans in one log, into which a query writes."""
 
     def __init__(self, folder: Path) -> None:
@@ -34,7 +34,7 @@ class Orphans:
 
     def sweep(self) -> None:
         """Remove files that were orphans at the last look too, if a batch has been committed since."""
-        uncommitted, last = self._log.uncommitted()
+        uncommitted, last = self._log.find_uncommitted()
         if last > self._last:
             for file in self._seen & uncommitted:
                 file.unlink(missing_ok=True)
@@ -48,14 +48,14 @@ class OrphanSweep:
     logs: Iterable[Path]
     stamps: Path
     now_s: Callable[[], float] = field(default=monotonic, repr=False)
-    _orphans: list[Orphans] = field(init=False, repr=False)
+    _orphans: list[OrphanFinder] = field(init=False, repr=False)
     _due_s: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._orphans = [Orphans(folder) for folder in self.logs]
+        self._orphans = [OrphanFinder(folder) for folder in self.logs]
         self._due_s = self.now_s() + EVERY_S
 
-    def now_and_then(self) -> None:
+    def sweep_if_due(self) -> None:
         """Sweep if it is time to; call this as often as you like."""
         if self.now_s() >= self._due_s:
             self._due_s = self.now_s() + EVERY_S

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from contextlib import suppress
@@ -9,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mead.spark.pipeline.checkpoint import begun, last_done
 from mead.spark.runtime.java_machine import NO_ANSWER
-from mead.spark.telemetry.progress import Done
+from mead.spark.telemetry.reports import FinishedBatch, as_offset
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -24,6 +24,9 @@ UP_S = 30.0
 
 STATES = "org.apache.spark.sql.execution.streaming.runtime"
 """The Java package with the states of queries."""
+
+OFFSETS, COMMITS = "offsets", "commits"
+"""Folders of a checkpoint: Spark writes the offsets of a micro-batch before it begins, and a commit after it."""
 
 ERROR_LINE = re.compile(r"(\w+\.)*\w*(Error|Exception)\b(?!.*\.java)")
 """The beginning of the last line of a traceback."""
@@ -43,19 +46,21 @@ class Query:
     """Whether it was ended on purpose, and must not be started again."""
 
     @property
-    def last(self) -> Done | None:
+    def last(self) -> FinishedBatch | None:
         """The last micro-batch that is done, of this run or of one before it."""
-        return last_done(self.checkpoint)
+        return last_finished(self.checkpoint)
 
     @property
-    def at_work(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether it is in the middle of a micro-batch."""
         return bool(self.running.status["isTriggerActive"])
 
     @property
-    def rests(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether it is up, and every micro-batch that it has begun is done."""
-        return self.running.isActive and not self.at_work and begun(self.checkpoint) == (self.last or NOTHING).batch
+        return (
+            self.running.isActive and not self.is_busy and last_begun(self.checkpoint) == (self.last or NOTHING).batch
+        )
 
     @property
     def _execution(self) -> Any:
@@ -72,7 +77,7 @@ class Query:
         while state.get().toString() == "INITIALIZING" and time.monotonic() < until_s:
             time.sleep(0.02)
 
-    def failed(self, now_s: float) -> None:
+    def note_failure(self, now_s: float) -> None:
         """Note a failure: the query waits before it is started again, twice as long every time."""
         self.failures += 1
         self.waits_until_s = now_s + min(FIRST_PAUSE_S * 2 ** min(self.failures - 1, 10), LONGEST_PAUSE_S)
@@ -97,7 +102,7 @@ class Query:
         """Stop it for good: between micro-batches if it gets there in time, or else in the middle of one."""
         with suppress(*NO_ANSWER):  # Java has ended, and the query with it
             self.end_after_this_batch()
-            while self.at_work and time.monotonic() < until_s:
+            while self.is_busy and time.monotonic() < until_s:
                 time.sleep(0.01)
         self.ended = True
         with suppress(Exception):  # it has failed in the meantime, or does not end in time
@@ -107,14 +112,34 @@ class Query:
     def reason(self) -> str:
         """Why it is down."""
         error = self.running.exception()
-        return cause(error) if error else "it was stopped from outside"
+        return find_cause(error) if error else "it was stopped from outside"
 
 
-NOTHING = Done(-1, {})
+NOTHING = FinishedBatch(-1, {})
 
 
-def cause(error: Exception) -> str:
+def find_cause(error: Exception) -> str:
     """The cause in one line: the last line of a Python traceback that names an error, or else the first line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = [line for line in lines if ERROR_LINE.match(line)]
     return (named[-1] if named else lines[0])[:300]
+
+
+def last_begun(checkpoint: Path) -> int:
+    """The number of the last micro-batch that was begun; -1 if there was none."""
+    return _last(checkpoint / OFFSETS)
+
+
+def last_finished(checkpoint: Path) -> FinishedBatch | None:
+    """The last micro-batch that is done; None if there is none."""
+    batch = _last(checkpoint / COMMITS)
+    if batch < 0:
+        return None
+    # A version, settings, and one line for each source; queries of a pipeline have one.
+    source = (checkpoint / OFFSETS / str(batch)).read_text().splitlines()[2]
+    return FinishedBatch(batch, as_offset(json.loads(source)))
+
+
+def _last(log: Path) -> int:
+    """The highest number among file names; checksums and files that are still being written lie beside them."""
+    return max((int(file.name) for file in log.glob("[0-9]*") if file.name.isdigit()), default=-1)

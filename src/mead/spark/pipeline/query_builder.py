@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 
 from mead.cpu import ShareManager
-from mead.spark.log.sink import committed, into_log
+from mead.spark.log.sink import commit_files, write_stream
 from mead.spark.log.stream_log import StreamLog
-from mead.spark.pipeline.in_place import InPlace
-from mead.spark.pipeline.in_place import source as in_place
-from mead.spark.pipeline.operators import OnBatches, OperatorError, Work, arrow_schema, ddl
-from mead.spark.pipeline.query import cause
+from mead.spark.pipeline.in_place import InPlaceOperator, make_source
+from mead.spark.pipeline.operators import OnBatches, OperatorError, Work, to_arrow, to_ddl
+from mead.spark.pipeline.query import find_cause
 from mead.spark.pipeline.wiring import RESULTS, Wiring
-from mead.spark.runtime.workers import own_workers
-from mead.spark.sources.inputs import Input, check_one_source, check_stamped
+from mead.spark.runtime.workers import operator_workers
+from mead.spark.sources.inputs import Input, check_one_source, check_stamps
 from mead.spark.sources.log_inputs import LogInput
 from mead.spark.telemetry.complaints import COMPLAINTS
-from mead.spark.telemetry.probe import probed
+from mead.spark.telemetry.probe import add_probe
 from mead.values import Pipeline
 
 if TYPE_CHECKING:
@@ -69,27 +68,29 @@ class QueryBuilder:
         work, source, first = self.work[operator], self._input(operator), self.wiring.is_first(operator)
         tasks = self.folder / TASKS / operator
         log = StreamLog(self.folder / STREAMS / operator, store=self.wiring.store(operator))
-        with own_workers(self.spark, operator, self.shares.group(operator), str(tasks.parent / COMPLAINTS)):
+        with operator_workers(self.spark, operator, self.shares.group(operator), str(tasks.parent / COMPLAINTS)):
             reader = source.reader(tasks) if isinstance(work, OnBatches) else None
             if reader is not None and isinstance(work, OnBatches):
-                schema = work.check(arrow_schema(reader[1]), operator)
+                schema = work.check(to_arrow(reader[1]), operator)
                 self._declare(operator, work.schema)
                 stamps = self.folder / STAMPS if first else None
                 name = f"mead-operator-{operator}"
-                self.spark.dataSource.register(in_place(name, InPlace(reader[0], work.function, log, schema, stamps)))
+                self.spark.dataSource.register(
+                    make_source(name, InPlaceOperator(reader[0], work.function, log, schema, stamps))
+                )
                 try:
-                    writer = committed(self.spark.readStream.format(name).load(), log.folder)
+                    writer = commit_files(self.spark.readStream.format(name).load(), log.folder)
                 except AnalysisException as error:
                     raise OperatorError(
-                        f"operator {operator}: workers cannot load its function: {cause(error)}"
+                        f"operator {operator}: workers cannot load its function: {find_cause(error)}"
                     ) from error
             else:
                 stream = source.load(self.spark, operator, tasks)
-                check_stamped(dict(stream.dtypes), operator)
-                output = work.output(probed(stream, every_stamp=first), operator)
+                check_stamps(dict(stream.dtypes), operator)
+                output = work.output(add_probe(stream, every_stamp=first), operator)
                 check_one_source(output, operator)
-                self._declare(operator, ddl(dict(output.dtypes)))
-                writer = into_log(output, log.folder, log.store)
+                self._declare(operator, to_ddl(dict(output.dtypes)))
+                writer = write_stream(output, log.folder, log.store)
         batches = self.pipeline.operator(operator).batches
         if batches and batches.trigger_s:
             return writer.trigger(processingTime=f"{round(1000 * batches.trigger_s)} milliseconds")

@@ -23,10 +23,10 @@ from mead.session.controller import Controller
 from mead.session.negotiation import NegotiatedEngine
 from mead.session.record import RunRecord
 from mead.session.result import LiveResult
-from mead.spark.cluster.negotiator import ExecutorNegotiator
+from mead.spark.cluster.executors import ExecutorNegotiator
 from mead.spark.pipeline.end_requests import EndRequests
 from mead.spark.pipeline.engine import OperatorState, SparkEngine
-from mead.spark.pipeline.folder_lock import held
+from mead.spark.pipeline.folder_lock import lock_folder
 from mead.spark.pipeline.operators import Work
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.java_machine import spark_loss
@@ -87,7 +87,7 @@ def run_live(
     has failed, and why, while the run goes on. ``streams`` join the operators; without them, embedded logs do.
     """
     running = RunningPipeline(spark, knowledge.pipeline, source, work, folder, shares, streams, on_restart=on_restart)
-    with held(folder), requests or EndRequests() as asked:
+    with lock_folder(folder), requests or EndRequests() as asked:
         asked.hold()
 
         def wait(doing: str) -> None:
@@ -213,7 +213,7 @@ class _Run:
             self._take()
             self.running.revive()
             if self.controller.revive():
-                self.running.restarted("the controller ended before its time and is started again")
+                self.running.report_restart("the controller ended before its time and is started again")
 
     @contextmanager
     def _while_spark_is_there(self) -> Iterator[None]:
@@ -242,7 +242,7 @@ class _Run:
         ended = self.controller.end(LAST_ROUND_S)
         self._take()
         if not ended:
-            self.running.restarted(f"the controller's last round is not over after {LAST_ROUND_S:g} s: left alone")
+            self.running.report_restart(f"the controller's last round is not over after {LAST_ROUND_S:g} s: left alone")
         return ended
 
     def _drain(self, source: OperatorState, arrived: int, given_up: Callable[[], bool]) -> bool:

@@ -17,22 +17,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mead.cpu import ShareManager
-from mead.spark.log.number_file import put_number
 from mead.spark.log.stream_log import StreamLog
-from mead.spark.pipeline.checkpoint import begun, last_done
+from mead.spark.log.tasks import write_number
 from mead.spark.pipeline.operators import OperatorError, Work
 from mead.spark.pipeline.orphans import OrphanSweep
-from mead.spark.pipeline.query import Query
+from mead.spark.pipeline.query import Query, last_begun, last_finished
 from mead.spark.pipeline.query_builder import CHECKPOINTS, STAMPS, STREAMS, TASKS, QueryBuilder
 from mead.spark.pipeline.wiring import RESULTS, Wiring
 from mead.spark.runtime.java_machine import NO_ANSWER, spark_loss
-from mead.spark.runtime.workers import started_for
+from mead.spark.runtime.workers import find_processes
 from mead.spark.sources.inputs import Input
 from mead.spark.sources.rabbitmq.blocks import RabbitStreams
 from mead.spark.sources.rabbitmq.connection import RabbitError
 from mead.spark.telemetry.complaints import COMPLAINTS, Complaints
 from mead.spark.telemetry.probe import Stamps
-from mead.spark.telemetry.progress import Progress
+from mead.spark.telemetry.reports import BatchReport
 from mead.values import Pipeline
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ class RunningPipeline:
         for kind in (STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS):
             (self.folder / kind).mkdir(parents=True, exist_ok=True)
         self.complaints.open()
-        if self.source.warm_up is not None and last_done(self._builder.checkpoint(self.pipeline.order[0])) is None:
+        if self.source.warm_up is not None and last_finished(self._builder.checkpoint(self.pipeline.order[0])) is None:
             self.source.warm_up.touch()
         for operator in self.pipeline.order:
             self.order_tasks(operator, self.pipeline.most[operator].replicas)
@@ -132,15 +131,15 @@ class RunningPipeline:
         except RabbitError as error:
             raise OperatorError(f"operator {operator}: its output has nowhere to go: {error}") from None
 
-    def rows(self, progress: Progress) -> tuple[Stamps, int]:
+    def rows(self, progress: BatchReport) -> tuple[Stamps, int]:
         """The arrival stamps of the rows that a micro-batch has read, and how many rows it has written.
 
         Its tasks noted the stamps beside their files, or Spark aggregated them on the way.
         """
-        noted = self._logs[progress.query].noted(progress.batch)
+        noted = self._logs[progress.query].take_batch_notes(progress.batch)
         if progress.observed:
-            return Stamps.observed(progress.observed), noted.rows
-        return Stamps.merged([Stamps.noted(note, self.folder / STAMPS) for note in noted.notes]), noted.rows
+            return Stamps.from_observation(progress.observed), noted.rows
+        return Stamps.merge([Stamps.from_note(note, self.folder / STAMPS) for note in noted.notes]), noted.rows
 
     def begin(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
         """Wait until every operator is warm, but no longer than the limit; then let the arrivals begin.
@@ -152,7 +151,7 @@ class RunningPipeline:
             enough = self._enough_batches(operator)
             while (
                 (done := self._batches(operator)) < enough
-                and not self._starves(operator)
+                and not self._gets_no_more(operator)
                 and time.monotonic() < until_s
             ):
                 waiting(f"{operator} warms up, {done} of {enough:.0f} micro-batches")
@@ -171,7 +170,7 @@ class RunningPipeline:
         last = self.queries[operator].last
         return last.batch + 1 if last else 0
 
-    def _starves(self, operator: str) -> bool:
+    def _gets_no_more(self, operator: str) -> bool:
         """Whether an operator is idle and will get nothing more to warm up with.
 
         The source may have let in all that it can, or more than enough, and nothing came here, as may happen behind a
@@ -179,23 +178,23 @@ class RunningPipeline:
         """
         first = self.pipeline.order[0]
         last = self.queries[first].last
-        over = last is not None and self.source.warmed_up(last)
+        over = last is not None and self.source.is_warmed_up(last)
         if operator == first:
             return over
         many = self._batches(first) >= WARM_PATIENCE * self._enough_batches(first)
-        return (over or many) and self._caught_up(operator)
+        return (over or many) and self._is_caught_up(operator)
 
     def order_tasks(self, query: str, tasks: int) -> None:
         """Set how many tasks read the query's input, from its next micro-batch on."""
-        put_number(self.folder / TASKS / query, tasks)
+        write_number(self.folder / TASKS / query, tasks)
 
     def revive(self) -> str:
         """Restart queries that have failed, after a pause. Returns a line that says which are down; empty if none is.
 
         From time to time this also removes what failed attempts have left.
         """
-        self._hear()
-        self._orphans.now_and_then()
+        self._report_complaints()
+        self._orphans.sweep_if_due()
         now_s = time.monotonic()
         down = []
         for name, query in self.queries.items():
@@ -206,8 +205,8 @@ class RunningPipeline:
                     query.failures = 0
                 continue
             if query.waits_until_s is None:
-                query.failed(now_s)
-                self.restarted(f"{name} failed and is started again: {query.reason}")
+                query.note_failure(now_s)
+                self.report_restart(f"{name} failed and is started again: {query.reason}")
             if now_s < (query.waits_until_s or 0.0):
                 down.append(name)
                 continue
@@ -216,21 +215,21 @@ class RunningPipeline:
             except Exception as error:
                 if spark_loss(self.spark.sparkContext):
                     raise
-                query.failed(now_s)  # the other queries go on, and this one is tried again later
-                self.restarted(f"{name} could not be started: {' '.join(str(error).split())[:300]}")
+                query.note_failure(now_s)  # the other queries go on, and this one is tried again later
+                self.report_restart(f"{name} could not be started: {' '.join(str(error).split())[:300]}")
                 down.append(name)
             else:
                 query.waits_until_s, query.started_s = None, now_s
                 query.await_source()
         return f"{' and '.join(down)} is down and will be started again" if down else ""
 
-    def restarted(self, what: str) -> None:
+    def report_restart(self, what: str) -> None:
         """Remember a failure, and tell whoever watches."""
         if not self.restarts or self.restarts[-1] != what:
             self.on_restart(what)
         self.restarts.append(what)
 
-    def _hear(self) -> None:
+    def _report_complaints(self) -> None:
         """Report each complaint of the workers once."""
         for complaint in self.complaints.new():
             self.on_restart(complaint)
@@ -248,9 +247,9 @@ class RunningPipeline:
         if not self._wait(source.end_after_this_batch, late):
             return False
         source.stop(until_s)
-        return self._wait(self._quiet, late)
+        return self._wait(self._is_drained, late)
 
-    def _quiet(self) -> bool:
+    def _is_drained(self) -> bool:
         """Whether nothing is under way behind the source.
 
         In a loop, an operator that has caught up may get more to do from one that is checked after it. So all are
@@ -258,9 +257,9 @@ class RunningPipeline:
         anybody by the second.
         """
         others = [name for name in self.queries if name != self.pipeline.order[0]]
-        before = [begun(self._builder.checkpoint(name)) for name in others]
-        rest = all(self._caught_up(name) for _ in range(2) for name in others)
-        return rest and before == [begun(self._builder.checkpoint(name)) for name in others]
+        before = [last_begun(self._builder.checkpoint(name)) for name in others]
+        rest = all(self._is_caught_up(name) for _ in range(2) for name in others)
+        return rest and before == [last_begun(self._builder.checkpoint(name)) for name in others]
 
     def _wait(self, until: Callable[[], bool], late: Callable[[], bool]) -> bool:
         while not until():
@@ -285,15 +284,15 @@ class RunningPipeline:
         for source in self.inputs.values():
             source.close()
         for operator in self.pipeline.operators:
-            own = {*self.shares.processes(operator.name), *started_for(self.shares.group(operator.name))}
-            for pid in own:
+            processes = {*self.shares.processes(operator.name), *find_processes(self.shares.group(operator.name))}
+            for pid in processes:
                 with suppress(ProcessLookupError):  # it ends with its daemon
                     os.kill(pid, signal.SIGTERM)
 
-    def _caught_up(self, name: str) -> bool:
+    def _is_caught_up(self, name: str) -> bool:
         """Whether a query is at rest and has no rows waiting."""
         query, source = self.queries[name], self.inputs[name]
-        if not query.rests:
+        if not query.is_idle:
             return False
         last = query.last
-        return (source.completed(last) if last else 0) >= (source.arrived(last) or 0)
+        return (source.count_completed(last) if last else 0) >= (source.count_arrived(last) or 0)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mead.spark.log.addresses import TO, TO_TYPE
-from mead.spark.pipeline.operators import OperatorError, Work, columns_of
-from mead.spark.sources.inputs import Input, check_stamped
+from mead.spark.pipeline.operators import OperatorError, Work, parse_columns
+from mead.spark.sources.inputs import Input, check_stamps
 from mead.spark.sources.log_inputs import JoinedInput, LogInput
 from mead.spark.sources.rabbitmq.blocks import RabbitStore, RabbitStreams
 from mead.values import Pipeline
@@ -66,9 +66,9 @@ class Wiring:
 
     def check(self, operator: str, schema: str) -> None:
         """Refuse output that its readers cannot use."""
-        columns = columns_of(schema)
+        columns = parse_columns(schema)
         if self.is_read(operator):
-            check_stamped(columns, f"{operator}, whose output others read")
+            check_stamps(columns, f"{operator}, whose output others read")
         if columns.get(TO, TO_TYPE) != TO_TYPE:
             raise OperatorError(
                 f"operator {operator}: column {TO} names the readers of a row and must be {TO_TYPE}, not {columns[TO]}"

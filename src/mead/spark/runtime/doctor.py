@@ -49,7 +49,7 @@ class Check:
     """What to type or do if it is not there."""
 
 
-def checks(
+def run_checks(
     environment: Mapping[str, str] = os.environ, folder: Path = Path(), system: Path = PROCESSES
 ) -> Iterator[Check]:
     """Yield each check as soon as its result is known. Streams would be kept in ``folder``.

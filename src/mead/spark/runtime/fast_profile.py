@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mead.spark.runtime.java_code import class_loader
+from mead.spark.runtime.java_code import compile_classes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -170,7 +170,7 @@ def quiet_local_files(spark: SparkSession) -> None:
     hadoop = context._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
     if any(hadoop.get(setting) == name for setting, name in QUIET_FILES.items()):
         return
-    hadoop.setClassLoader(class_loader(jvm, QUIET_FILES_SOURCE, hadoop.getClassLoader()))
+    hadoop.setClassLoader(compile_classes(jvm, QUIET_FILES_SOURCE, hadoop.getClassLoader()))
     for setting, name in QUIET_FILES.items():
         hadoop.set(setting, name)
     served = jvm.org.apache.hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), hadoop)

@@ -1,4 +1,4 @@
-"""Small Java classes, compiled when they are needed by the compiler that Spark ships. Only the driver knows them."""
+"""Compile small Java classes with the compiler that Spark ships. Only the driver knows them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LOADERS: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 """Class loaders by gateway to Java, and by class name. Python's bridge takes classes of one name for the same class."""
 
 
-def class_loader(jvm: Any, source: str, parent: Any) -> Any:
+def compile_classes(jvm: Any, source: str, parent: Any) -> Any:
     """A class loader for the classes of this source text, and for all that ``parent`` knows."""
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(parent)
@@ -17,18 +17,18 @@ def class_loader(jvm: Any, source: str, parent: Any) -> Any:
     return compiler.getClassLoader()
 
 
-def loader(context: Any, source: str, name: str) -> Any:
+def find_loader(context: Any, source: str, name: str) -> Any:
     """A class loader that knows the class of that name, compiled once per Java machine, and all that Spark knows."""
     jvm, loaders = context._jvm, _LOADERS.setdefault(context._gateway, {})  # noqa: SLF001 - the only way to Java
     if name not in loaders:
-        loaders[name] = class_loader(jvm, source, jvm.org.apache.spark.util.Utils.getSparkClassLoader())
+        loaders[name] = compile_classes(jvm, source, jvm.org.apache.spark.util.Utils.getSparkClassLoader())
     return loaders[name]
 
 
-def instance(context: Any, source: str, name: str) -> Any:
+def create_instance(context: Any, source: str, name: str) -> Any:
     """A new object of that class."""
     jvm = context._jvm  # noqa: SLF001 - as above
     arrays = jvm.java.lang.reflect.Array
     no_types = arrays.newInstance(jvm.java.lang.Class.forName("java.lang.Class"), 0)
     no_values = arrays.newInstance(jvm.java.lang.Class.forName("java.lang.Object"), 0)
-    return loader(context, source, name).loadClass(name).getDeclaredConstructor(no_types).newInstance(no_values)
+    return find_loader(context, source, name).loadClass(name).getDeclaredConstructor(no_types).newInstance(no_values)

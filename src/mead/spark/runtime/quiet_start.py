@@ -24,7 +24,7 @@ class SparkStartError(RuntimeError):
     """Spark did not start. The message is the first complaint that was printed."""
 
 
-class Unseen:
+class StandardErrorPipe:
     """Reads what other processes print, for as long as they live, and keeps only its beginning.
 
     A file would grow without end in a run that has none.
@@ -48,14 +48,14 @@ class Unseen:
 
 
 @contextmanager
-def quiet_start() -> Iterator[None]:
+def start_quietly() -> Iterator[None]:
     """What is started in the block inherits a standard error that nobody sees; it is shown only if the start fails.
 
     Java keeps that one as long as it lives. Errors of jobs are not lost: they come back as exceptions.
     """
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 - takes a second
 
-    unseen = Unseen()
+    unseen = StandardErrorPipe()
     try:
         with _standard_error(unseen.into):
             yield
@@ -80,7 +80,7 @@ def _standard_error(into: int) -> Iterator[None]:
         os.close(ours)
 
 
-def quiet_loss(spark: SparkSession) -> None:
+def silence_loss(spark: SparkSession) -> None:
     """If Java ends before Spark is stopped, prevent tracebacks: whoever notices reports it in one line.
 
     PySpark's server of accumulators would print one, since its connection is cut off, and so would the bridge to Java,

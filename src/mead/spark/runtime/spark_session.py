@@ -36,7 +36,7 @@ SETTINGS = {
 }
 
 
-def started(
+def start_session(
     name: str, *, master: str | None = None, modules: Path | None = None, profile: FastProfile | None = None
 ) -> SparkSession:
     """Start a session of that name. ``modules`` is a folder from which workers may import.
@@ -49,10 +49,10 @@ def started(
         known = os.environ.get("PYTHONPATH", "")
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(modules.resolve()), known]))
     builder = SparkSession.builder.appName(name).config(map=dict(SETTINGS))
-    if master is not None or "spark.master" not in _submitted():
-        builder = builder.master(with_tries(master or LOCAL))
+    if master is not None or "spark.master" not in _read_submitted():
+        builder = builder.master(add_retries(master or LOCAL))
     on_interrupt = signal.getsignal(signal.SIGINT)
-    with _deaf_to_hang_ups():
+    with _ignore_hang_ups():
         spark = (profile or FastProfile()).start(builder)
     if modules is not None:  # a Java machine that ran before does not know later changes of the environment
         environment = spark.sparkContext.environment
@@ -65,7 +65,7 @@ def started(
 
 
 @contextmanager
-def _deaf_to_hang_ups() -> Iterator[None]:
+def _ignore_hang_ups() -> Iterator[None]:
     """In the block, ignore hang-ups, so that Java, which is started in it, outlives the terminal: the run ends it.
 
     A hang-up that comes just then is not lost: it is delivered after the block.
@@ -82,23 +82,23 @@ def _deaf_to_hang_ups() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def stopped(spark: SparkSession) -> None:
+def stop_session(spark: SparkSession) -> None:
     """Stop the session, even if Java has ended before."""
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning), suppress(*NO_ANSWER):
         spark.stop()
 
 
-def with_tries(master: str) -> str:
+def add_retries(master: str) -> str:
     """A local master that tries tasks again, unless it says how often itself.
 
-    >>> with_tries("local[2]"), with_tries("local"), with_tries("local[2,1]"), with_tries("spark://host:7077")
+    >>> add_retries("local[2]"), add_retries("local"), add_retries("local[2,1]"), add_retries("spark://host:7077")
     ('local[2,4]', 'local[1,4]', 'local[2,1]', 'spark://host:7077')
     """
     threads = re.fullmatch(r"local(?:\[\s*(\*|\d+)\s*\])?", master)
     return f"local[{threads[1] or 1},{TRIES}]" if threads else master
 
 
-def _submitted() -> dict[str, str]:
+def _read_submitted() -> dict[str, str]:
     """The settings that ``spark-submit`` has passed on."""
     from pyspark import SparkConf  # noqa: PLC0415 - as above
 

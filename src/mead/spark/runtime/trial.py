@@ -47,7 +47,7 @@ def try_spark(environment: Mapping[str, str] = os.environ) -> Trial:
     return Trial(**json.loads(run.stdout.splitlines()[-1]))
 
 
-def _trial() -> Trial:
+def _run_trial() -> Trial:
     from pyspark.sql import SparkSession  # noqa: PLC0415 - it may be missing, and that is a finding
 
     from mead.spark.runtime.fast_profile import FastProfile  # noqa: PLC0415 - as above
@@ -72,4 +72,4 @@ def _trial() -> Trial:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{json.dumps(asdict(_trial()))}\n")
+    sys.stdout.write(f"{json.dumps(asdict(_run_trial()))}\n")

@@ -55,11 +55,11 @@ def main() -> None:
     preload()
     from pyspark import daemon  # noqa: PLC0415 - so that the join comes before anything is loaded
 
-    daemon.worker = _without_noise(daemon.worker)
+    daemon.worker = _ignore_broken_pipe(daemon.worker)
     daemon.manager()
 
 
-def _without_noise(worker: Callable[..., int]) -> Callable[..., int]:
+def _ignore_broken_pipe(worker: Callable[..., int]) -> Callable[..., int]:
     """PySpark's worker, ending silently if Spark has hung up on it, as happens whenever a query is stopped."""
 
     def silent(*arguments: object) -> int:

@@ -24,7 +24,7 @@ OPERATOR_VARIABLE = "MEAD_OPERATOR"
 
 
 @contextmanager
-def own_workers(spark: SparkSession, operator: str, cgroup: str = "", complaints: str = "") -> Iterator[None]:
+def operator_workers(spark: SparkSession, operator: str, cgroup: str = "", complaints: str = "") -> Iterator[None]:
     """Python functions that are used in a query inside this block run in workers of this operator's own.
 
     ``cgroup`` is what `worker_daemon` joins: directories separated as in PATH; ``complaints`` is a folder in which it
@@ -47,7 +47,7 @@ def own_workers(spark: SparkSession, operator: str, cgroup: str = "", complaints
         environment.update(before)
 
 
-def started_for(cgroup: str) -> Iterator[int]:
+def find_processes(cgroup: str) -> Iterator[int]:
     """Processes in whose environment this cgroup stands: they were started in such a block, for this operator.
 
     Not all of them are in the group. What plans the reading of a Python source runs in daemons of PySpark's own, which

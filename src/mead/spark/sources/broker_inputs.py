@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader
 
-from mead.spark.sources.inputs import Input, opened, reader_of
-from mead.spark.telemetry.progress import Done
+from mead.spark.sources.inputs import Input, make_reader, open_stream
+from mead.spark.telemetry.reports import FinishedBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,19 +38,19 @@ class RabbitMQInput(Input):
         """Open it."""
         from mead.spark.sources.rabbitmq.source import RabbitDataSource  # noqa: PLC0415 - pika is an extra
 
-        return opened(spark, operator, RabbitDataSource, {**self.options, "tasks": str(tasks)})
+        return open_stream(spark, operator, RabbitDataSource, {**self.options, "tasks": str(tasks)})
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
         """Reads it inside a worker."""
         from mead.spark.sources.rabbitmq.source import RabbitDataSource  # noqa: PLC0415 - as above
 
-        return reader_of(RabbitDataSource, {**self.options, "tasks": str(tasks)})
+        return make_reader(RabbitDataSource, {**self.options, "tasks": str(tasks)})
 
-    def completed(self, done: Done) -> int:
+    def count_completed(self, done: FinishedBatch) -> int:
         """Rows that are done: the broker's offset."""
-        return offset_sum(done.end_offset)
+        return sum_offsets(done.end_offset)
 
-    def arrived(self, last: Done | None) -> int | None:
+    def count_arrived(self, last: FinishedBatch | None) -> int | None:
         """Messages that the broker says have come; None while it does not answer.
 
         The controller calls this and must not be held up: a broker that did not answer is left alone for a while.
@@ -58,13 +58,13 @@ class RabbitMQInput(Input):
         if last is None or self.now_s() < self._silent_until_s:
             return None
         from mead.spark.sources.rabbitmq.connection import RabbitError  # noqa: PLC0415 - as above
-        from mead.spark.sources.rabbitmq.place import Place  # noqa: PLC0415
+        from mead.spark.sources.rabbitmq.location import StreamLocation  # noqa: PLC0415
         from mead.spark.sources.rabbitmq.source import Tail  # noqa: PLC0415
 
         try:
             if self._tail is None:
-                self._tail = Tail(replace(Place.of(self.options), answer_s=ASKED_S, reconnect_s=0.0))
-            return self._tail.end(self.completed(last))
+                self._tail = Tail(replace(StreamLocation.of(self.options), answer_s=ASKED_S, reconnect_s=0.0))
+            return self._tail.end(self.count_completed(last))
         except RabbitError:
             self.close()
             self._silent_until_s = self.now_s() + ASKED_AGAIN_S
@@ -82,7 +82,7 @@ class RabbitMQInput(Input):
 
 
 @dataclass
-class ForeignInput(Input):
+class SparkInput(Input):
     """Any streaming DataFrame: files, sockets, rates, Kafka. How much waits is known where the source tells (Kafka).
 
     It is read by as many tasks as Spark decides: their number cannot be set.
@@ -104,7 +104,7 @@ class ForeignInput(Input):
         del tasks
         return None
 
-    def completed(self, done: Done) -> int:
+    def count_completed(self, done: FinishedBatch) -> int:
         """Added up, each micro-batch once, for its offsets need not be numbers of rows.
 
         What was done before anybody looked is not among them.
@@ -113,18 +113,18 @@ class ForeignInput(Input):
             self._completed, self._last = self._completed + done.rows, done.batch
         return self._completed
 
-    def arrived(self, last: Done | None) -> int | None:
+    def count_arrived(self, last: FinishedBatch | None) -> int | None:
         """What is done and what the source says is still there: Kafka does, by topic and partition."""
         if last is None or not last.latest_offset or not all(isinstance(o, dict) for o in last.latest_offset.values()):
             return None
-        waiting = offset_sum(last.latest_offset) - offset_sum(last.end_offset)
+        waiting = sum_offsets(last.latest_offset) - sum_offsets(last.end_offset)
         return self._completed + max(waiting, 0)
 
 
-def offset_sum(offset: Mapping[str, Any]) -> int:
+def sum_offsets(offset: Mapping[str, Any]) -> int:
     """Of Kafka's offsets, which are numbers by partition by topic.
 
-    >>> offset_sum({"topic": {"0": 5, "1": 7}})
+    >>> sum_offsets({"topic": {"0": 5, "1": 7}})
     12
     """
-    return sum(offset_sum(value) if isinstance(value, dict) else int(value) for value in offset.values())
+    return sum(sum_offsets(value) if isinstance(value, dict) else int(value) for value in offset.values())

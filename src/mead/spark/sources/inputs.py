@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader
 
-from mead.spark.pipeline.operators import OperatorError, struct
-from mead.spark.sources.trace import TraceDataSource, times_us, used_up
+from mead.spark.pipeline.operators import OperatorError, parse_struct
+from mead.spark.sources.trace import TraceDataSource, is_used_up, read_times_us
 from mead.spark.telemetry.probe import STAMP
-from mead.spark.telemetry.progress import Done
+from mead.spark.telemetry.reports import FinishedBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,7 +32,7 @@ class Input(Protocol):
         """A file that is there as long as the stream is to warm up; None for a stream that takes its own course."""
         return None
 
-    def warmed_up(self, last: Done) -> bool:
+    def is_warmed_up(self, last: FinishedBatch) -> bool:
         """Whether it has let in all that it has to warm up with."""
         del last
         return False
@@ -43,10 +43,10 @@ class Input(Protocol):
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
         """What reads it inside a worker, and the columns that it reads; None if only Spark can."""
 
-    def completed(self, done: Done) -> int:
+    def count_completed(self, done: FinishedBatch) -> int:
         """Rows that are done after this micro-batch, since the beginning of the stream."""
 
-    def arrived(self, last: Done | None) -> int | None:
+    def count_arrived(self, last: FinishedBatch | None) -> int | None:
         """Rows that have come since the beginning of the stream; None if that cannot be known."""
 
     def insist(self) -> None:
@@ -75,11 +75,11 @@ class TraceInput(Input):
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it."""
-        return opened(spark, operator, TraceDataSource, self._options(tasks))
+        return open_stream(spark, operator, TraceDataSource, self._options(tasks))
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
         """Reads it inside a worker."""
-        return reader_of(TraceDataSource, self._options(tasks))
+        return make_reader(TraceDataSource, self._options(tasks))
 
     def _options(self, tasks: Path) -> dict[str, str]:
         given = {
@@ -93,24 +93,24 @@ class TraceInput(Input):
         }
         return {option: str(value) for option, value in given.items() if value is not None}
 
-    def warmed_up(self, last: Done) -> bool:
+    def is_warmed_up(self, last: FinishedBatch) -> bool:
         """Whether all arrivals are used up that the trace can spare: the run needs the rest."""
-        return used_up(self.path, self.speed, self.completed(last))
+        return is_used_up(self.path, self.speed, self.count_completed(last))
 
-    def completed(self, done: Done) -> int:
+    def count_completed(self, done: FinishedBatch) -> int:
         """Rows that are done: the offset."""
         return int(done.end_offset["count"])
 
-    def arrived(self, last: Done | None) -> int | None:
+    def count_arrived(self, last: FinishedBatch | None) -> int | None:
         """All arrivals whose time has come since the query began."""
         if last is None:
             return 0
         passed_us = (self.now_us() - last.end_offset["started_us"]) * self.speed
-        due = int(np.searchsorted(times_us(self.path), passed_us, side="right"))
-        return max(due, self.completed(last))
+        due = int(np.searchsorted(read_times_us(self.path), passed_us, side="right"))
+        return max(due, self.count_completed(last))
 
 
-def check_stamped(types: Mapping[str, str], operator: str) -> None:
+def check_stamps(types: Mapping[str, str], operator: str) -> None:
     """Refuse rows without stamps: their response times could not be known. ``types`` are by column."""
     if types.get(STAMP) != "bigint":
         had = f"is {types[STAMP]}" if STAMP in types else f"is not among {', '.join(types)}"
@@ -135,19 +135,19 @@ def check_one_source(stream: DataFrame, operator: str) -> None:
         )
 
 
-def opened(spark: SparkSession, operator: str, source: type[DataSource], options: Mapping[str, str]) -> DataFrame:
+def open_stream(spark: SparkSession, operator: str, source: type[DataSource], options: Mapping[str, str]) -> DataFrame:
     """Open a Python data source as a stream, in the operator's own workers."""
-    return spark.readStream.format(registered(spark, operator, source)).options(**dict(options)).load()
+    return spark.readStream.format(register_source(spark, operator, source)).options(**dict(options)).load()
 
 
-def reader_of(source: type[DataSource], options: Mapping[str, str]) -> tuple[DataSourceStreamReader, str]:
+def make_reader(source: type[DataSource], options: Mapping[str, str]) -> tuple[DataSourceStreamReader, str]:
     """What reads a Python data source inside a worker, and the columns that it reads."""
     made = source(dict(options))
     columns = str(made.schema())
-    return made.streamReader(struct(columns)), columns
+    return made.streamReader(parse_struct(columns)), columns
 
 
-def registered(spark: SparkSession, operator: str, source: type[DataSource]) -> str:
+def register_source(spark: SparkSession, operator: str, source: type[DataSource]) -> str:
     """The format under which a source works in the operator's own workers: those of the block that registers it."""
     name = f"{source.name()}-{operator}"
     spark.dataSource.register(type(source.__name__, (source,), {"name": classmethod(lambda _: name)}))

@@ -13,10 +13,10 @@ from pyspark.sql.datasource import DataSourceStreamReader
 from mead.spark.log.addresses import TO
 from mead.spark.log.source import JoinedDataSource, LogDataSource
 from mead.spark.log.stream_log import StreamLog
-from mead.spark.pipeline.operators import OperatorError, columns_of, ddl
-from mead.spark.sources.inputs import Input, opened, reader_of
+from mead.spark.pipeline.operators import OperatorError, parse_columns, to_ddl
+from mead.spark.sources.inputs import Input, make_reader, open_stream
 from mead.spark.sources.rabbitmq.blocks import RabbitStore
-from mead.spark.telemetry.progress import Done
+from mead.spark.telemetry.reports import FinishedBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,16 +38,16 @@ class LogInput(Input):
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it. Rows are kept for this consumer from now on, even before its query starts."""
-        return opened(spark, operator, LogDataSource, self._options(tasks))
+        return open_stream(spark, operator, LogDataSource, self._options(tasks))
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
         """A reader for use inside a worker. Rows are kept as in `load`."""
-        return reader_of(LogDataSource, self._options(tasks))
+        return make_reader(LogDataSource, self._options(tasks))
 
     def _options(self, tasks: Path) -> dict[str, str]:
         self.register()
         folder, rabbitmq = self.place
-        options = {"path": folder, "schema": ddl(self.columns), "consumer": self.consumer, "tasks": str(tasks)}
+        options = {"path": folder, "schema": to_ddl(self.columns), "consumer": self.consumer, "tasks": str(tasks)}
         return options if rabbitmq is None else options | {"rabbitmq": json.dumps(rabbitmq)}
 
     @property
@@ -66,16 +66,16 @@ class LogInput(Input):
     @property
     def columns(self) -> dict[str, str]:
         """Types of the columns by name, without the column that addresses rows."""
-        return {name: kind for name, kind in columns_of(self.schema).items() if name != TO}
+        return {name: kind for name, kind in parse_columns(self.schema).items() if name != TO}
 
-    def completed(self, done: Done) -> int:
+    def count_completed(self, done: FinishedBatch) -> int:
         """Rows for this consumer that are done: counted up to the offset."""
-        return self._log.own(self.consumer, int(done.end_offset["rows"]))
+        return self._log.count_for_reader(self.consumer, int(done.end_offset["rows"]))
 
-    def arrived(self, last: Done | None) -> int:
+    def count_arrived(self, last: FinishedBatch | None) -> int:
         """All rows for this consumer that have been committed."""
         del last
-        return self._log.own(self.consumer, self._log.end)
+        return self._log.count_for_reader(self.consumer, self._log.end)
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class JoinedInput(Input):
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open all of them as one stream. Rows are kept as with a single log."""
-        return opened(spark, operator, JoinedDataSource, self._options(operator, tasks))
+        return open_stream(spark, operator, JoinedDataSource, self._options(operator, tasks))
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
         """A reader of all logs for use inside a worker. Rows are kept as in `load`."""
-        return reader_of(JoinedDataSource, self._options(next(iter(self.logs.values())).consumer, tasks))
+        return make_reader(JoinedDataSource, self._options(next(iter(self.logs.values())).consumer, tasks))
 
     def _options(self, consumer: str, tasks: Path) -> dict[str, str]:
         columns: dict[str, str] = {}
@@ -104,12 +104,14 @@ class JoinedInput(Input):
                         f"in what {name} writes, and {columns[column]} in the others"
                     )
         places = json.dumps({name: log.place for name, log in self.logs.items()})
-        return {"logs": places, "schema": ddl(columns), "consumer": consumer, "tasks": str(tasks)}
+        return {"logs": places, "schema": to_ddl(columns), "consumer": consumer, "tasks": str(tasks)}
 
-    def completed(self, done: Done) -> int:
+    def count_completed(self, done: FinishedBatch) -> int:
         """Rows that are done, of all logs together."""
-        return sum(log.completed(replace(done, end_offset=done.end_offset[name])) for name, log in self.logs.items())
+        return sum(
+            log.count_completed(replace(done, end_offset=done.end_offset[name])) for name, log in self.logs.items()
+        )
 
-    def arrived(self, last: Done | None) -> int | None:
+    def count_arrived(self, last: FinishedBatch | None) -> int | None:
         """Rows that have been committed, in all logs together."""
-        return sum(log.arrived(last) for log in self.logs.values())
+        return sum(log.count_arrived(last) for log in self.logs.values())

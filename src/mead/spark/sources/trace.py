@@ -24,8 +24,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from mead.arrays import IntArray
-from mead.spark.log.number_file import number_in
-from mead.spark.runtime.tasks import spans
+from mead.spark.log.tasks import divide_rows, read_number
 
 FORMAT = "mead-trace"
 
@@ -70,7 +69,7 @@ class TraceDataSource(DataSource):
         )
 
 
-class Span(InputPartition):
+class TracePartition(InputPartition):
     """What one task makes: the arrivals from one number to another."""
 
     def __init__(self, started_us: int, first: int, end: int) -> None:
@@ -102,55 +101,55 @@ class TraceReader(DataSourceStreamReader):
                 return self._one_more(start)
             start = {**start, "started_us": self._start_us(start["count"]), "warm": 1}
         passed_us = (self.now_us() - start["started_us"]) * self.speed
-        due = int(np.searchsorted(times_us(self.path), passed_us, side="right"))
+        due = int(np.searchsorted(read_times_us(self.path), passed_us, side="right"))
         return {**start, "count": max(due, start["count"])}
 
     def _one_more(self, start: dict[str, int]) -> dict[str, int]:
         """The next arrival, as if it came now, unless the last one came too recently."""
-        count, times = start["count"], times_us(self.path)
+        count, times = start["count"], read_times_us(self.path)
         last_us = start["started_us"] + (times[count - 1] / self.speed if count else -WARM_UP_PAUSE_US)
-        if used_up(self.path, self.speed, count) or self.now_us() < last_us + WARM_UP_PAUSE_US:
+        if is_used_up(self.path, self.speed, count) or self.now_us() < last_us + WARM_UP_PAUSE_US:
             return start
         return {"started_us": self._start_us(count), "count": count + 1, "warm": 0}
 
     def _start_us(self, count: int) -> int:
         """When a stream must have begun for this arrival to be due now."""
-        times = times_us(self.path)
+        times = read_times_us(self.path)
         return self.now_us() - int(times[min(count, times.size - 1)] / self.speed)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """One partition for each task, with an equal number of arrivals."""
-        parts = spans(start["count"], end["count"], number_in(self.tasks)) or [(end["count"], end["count"])]
-        return [Span(end["started_us"], first, last) for first, last in parts]
+        parts = divide_rows(start["count"], end["count"], read_number(self.tasks)) or [(end["count"], end["count"])]
+        return [TracePartition(end["started_us"], first, last) for first, last in parts]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The arrivals of a partition; runs in a task."""
-        if not isinstance(partition, Span):
+        if not isinstance(partition, TracePartition):
             raise TypeError(f"this source has made no {type(partition).__name__}")
         numbers = np.arange(partition.first, partition.end, dtype=np.int64)
-        stamps_us = partition.started_us + (times_us(self.path)[partition.first : partition.end] / self.speed)
+        stamps_us = partition.started_us + (read_times_us(self.path)[partition.first : partition.end] / self.speed)
         columns = {"id": pa.array(numbers), "arrival_us": pa.array(stamps_us.astype(np.int64))}
         if self.payload:
-            made = named(self.payload, self.payload_options)(numbers)
+            made = load_payload(self.payload, self.payload_options)(numbers)
             columns |= dict(zip(made.schema.names, made.columns, strict=True))
         yield pa.record_batch(columns)
 
 
-def used_up(path: Path, speed: float, count: int) -> bool:
+def is_used_up(path: Path, speed: float, count: int) -> bool:
     """Whether the warm-up has used all arrivals that it may: the run itself needs the rest."""
-    times = times_us(path)
+    times = read_times_us(path)
     return count == times.size or bool(times[count] >= SPARE_S * speed * 1e6)
 
 
 @lru_cache(maxsize=4)
-def times_us(path: Path) -> IntArray:
+def read_times_us(path: Path) -> IntArray:
     """Time stamps since the first one, mapped from the file and read when they are needed."""
     stamps_us: IntArray = np.load(path, mmap_mode="r", allow_pickle=False)
     return stamps_us
 
 
 @lru_cache(maxsize=16)
-def named(function: str, options: str | None = None) -> Callable[[IntArray], pa.RecordBatch]:
+def load_payload(function: str, options: str | None = None) -> Callable[[IntArray], pa.RecordBatch]:
     """The object ``module:function``, or what it returns for these arguments (JSON)."""
     module, _, name = function.partition(":")
     found: Any = getattr(import_module(module), name)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mead.monitor import STAMP_ERROR_US, Arrivals, BatchResponses
 from mead.spark.telemetry.probe import Stamps
-from mead.spark.telemetry.progress import Progress
+from mead.spark.telemetry.reports import BatchReport
 
 
-def stamp_fault(progress: Progress, stamps: Stamps) -> str:
+def find_stamp_fault(progress: BatchReport, stamps: Stamps) -> str:
     """Why the stamps cannot be used; empty if they can."""
     whose = progress.query or "the query"
     if stamps.unstamped and not stamps.stamped:
@@ -25,7 +25,7 @@ def add_stamps(arrivals: Arrivals, stamps: Stamps) -> None:
         arrivals.add(stamps.all_us)
 
 
-def responses(progress: Progress, stamps: Stamps, began_us: int) -> BatchResponses:
+def batch_responses(progress: BatchReport, stamps: Stamps, began_us: int) -> BatchResponses:
     """Response times of a micro-batch, whose rows are all done when it is. ``began_us`` is when the run began.
 
     Clocks of milliseconds and of microseconds can disagree by one, so negative response times count as 0. Rows without

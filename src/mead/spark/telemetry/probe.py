@@ -71,7 +71,7 @@ class Stamps:
         return cls(rows, (first_us + last_us) / 2, first_us + RANKS * (last_us - first_us), all_us)
 
     @classmethod
-    def observed(cls, observed: Mapping[str, Any]) -> Stamps:
+    def from_observation(cls, observed: Mapping[str, Any]) -> Stamps:
         """From the progress of a query whose rows were `probed`."""
         values = observed.get(OBSERVATION)
         unstamped = values["rows"] - values["stamped"] if values else 0
@@ -99,7 +99,7 @@ class Stamps:
         }
 
     @classmethod
-    def noted(cls, note: Mapping[str, Any], folder: Path) -> Stamps:
+    def from_note(cls, note: Mapping[str, Any], folder: Path) -> Stamps:
         """The stamps in such a note. The file with all stamps is read and removed."""
         all_us = None
         with suppress(FileNotFoundError):  # it has been cleared away
@@ -111,7 +111,7 @@ class Stamps:
         return cls(note["stamped"], first_us + note["mean_us"], at_ranks_us, all_us, note["unstamped"])
 
     @classmethod
-    def merged(cls, parts: Sequence[Stamps]) -> Stamps:
+    def merge(cls, parts: Sequence[Stamps]) -> Stamps:
         """The stamps of all tasks of a micro-batch together."""
         unstamped = sum(part.unstamped for part in parts)
         parts = [part for part in parts if part.stamped]
@@ -136,7 +136,7 @@ class Stamps:
         )
 
 
-def probed(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STAMP) -> DataFrame:
+def add_probe(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STAMP) -> DataFrame:
     """The same rows, with their stamps aggregated on the way. ``every_stamp`` is for rows that enter the pipeline."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 - pandas and all; workers and commands load this module too
 
@@ -160,8 +160,8 @@ def stamped(stream: DataFrame, column: str) -> DataFrame:
 
     kinds = dict(stream.dtypes)
     if kinds.get(column) == "timestamp":
-        return probed(stream, every_stamp=True, stamp=sql.unix_micros(column))
+        return add_probe(stream, every_stamp=True, stamp=sql.unix_micros(column))
     if kinds.get(column) == "bigint":
-        return probed(stream, every_stamp=True, stamp=sql.col(column))
+        return add_probe(stream, every_stamp=True, stamp=sql.col(column))
     had = f"is {kinds[column]}" if column in kinds else f"is not among {', '.join(kinds)}"
     raise ValueError(f"a stamp is a column of type timestamp, or bigint in microseconds; {column} {had}")

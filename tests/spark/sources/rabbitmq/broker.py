@@ -10,16 +10,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from mead.spark.sources.rabbitmq.broker import server
+from mead.spark.sources.rabbitmq.broker import find_server
 from mead.spark.sources.rabbitmq.connection import RabbitError
-from mead.spark.sources.rabbitmq.place import Place
+from mead.spark.sources.rabbitmq.location import StreamLocation
 from mead.spark.sources.rabbitmq.source import RabbitReader
 
 
 def why_no_broker() -> str | None:
     """None if there is one to start. It is installed in containers, where no service manager would start it as well."""
     try:
-        server()
+        find_server()
     except RabbitError as error:
         reason = str(error)
     else:
@@ -32,7 +32,7 @@ def why_no_broker() -> str | None:
     return None if run.returncode == 0 else f"{reason} failed: {run.stderr.strip().splitlines()[-1:]}"
 
 
-def reader(place: Place, folder: Path, **options: Any) -> RabbitReader:
+def reader(place: StreamLocation, folder: Path, **options: Any) -> RabbitReader:
     """As many tasks read it as the file ``tasks`` says."""
     return RabbitReader(place, folder / "tasks", **options)
 
@@ -42,7 +42,7 @@ def read(source: RabbitReader, start: dict[str, int], end: dict[str, int]) -> pa
     return pa.Table.from_batches([b for part in source.partitions(start, end) for b in source.read(part)])
 
 
-def all_of(place: Place, folder: Path) -> pa.Table:
+def all_of(place: StreamLocation, folder: Path) -> pa.Table:
     """All messages that are there now."""
     source = reader(place, folder)
     start = source.initialOffset()

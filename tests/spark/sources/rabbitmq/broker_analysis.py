@@ -13,8 +13,8 @@ from tests.spark.hurried import hurry
 
 from mead.cpu import DryRunShares
 from mead.spark.pipeline.running import RunningPipeline
-from mead.spark.runtime.quiet_start import quiet_start
-from mead.spark.runtime.spark_session import started
+from mead.spark.runtime.quiet_start import start_quietly
+from mead.spark.runtime.spark_session import start_session
 from mead.spark.sources.rabbitmq.blocks import RabbitStreams
 from mead.spark.sources.rabbitmq.stream import Retention
 
@@ -39,8 +39,8 @@ def analysis(
 def main(folder: Path, url: str, prefix: str) -> None:
     """Until it is killed."""
     hurry()
-    with quiet_start():
-        spark = started("killed", master="local[2,4]")
+    with start_quietly():
+        spark = start_session("killed", master="local[2,4]")
     running = analysis(spark, folder, url, prefix, PAUSE_S)
     running.start()
     while True:

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 from tests.spark.log.log_writer import commit
 
-from mead.spark.log.store import Files
-from mead.spark.log.stream_log import Extent, StreamLog, Written
+from mead.spark.log.store import FileStore
+from mead.spark.log.stream_log import Extent, StreamLog, WrittenFile
 from mead.spark.sources.rabbitmq import blocks
 from mead.spark.sources.rabbitmq.blocks import Block, RabbitStore, RabbitStreams
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
 from mead.spark.sources.rabbitmq.connection import Connection, RabbitError
-from mead.spark.sources.rabbitmq.place import KEPT, Place
-from mead.spark.sources.rabbitmq.publish import Outgoing, publish
+from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, StreamLocation
+from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
 from mead.spark.sources.rabbitmq.sink import Task
 from mead.spark.sources.rabbitmq.stream import Retention
 
@@ -31,7 +31,7 @@ def _task(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(Task, "current", lambda: Task("query", "7", 0))
     blocks._ENDS.clear()
     yield
-    KEPT.drop()
+    OPEN_STREAMS.drop()
 
 
 def store(broker: PrivateBroker, name: str) -> RabbitStore:
@@ -43,12 +43,12 @@ def rows(numbers: range) -> pa.RecordBatch:
     return pa.record_batch([pa.array(numbers, pa.int64()), to], schema=SCHEMA)
 
 
-def written(log: StreamLog, *numbers: range) -> Written:
+def written(log: StreamLog, *numbers: range) -> WrittenFile:
     return log.write([rows(some) for some in numbers], SCHEMA)
 
 
 def numbers(log: StreamLog, start: int, end: int, tasks: int = 1) -> list[int]:
-    pieces = log.pieces(start, end, tasks)
+    pieces = log.divide(start, end, tasks)
     return [n for part in pieces for batch in log.read(part) for n in batch["number"].to_pylist()]
 
 
@@ -67,23 +67,23 @@ def test_any_range_is_read_in_order_by_any_number_of_tasks(
     written(log, range(1000, 1100))  # a task that was tried again
     commit(log, 1, [written(log, range(61, 100))])
     assert log.end == 100
-    assert log.own("other", 100) == 50
+    assert log.count_for_reader("other", 100) == 50
     for start, end, tasks in ((0, 100, 1), (0, 100, 7), (3, 98, 2), (49, 51, 1), (70, 70, 1)):
         assert numbers(log, start, end, tasks) == list(range(start, end))
-    log.consumed("odd", 100)
+    log.release("odd", 100)
     assert numbers(StreamLog(tmp_path, store=log.store), 100, 100) == []
 
 
 def test_what_the_broker_got_twice_counts_once(broker: PrivateBroker, tmp_path: Path) -> None:
     log = log_of(broker, tmp_path, "twice")
     file = written(log, range(10), range(10, 20))
-    block = Block.named(file.file)
+    block = Block.parse(file.file)
     place = store(broker, "twice").place
-    stream = KEPT.open(place)
+    stream = OPEN_STREAMS.open(place)
     first, second = [message for some in stream.read(block.first, block.end) for message in some]
     assert [message.properties.message_id for message in (first, second)] == ["query:7:0:0", "query:7:0:1"]
     again = [
-        Outgoing(message.body, message.properties.message_id, attempt=block.attempt)
+        OutgoingMessage(message.body, message.properties.message_id, attempt=block.attempt)
         for message in (second, first, second)
     ]
     publish(place, again)
@@ -113,8 +113,8 @@ def test_a_stream_that_has_lost_rows_says_so(broker: PrivateBroker, tmp_path: Pa
     connection.channel().ask("queue_delete", queue=place.stream)
     with pytest.raises(RabbitError, match=r"there is no stream blocks\.lost"):
         numbers(log, 0, 10)
-    KEPT.drop()
-    publish(Place(broker.url, place.stream, create=True), [Outgoing(b"of somebody else")] * 5)
+    OPEN_STREAMS.drop()
+    publish(StreamLocation(broker.url, place.stream, create=True), [OutgoingMessage(b"of somebody else")] * 5)
     with pytest.raises(RabbitError, match=r"stream blocks\.lost has lost rows that were still to be read"):
         numbers(log, 0, 10)
     connection.close()
@@ -127,7 +127,7 @@ def test_a_stream_that_is_declared_anew_takes_no_rows(broker: PrivateBroker, tmp
     connection = Connection(broker.url)
     connection.channel().ask("queue_delete", queue="blocks.anew")
     connection.close()
-    KEPT.drop()
+    OPEN_STREAMS.drop()
     with pytest.raises(RabbitError, match="it has been deleted and declared anew"):
         written(log, range(10))
 
@@ -137,10 +137,10 @@ def test_files_and_streams_are_not_taken_for_each_other(tmp_path: Path) -> None:
     with pytest.raises(RabbitError, match=r"a1\.arrow is no part of a RabbitMQ stream: the run has begun with other"):
         list(nowhere.read([Extent("a1.arrow", 0, 1)]))
     with pytest.raises(FileNotFoundError):
-        list(Files(tmp_path).read([Extent(Block("a1", 0, 1, 1).name, 0, 1)]))
+        list(FileStore(tmp_path).read([Extent(Block("a1", 0, 1, 1).name, 0, 1)]))
 
 
 def test_where_a_stream_is_can_be_told_in_options() -> None:
-    place = Place("amqp://host/", "s", create=True, retention=Retention("7D", 10**9, 10**6), reconnect_s=2.5)
-    assert Place.of(place.options) == place
-    assert Place.of(Place("amqp://host/", "s").options) == Place("amqp://host/", "s")
+    place = StreamLocation("amqp://host/", "s", create=True, retention=Retention("7D", 10**9, 10**6), reconnect_s=2.5)
+    assert StreamLocation.of(place.options) == place
+    assert StreamLocation.of(StreamLocation("amqp://host/", "s").options) == StreamLocation("amqp://host/", "s")

@@ -20,13 +20,13 @@ from tests.spark.sources.rabbitmq.broker import all_of
 from tests.spark.sources.rabbitmq.broker_analysis import LINES, PAUSE_S, analysis
 
 from mead.cpu import DryRunShares
-from mead.spark.log.number_file import put_number
+from mead.spark.log.tasks import write_number
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OperatorError
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.rabbitmq.blocks import RabbitStreams
 from mead.spark.sources.rabbitmq.broker import LOOPBACK, PrivateBroker, free_ports
-from mead.spark.sources.rabbitmq.place import KEPT, Place
+from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, StreamLocation
 from mead.spark.sources.rabbitmq.stream import Retention
 from mead.values import Observation
 
@@ -55,14 +55,14 @@ def parsed(folder: Path) -> int:
 def all_in(running: RunningPipeline) -> bool:
     running.revive()
     last = running.queries["parser"].last
-    return last is not None and running.source.completed(last) == LINES
+    return last is not None and running.source.count_completed(last) == LINES
 
 
 def messages(url: str, stream: str, folder: Path) -> pa.Table:
     """All that were published, whoever counts them."""
-    put_number(folder / "tasks", 1)
-    found = all_of(Place(url, stream), folder)
-    KEPT.drop()
+    write_number(folder / "tasks", 1)
+    found = all_of(StreamLocation(url, stream), folder)
+    OPEN_STREAMS.drop()
     return found
 
 

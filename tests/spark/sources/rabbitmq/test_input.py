@@ -16,22 +16,22 @@ from tests.spark import log_pipeline as logs
 
 from mead.config.pipeline_file import read_pipeline
 from mead.cpu import DryRunShares
-from mead.spark.pipeline.build import live_pipeline, source_of
+from mead.spark.pipeline.build import live_pipeline, load_source
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnBatches
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.broker_inputs import ASKED_AGAIN_S, RabbitMQInput
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
-from mead.spark.sources.rabbitmq.place import KEPT, Place
-from mead.spark.sources.rabbitmq.publish import Outgoing, publish
-from mead.spark.telemetry.progress import Done
+from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, StreamLocation
+from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
+from mead.spark.telemetry.reports import FinishedBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytest.importorskip("pika")
 
-LAST = Done(3, {"offset": 7})
+LAST = FinishedBatch(3, {"offset": 7})
 PATIENCE_S = 240.0
 OLD, AT_A_TIME, MORE, EVERY = 30, 10, 400, 8
 """Lines that were there before, that come until the first is seen, and that come then; of these, one in so many has a
@@ -75,19 +75,19 @@ def deaf() -> Iterator[Deaf]:
 def test_a_broker_that_does_not_answer_is_left_alone_for_a_while(deaf: Deaf) -> None:
     now_s = 100.0
     source = RabbitMQInput(deaf.options, lambda: now_s)
-    assert source.arrived(None) is None
+    assert source.count_arrived(None) is None
     assert deaf.called() == 0, "nothing has been read of it yet"
-    assert source.arrived(LAST) is None
+    assert source.count_arrived(LAST) is None
     called = deaf.called()
     assert called > 0
-    assert source.arrived(LAST) is None
+    assert source.count_arrived(LAST) is None
     assert deaf.called() == called, "the controller is not held up a second time"
     source.insist()
-    assert source.arrived(LAST) is None
+    assert source.count_arrived(LAST) is None
     assert deaf.called() > called, "who insists is"
     called = deaf.called()
     now_s += ASKED_AGAIN_S
-    assert source.arrived(LAST) is None
+    assert source.count_arrived(LAST) is None
     assert deaf.called() > called
     assert all(caller.recv(100)[:4] in {b"AMQP", b""} for caller in deaf.callers)
     assert source._tail is None, "no connection is kept"
@@ -95,14 +95,14 @@ def test_a_broker_that_does_not_answer_is_left_alone_for_a_while(deaf: Deaf) -> 
 
 
 def test_an_address_that_is_wrong_stops_no_controller() -> None:
-    assert RabbitMQInput({"url": "http://nowhere/", "stream": "lines"}).arrived(LAST) is None
+    assert RabbitMQInput({"url": "http://nowhere/", "stream": "lines"}).count_arrived(LAST) is None
 
 
-def lines(first: int, end: int, untimely: Callable[[int], bool] = lambda _: False) -> Iterator[Outgoing]:
+def lines(first: int, end: int, untimely: Callable[[int], bool] = lambda _: False) -> Iterator[OutgoingMessage]:
     """Numbered, and stamped with the present time, or with nonsense."""
     for n in range(first, end):
         stamp: Any = "soon" if untimely(n) else time_ns() // 1000
-        yield Outgoing(b"line %d" % n, f"key {n}", stamp)
+        yield OutgoingMessage(b"line %d" % n, f"key {n}", stamp)
 
 
 def wait(running: RunningPipeline, until: Callable[[], bool]) -> None:
@@ -119,11 +119,11 @@ def test_a_pipeline_reads_in_place_what_comes_next_and_no_header_stops_it(
     def shout(batch: pa.RecordBatch) -> pa.RecordBatch:  # here: workers cannot import tests
         return batch.set_column(2, "value", pc.utf8_upper(batch["value"]))
 
-    place, folder, told = Place(broker.url, "spoken", create=True), tmp_path / "run", list[str]()
+    place, folder, told = StreamLocation(broker.url, "spoken", create=True), tmp_path / "run", list[str]()
     publish(place, lines(0, OLD))
     (tmp_path / "pipeline.yaml").write_text(PIPELINE % broker.url)
     file = read_pipeline(tmp_path / "pipeline.yaml")
-    source = source_of(file, tmp_path, folder, None, tmp_path / "warm-up")
+    source = load_source(file, tmp_path, folder, None, tmp_path / "warm-up")
     work = {"shouter": OnBatches(shout, "id bigint, arrival_us bigint, value string, key string")}
     pipeline, shares = live_pipeline(file.pipeline), DryRunShares(["shouter"])
     running = RunningPipeline(spark, pipeline, source, work, folder, shares, on_restart=told.append)
@@ -139,15 +139,15 @@ def test_a_pipeline_reads_in_place_what_comes_next_and_no_header_stops_it(
             sleep(0.2)
         publish(place, lines(published, published + MORE, lambda n: n % EVERY == 0))
         untimely, published = len(range(-(-published // EVERY) * EVERY, published + MORE, EVERY)), published + MORE
-        wait(running, lambda: source.completed(running.queries["shouter"].last or LAST) == published)
-        assert source.arrived(running.queries["shouter"].last) == published
+        wait(running, lambda: source.count_completed(running.queries["shouter"].last or LAST) == published)
+        assert source.count_arrived(running.queries["shouter"].last) == published
         assert running.drain(PATIENCE_S), running.restarts
         observation = engine.observe(monotonic())
         engine.close()
     finally:
         running.stop()
-        KEPT.drop()
-    rows = pa.Table.from_batches([rows for pieces in log.pieces(0, log.end, 1) for rows in log.read(pieces)])
+        OPEN_STREAMS.drop()
+    rows = pa.Table.from_batches([rows for pieces in log.divide(0, log.end, 1) for rows in log.read(pieces)])
     numbers = [int(value.removeprefix("LINE ")) for value in rows["value"].to_pylist()]
     first = min(numbers)
     assert first >= OLD, "what was there before is not read"

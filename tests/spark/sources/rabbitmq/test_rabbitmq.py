@@ -14,18 +14,18 @@ import pytest
 from pika.exceptions import ChannelClosed
 from tests.spark.sources.rabbitmq.broker import all_of, read, reader
 
-from mead.spark.log.number_file import put_number
-from mead.spark.log.sink import into_log
+from mead.spark.log.sink import write_stream
 from mead.spark.log.stream_log import StreamLog
+from mead.spark.log.tasks import write_number
 from mead.spark.sources.broker_inputs import RabbitMQInput
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
-from mead.spark.sources.rabbitmq.connection import Connection, RabbitError, UnreachableError, refusal
-from mead.spark.sources.rabbitmq.place import KEPT, Patience, Place
-from mead.spark.sources.rabbitmq.publish import Outbox, Outgoing, publish
+from mead.spark.sources.rabbitmq.connection import Connection, RabbitError, UnreachableError, explain_refusal
+from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, Patience, StreamLocation
+from mead.spark.sources.rabbitmq.publish import Outbox, OutgoingMessage, publish
 from mead.spark.sources.rabbitmq.sink import RabbitWriter
-from mead.spark.sources.rabbitmq.source import RabbitDataSource, RabbitReader, arrival_us
+from mead.spark.sources.rabbitmq.source import RabbitDataSource, RabbitReader, read_arrival_us
 from mead.spark.sources.rabbitmq.stream import Retention
-from mead.spark.telemetry.progress import Done
+from mead.spark.telemetry.reports import FinishedBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,7 +40,7 @@ FIRST_STAMP_US = 1_700_000_000_000_000
 @pytest.fixture(autouse=True)
 def _fresh_connections() -> Iterator[None]:
     yield
-    KEPT.drop()
+    OPEN_STREAMS.drop()
 
 
 @pytest.fixture(scope="module")
@@ -51,31 +51,31 @@ def sources(spark: SparkSession) -> SparkSession:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    put_number(tmp_path / "tasks", 2)
+    write_number(tmp_path / "tasks", 2)
     return tmp_path
 
 
 @pytest.fixture(scope="module")
-def full(broker: PrivateBroker) -> Place:
+def full(broker: PrivateBroker) -> StreamLocation:
     """A stream of 20,000 messages."""
-    place = Place(broker.url, "full", create=True)
+    place = StreamLocation(broker.url, "full", create=True)
     publish(place, numbered(0, MESSAGES))
     return place
 
 
 @pytest.fixture(scope="module")
-def few(broker: PrivateBroker) -> Place:
+def few(broker: PrivateBroker) -> StreamLocation:
     """A stream of 500 messages."""
-    place = Place(broker.url, "few", create=True)
+    place = StreamLocation(broker.url, "few", create=True)
     publish(place, numbered(0, FEW))
     return place
 
 
-def numbered(first: int, end: int) -> Iterator[Outgoing]:
-    return (Outgoing(b"message %d" % n, f"key {n}", FIRST_STAMP_US + n) for n in range(first, end))
+def numbered(first: int, end: int) -> Iterator[OutgoingMessage]:
+    return (OutgoingMessage(b"message %d" % n, f"key {n}", FIRST_STAMP_US + n) for n in range(first, end))
 
 
-def streamed(spark: SparkSession, place: Place, folder: Path, **options: str) -> DataFrame:
+def streamed(spark: SparkSession, place: StreamLocation, folder: Path, **options: str) -> DataFrame:
     told = {"url": place.url, "stream": place.stream, "tasks": str(folder / "tasks"), **options}
     return spark.readStream.format("mead-rabbitmq").options(**told).load()
 
@@ -86,7 +86,7 @@ def into(rows: DataFrame, folder: Path, name: str, sink: str, options: dict[str,
 
 
 def logged(rows: DataFrame, folder: Path) -> StreamingQuery:
-    return into_log(rows, folder / "log").option("checkpointLocation", str(folder / "log.checkpoint")).start()
+    return write_stream(rows, folder / "log").option("checkpointLocation", str(folder / "log.checkpoint")).start()
 
 
 def wait_for(log: StreamLog, rows: int, query: StreamingQuery) -> None:
@@ -98,12 +98,14 @@ def wait_for(log: StreamLog, rows: int, query: StreamingQuery) -> None:
 
 
 def column(log: StreamLog, name: str) -> list[Any]:
-    return [value for pieces in log.pieces(0, log.end, 1) for b in log.read(pieces) for value in b[name].to_pylist()]
+    return [value for pieces in log.divide(0, log.end, 1) for b in log.read(pieces) for value in b[name].to_pylist()]
 
 
 @pytest.mark.parametrize("tasks", [1, 5])
-def test_every_message_reaches_the_log_once(sources: SparkSession, full: Place, folder: Path, tasks: int) -> None:
-    put_number(folder / "tasks", tasks)
+def test_every_message_reaches_the_log_once(
+    sources: SparkSession, full: StreamLocation, folder: Path, tasks: int
+) -> None:
+    write_number(folder / "tasks", tasks)
     log = StreamLog(folder / "log")
     query = logged(streamed(sources, full, folder, value="string"), folder)
     try:
@@ -116,11 +118,11 @@ def test_every_message_reaches_the_log_once(sources: SparkSession, full: Place, 
     assert column(log, "key") == [f"key {n}" for n in numbers]
 
 
-def test_a_range_of_offsets_has_the_same_rows_however_often_it_is_read(full: Place, folder: Path) -> None:
+def test_a_range_of_offsets_has_the_same_rows_however_often_it_is_read(full: StreamLocation, folder: Path) -> None:
     source = reader(full, folder)
     start, end = {"offset": 1234}, {"offset": 9876}
     once = read(source, start, end)
-    put_number(folder / "tasks", 7)
+    write_number(folder / "tasks", 7)
     again = read(source, start, end)
     assert once.num_rows == again.num_rows == 9876 - 1234
     assert once.equals(again)
@@ -128,7 +130,7 @@ def test_a_range_of_offsets_has_the_same_rows_however_often_it_is_read(full: Pla
 
 
 def test_the_end_follows_what_is_published(broker: PrivateBroker, folder: Path) -> None:
-    place = Place(broker.url, "followed", create=True)
+    place = StreamLocation(broker.url, "followed", create=True)
     source = reader(place, folder)
     offset = source.initialOffset()
     assert offset == source.latestOffset(offset, None) == {"offset": 0}
@@ -143,9 +145,11 @@ def test_the_end_follows_what_is_published(broker: PrivateBroker, folder: Path) 
     source.stop()
 
 
-def test_the_controller_asks_on_a_connection_that_ends_with_the_run(broker: PrivateBroker, full: Place) -> None:
+def test_the_controller_asks_on_a_connection_that_ends_with_the_run(
+    broker: PrivateBroker, full: StreamLocation
+) -> None:
     source = RabbitMQInput({"url": broker.url, "stream": full.stream})
-    assert source.arrived(Done(0, {"offset": 7})) == MESSAGES
+    assert source.count_arrived(FinishedBatch(0, {"offset": 7})) == MESSAGES
     assert source._tail is not None
     connection = source._tail.stream().connection
     assert connection.is_open
@@ -153,7 +157,7 @@ def test_the_controller_asks_on_a_connection_that_ends_with_the_run(broker: Priv
     assert not connection.is_open
 
 
-def test_a_query_may_begin_with_what_comes_next(full: Place, folder: Path) -> None:
+def test_a_query_may_begin_with_what_comes_next(full: StreamLocation, folder: Path) -> None:
     source = reader(full, folder, from_end=True)
     assert source.initialOffset() == {"offset": MESSAGES}
     source.stop()
@@ -162,7 +166,7 @@ def test_a_query_may_begin_with_what_comes_next(full: Place, folder: Path) -> No
 def test_a_broker_that_is_killed_in_mid_stream_costs_nothing(
     sources: SparkSession, broker: PrivateBroker, folder: Path
 ) -> None:
-    place = Place(broker.url, "interrupted", create=True)
+    place = StreamLocation(broker.url, "interrupted", create=True)
     publish(place, numbered(0, FEW))
     before = all_of(place, folder)
     log = StreamLog(folder / "log")
@@ -173,7 +177,7 @@ def test_a_broker_that_is_killed_in_mid_stream_costs_nothing(
         while not restarted.wait(0.05):
             publish(place, numbered(published[-1], published[-1] + 20), reached=True)
             published.append(published[-1] + 20)
-        KEPT.drop()
+        OPEN_STREAMS.drop()
 
     publisher = Thread(target=publish_all_along)
     publisher.start()
@@ -215,9 +219,9 @@ def test_an_exchange_that_exists_feeds_the_stream(broker: PrivateBroker, folder:
 
 
 def test_what_a_repeated_batch_publishes_twice_is_known_by_its_key(
-    sources: SparkSession, few: Place, folder: Path
+    sources: SparkSession, few: StreamLocation, folder: Path
 ) -> None:
-    place = Place(few.url, "copy", create=True)
+    place = StreamLocation(few.url, "copy", create=True)
     options = {"url": place.url, "stream": place.stream, "create": "true", "key": "id"}
 
     def run() -> None:
@@ -234,7 +238,7 @@ def test_what_a_repeated_batch_publishes_twice_is_known_by_its_key(
     last = max((folder / "copy.checkpoint/commits").glob("[0-9]*"), key=lambda path: int(path.name))
     for file in (last, last.with_name(f".{last.name}.crc")):  # as if the application had ended just before
         file.unlink(missing_ok=True)
-    put_number(folder / "tasks", 3)
+    write_number(folder / "tasks", 3)
     run()
     twice = all_of(place, folder)
     assert twice.num_rows > once.num_rows, "the batch was published again"
@@ -243,9 +247,9 @@ def test_what_a_repeated_batch_publishes_twice_is_known_by_its_key(
 
 
 def test_without_a_column_for_it_the_key_is_made_of_batch_task_and_row(
-    sources: SparkSession, few: Place, folder: Path
+    sources: SparkSession, few: StreamLocation, folder: Path
 ) -> None:
-    place = Place(few.url, "lines", create=True)
+    place = StreamLocation(few.url, "lines", create=True)
     rows = streamed(sources, few, folder, value="string").where("id < 10").select("value")
     query = into(rows, folder, "lines", "mead-rabbitmq", {"url": place.url, "stream": place.stream, "create": "true"})
     try:
@@ -258,12 +262,12 @@ def test_without_a_column_for_it_the_key_is_made_of_batch_task_and_row(
 
 def test_messages_that_were_cut_off_are_an_error_unless_they_may_be_missed(broker: PrivateBroker, folder: Path) -> None:
     retention = Retention(max_length_bytes=200_000, segment_bytes=50_000)
-    place = Place(broker.url, "short", create=True, retention=retention)
-    publish(place, (Outgoing(b"x" * 200) for _ in range(5000)))
+    place = StreamLocation(broker.url, "short", create=True, retention=retention)
+    publish(place, (OutgoingMessage(b"x" * 200) for _ in range(5000)))
     source = reader(place, folder)
     kept, until_s = source.initialOffset(), monotonic() + PATIENCE_S
     while kept["offset"] == 0 and monotonic() < until_s:  # the broker cuts when it begins a segment
-        publish(place, (Outgoing(b"x" * 200) for _ in range(500)))
+        publish(place, (OutgoingMessage(b"x" * 200) for _ in range(500)))
         kept = source.initialOffset()
     end = source.latestOffset(kept, None)
     whole = read(source, kept, end)
@@ -276,9 +280,9 @@ def test_messages_that_were_cut_off_are_an_error_unless_they_may_be_missed(broke
 
 
 def test_a_stream_that_is_deleted_while_it_is_followed_is_missed(broker: PrivateBroker, folder: Path) -> None:
-    place = Place(broker.url, "deleted", create=True)
+    place = StreamLocation(broker.url, "deleted", create=True)
     publish(place, numbered(0, 10))
-    source = reader(Place(broker.url, "deleted"), folder)
+    source = reader(StreamLocation(broker.url, "deleted"), folder)
     assert source.latestOffset({"offset": 0}, None) == source.latestOffset({"offset": 5}, None) == {"offset": 10}
     connection = Connection(broker.url)
     connection.channel().ask("queue_delete", queue="deleted")
@@ -295,7 +299,7 @@ def test_a_stream_that_is_deleted_while_it_is_followed_is_missed(broker: Private
 
 
 def test_a_stream_that_was_made_anew_is_not_taken_for_the_old_one(broker: PrivateBroker, folder: Path) -> None:
-    place = Place(broker.url, "anew", create=True)
+    place = StreamLocation(broker.url, "anew", create=True)
     publish(place, numbered(0, 10))
     source = reader(place, folder)
     with pytest.raises(RabbitError, match="ends at offset 10, but was read up to 500 before"):
@@ -318,7 +322,7 @@ def test_what_cannot_be_reached_is_told_in_one_line(
 ) -> None:
     url = address.format(place=broker.url.rpartition("@")[2].strip("/"))
     with pytest.raises(RabbitError) as error:
-        reader(Place(url, "none"), folder).latestOffset({"offset": 0}, None)
+        reader(StreamLocation(url, "none"), folder).latestOffset({"offset": 0}, None)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
     assert "wrong" not in str(error.value), "no password is printed"
@@ -327,7 +331,7 @@ def test_what_cannot_be_reached_is_told_in_one_line(
 def test_a_query_without_a_broker_ends_with_that_line(sources: SparkSession, folder: Path) -> None:
     from pyspark.errors import StreamingQueryException
 
-    query = logged(streamed(sources, Place("amqp://guest:guest@127.0.0.1:9/", "none"), folder), folder)
+    query = logged(streamed(sources, StreamLocation("amqp://guest:guest@127.0.0.1:9/", "none"), folder), folder)
     with pytest.raises(StreamingQueryException, match=r"no connection to amqp://127\.0\.0\.1:9/: is RabbitMQ running"):
         query.awaitTermination(int(PATIENCE_S))
 
@@ -336,7 +340,7 @@ def test_a_queue_is_not_taken_for_a_stream(broker: PrivateBroker, folder: Path) 
     connection = Connection(broker.url)
     connection.channel().ask("queue_declare", queue="classic", durable=True)
     connection.close()
-    source = reader(Place(broker.url, "classic"), folder)
+    source = reader(StreamLocation(broker.url, "classic"), folder)
     with pytest.raises(RabbitError, match="classic is a queue that forgets what was read: declare a stream"):
         source.latestOffset({"offset": 0}, None)
     source.stop()
@@ -344,7 +348,7 @@ def test_a_queue_is_not_taken_for_a_stream(broker: PrivateBroker, folder: Path) 
 
 def test_an_exchange_that_does_not_exist_is_named(broker: PrivateBroker) -> None:
     with pytest.raises(RabbitError, match="there is no exchange nobody: declare it"):
-        Place(broker.url, "fed", create=True, exchange="nobody").open()
+        StreamLocation(broker.url, "fed", create=True, exchange="nobody").open()
 
 
 @pytest.mark.parametrize(
@@ -358,7 +362,7 @@ def test_an_exchange_that_does_not_exist_is_named(broker: PrivateBroker) -> None
 )
 def test_options_that_are_missing_or_wrong_are_named(options: dict[str, str], message: str) -> None:
     with pytest.raises(RabbitError, match=message):
-        Place.of(options)
+        StreamLocation.of(options)
 
 
 @pytest.mark.parametrize(
@@ -372,7 +376,7 @@ def test_rows_that_cannot_be_written_are_refused_at_once(column_name: str, key: 
     from pyspark.sql.types import StringType, StructType
 
     with pytest.raises(RabbitError, match=message):
-        RabbitWriter(Place("amqp://127.0.0.1/", "s"), StructType().add(column_name, StringType()), key)
+        RabbitWriter(StreamLocation("amqp://127.0.0.1/", "s"), StructType().add(column_name, StringType()), key)
 
 
 @pytest.mark.parametrize(
@@ -393,7 +397,7 @@ def test_rows_that_cannot_be_written_are_refused_at_once(column_name: str, key: 
 def test_a_message_arrived_when_its_publisher_says_so_if_that_is_a_time(
     headers: dict[str, Any], timestamp: int | None, expected: int | None
 ) -> None:
-    assert arrival_us(SimpleNamespace(headers=headers, timestamp=timestamp), 9_000_000) == expected
+    assert read_arrival_us(SimpleNamespace(headers=headers, timestamp=timestamp), 9_000_000) == expected
 
 
 def confirmed(tag: int, *, multiple: bool) -> Any:
@@ -402,8 +406,8 @@ def confirmed(tag: int, *, multiple: bool) -> Any:
 
 
 def test_confirmations_may_come_in_any_form_and_more_than_once() -> None:
-    outbox = Outbox(Place("amqp://127.0.0.1/", "s"), reached=True)
-    outbox._sent = {tag: Outgoing(b"") for tag in range(1, 9)}
+    outbox = Outbox(StreamLocation("amqp://127.0.0.1/", "s"), reached=True)
+    outbox._sent = {tag: OutgoingMessage(b"") for tag in range(1, 9)}
     for tag, multiple, left in [
         (2, False, [1, 3, 4, 5, 6, 7, 8]),
         (4, True, [5, 6, 7, 8]),
@@ -420,7 +424,7 @@ def test_rows_without_a_key_do_not_pass_for_one_another() -> None:
     from pyspark.sql.types import LongType, StringType, StructType
 
     schema = StructType().add("id", LongType()).add("value", StringType())
-    writer = RabbitWriter(Place("amqp://127.0.0.1/", "s"), schema, "id")
+    writer = RabbitWriter(StreamLocation("amqp://127.0.0.1/", "s"), schema, "id")
     batch = pa.record_batch({"id": pa.array([7, None, None]), "value": ["a", "b", None]})
     sent = list(writer._messages([batch, batch], "query", "3:1"))
     assert [message.key for message in sent] == [
@@ -434,7 +438,7 @@ STARTING = "PRECONDITION_FAILED - queue 'few' in vhost '/' does not have a repli
 """The answer of a broker that has just come back."""
 
 
-class Restarting(Place):
+class Restarting(StreamLocation):
     """A broker that answers the third question about its stream."""
 
     asked = 0
@@ -445,7 +449,7 @@ class Restarting(Place):
     def first(self) -> int:
         type(self).asked += 1
         if type(self).asked < 3:
-            raise refusal(ChannelClosed(406, STARTING), "broker")
+            raise explain_refusal(ChannelClosed(406, STARTING), "broker")
         return 7
 
 
@@ -454,6 +458,6 @@ def test_a_broker_whose_stream_is_not_up_yet_is_asked_again(folder: Path) -> Non
 
 
 def test_a_stream_that_never_comes_up_is_named_with_the_time_that_was_waited() -> None:
-    patience = Patience(Place("amqp://127.0.0.1/", "few", reconnect_s=0.0))
+    patience = Patience(StreamLocation("amqp://127.0.0.1/", "few", reconnect_s=0.0))
     with pytest.raises(UnreachableError, match=r"does not have a replica on the local node \(tried for 0 s\)"):
-        patience.wait(cast("UnreachableError", refusal(ChannelClosed(406, STARTING), "broker")))
+        patience.wait(cast("UnreachableError", explain_refusal(ChannelClosed(406, STARTING), "broker")))

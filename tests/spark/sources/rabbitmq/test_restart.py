@@ -25,14 +25,14 @@ from mead.demo.log_lines import log_lines
 from mead.demo.parser import parse_line
 from mead.policies import make_policy
 from mead.session.result import LiveResult
-from mead.spark.log.number_file import put_number
-from mead.spark.pipeline.build import live_pipeline, source_of, work_of
+from mead.spark.log.tasks import write_number
+from mead.spark.pipeline.build import live_pipeline, load_source, load_work
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.run import run_live
 from mead.spark.pipeline.running import WARM_UP
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
-from mead.spark.sources.rabbitmq.place import KEPT, Place
-from mead.spark.sources.rabbitmq.publish import Outgoing, publish
+from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, StreamLocation
+from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
 from mead.values import Knowledge, Round
 
 if TYPE_CHECKING:
@@ -75,21 +75,21 @@ class Shop:
     closed: Event = field(default_factory=Event)
 
     def __post_init__(self) -> None:
-        self.place = Place(self.broker.url, "shop", create=True)
+        self.place = StreamLocation(self.broker.url, "shop", create=True)
         self.published += publish(self.place, self.lines())
         self.writer = Thread(target=self.write)
         self.crash = Thread(target=self.restart)
 
-    def lines(self) -> Iterator[Outgoing]:
+    def lines(self) -> Iterator[OutgoingMessage]:
         """The next."""
         numbers = np.arange(self.published, self.published + AT_A_TIME)
         for n, line in zip(numbers.tolist(), log_lines(numbers)["line"].to_pylist(), strict=True):
-            yield Outgoing(line.encode(), f"line {n}", time_ns() // 1000)
+            yield OutgoingMessage(line.encode(), f"line {n}", time_ns() // 1000)
 
     def write(self) -> None:
         while not self.closed.wait(0.05):
             self.published += publish(self.place, self.lines(), reached=True)
-        KEPT.drop()
+        OPEN_STREAMS.drop()
 
     def restart(self) -> None:
         sleep(1.0)  # the broker itself forgets streams that were declared less than half a second before a crash
@@ -125,7 +125,7 @@ def day(spark: SparkSession, broker: PrivateBroker, tmp_path_factory: pytest.Tem
     folder, shop = tmp_path_factory.mktemp("shop"), Shop(broker)
     (folder / "pipeline.yaml").write_text(PIPELINE % broker.url)
     file = read_pipeline(folder / "pipeline.yaml")
-    pipeline, source = live_pipeline(file.pipeline), source_of(file, folder, folder, LONG_S, folder / WARM_UP)
+    pipeline, source = live_pipeline(file.pipeline), load_source(file, folder, folder, LONG_S, folder / WARM_UP)
     shop.writer.start()
     try:
         with closing(DryRunShares([operator.name for operator in pipeline.operators])) as shares:
@@ -133,7 +133,7 @@ def day(spark: SparkSession, broker: PrivateBroker, tmp_path_factory: pytest.Tem
                 spark,
                 Knowledge(pipeline),
                 source,
-                work_of(file, folder),
+                load_work(file, folder),
                 folder,
                 shares,
                 make_policy(file.policy),
@@ -145,9 +145,9 @@ def day(spark: SparkSession, broker: PrivateBroker, tmp_path_factory: pytest.Tem
         shop.closed.set()
         shop.writer.join(PATIENCE_S)
     reader = tmp_path_factory.mktemp("reader")
-    put_number(reader / "tasks", 1)
+    write_number(reader / "tasks", 1)
     messages = all_of(shop.place, reader)
-    KEPT.drop()
+    OPEN_STREAMS.drop()
     assert set(messages["key"].to_pylist()) == {f"line {n}" for n in range(shop.published)}
     return Day(folder, [value.decode() for value in messages["value"].to_pylist()], result)
 

@@ -20,8 +20,8 @@ import pyarrow as pa
 from mead.spark.log.store import Store
 from mead.spark.log.stream_log import Extent
 from mead.spark.sources.rabbitmq.connection import ANSWER_S, RabbitError
-from mead.spark.sources.rabbitmq.place import ATTEMPT_HEADER, Place, fetched, patiently
-from mead.spark.sources.rabbitmq.publish import Outgoing, publish
+from mead.spark.sources.rabbitmq.location import ATTEMPT_HEADER, StreamLocation, ask_patiently, fetch
+from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
 from mead.spark.sources.rabbitmq.sink import Task
 from mead.spark.sources.rabbitmq.stream import EMPTY_S, DataLossError, Message, Retention
 
@@ -34,7 +34,7 @@ AT_ONCE = 32
 FRESH_S = 5.0
 """How long a worker remembers where the stream ended, so that there is little to skip of what others wrote since."""
 
-_ENDS: dict[Place, tuple[float, int]] = {}
+_ENDS: dict[StreamLocation, tuple[float, int]] = {}
 """Where streams ended when this process last asked, and when that was."""
 
 
@@ -49,7 +49,7 @@ class RabbitStreams:
 
     def store(self, operator: str) -> RabbitStore:
         """The store for what an operator writes."""
-        return RabbitStore(Place(self.url, f"{self.prefix}.{operator}", create=True, retention=self.retention))
+        return RabbitStore(StreamLocation(self.url, f"{self.prefix}.{operator}", create=True, retention=self.retention))
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class Block:
         return f"{self.attempt}-{self.first}-{self.end}-{self.messages}"
 
     @classmethod
-    def named(cls, name: str) -> Block:
+    def parse(cls, name: str) -> Block:
         """The block of that name, the inverse of `name`.
 
-        >>> Block.named("a1b2-7-12-3")
+        >>> Block.parse("a1b2-7-12-3")
         Block(attempt='a1b2', first=7, end=12, messages=3)
         """
         try:
@@ -87,7 +87,7 @@ class Block:
 class RabbitStore(Store):
     """Keeps the rows of a log in a stream."""
 
-    place: Place
+    place: StreamLocation
 
     def check(self) -> None:
         """Make sure, before anything starts, that the broker answers and that the stream exists, or make it."""
@@ -97,15 +97,15 @@ class RabbitStore(Store):
         """Publish rows; all are with the broker when this returns. A task without rows asks the broker for nothing."""
         attempt, task = uuid4().hex, Task.current()
         messages = (
-            Outgoing(body, f"{task.query}:{task.batch}:{task.number}:{number}", attempt=attempt)
-            for number, body in enumerate(_bodies(batches, schema))
+            OutgoingMessage(body, f"{task.query}:{task.batch}:{task.number}:{number}", attempt=attempt)
+            for number, body in enumerate(_encode(batches, schema))
         )
         begun = next(messages, None)
         if begun is None:
             return Block(attempt, 0, 0, 0).name
         first = self._end_before()
         count = publish(self.place, chain([begun], messages), reached=True, at_once=AT_ONCE)
-        end = patiently(self.place, lambda stream: stream.end(ANSWER_S))
+        end = ask_patiently(self.place, lambda stream: stream.end(ANSWER_S))
         if end < first + count:
             raise DataLossError(
                 f"stream {self.place.stream} ends at offset {end}, and ended at {first} before {count} messages were "
@@ -114,16 +114,16 @@ class RabbitStore(Store):
         _ENDS[self.place] = monotonic(), end
         return Block(attempt, first, end, count).name
 
-    def read(self, pieces: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
-        """Read pieces in one pass over the range that holds them all: each on its own would need a consumer."""
-        wanted = [(piece, Block.named(piece.file)) for piece in pieces]
-        found = self._found({block.attempt: block for _, block in wanted})
+    def read(self, extents: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
+        """Read extents in one pass over the range that holds them all: each on its own would need a consumer."""
+        wanted = [(extent, Block.parse(extent.file)) for extent in extents]
+        found = self._find_attempts({block.attempt: block for _, block in wanted})
         bodies: dict[str, list[bytes]] = {}
-        for piece, block in wanted:
+        for extent, block in wanted:
             while block.attempt not in bodies:
                 attempt, ready = next(found)
                 bodies[attempt] = ready
-            yield from _rows(bodies.pop(block.attempt), piece)
+            yield from _decode(bodies.pop(block.attempt), extent)
 
     def remove(self, files: Iterable[str]) -> None:
         """Do nothing: a stream forgets by its retention alone."""
@@ -133,9 +133,9 @@ class RabbitStore(Store):
         asked_s, end = _ENDS.get(self.place, (0.0, 0))
         if end and monotonic() < asked_s + FRESH_S:
             return end
-        return patiently(self.place, lambda stream: stream.end(ANSWER_S if end else EMPTY_S))
+        return ask_patiently(self.place, lambda stream: stream.end(ANSWER_S if end else EMPTY_S))
 
-    def _found(self, wanted: Mapping[str, Block]) -> Iterator[tuple[str, list[bytes]]]:
+    def _find_attempts(self, wanted: Mapping[str, Block]) -> Iterator[tuple[str, list[bytes]]]:
         """Attempts with all their messages, each as soon as its last message has come."""
         if not wanted:
             return
@@ -151,25 +151,25 @@ class RabbitStore(Store):
                     if len(parts[attempt]) == wanted[attempt].messages:
                         yield attempt, [body for _, body in sorted(parts.pop(attempt).items())]
         except DataLossError as error:
-            raise self._lost() from error
+            raise self._make_loss_error() from error
         if parts:
-            raise self._lost()
+            raise self._make_loss_error()
 
-    def _lost(self) -> DataLossError:
+    def _make_loss_error(self) -> DataLossError:
         return DataLossError(
             f"stream {self.place.stream} has lost rows that were still to be read: have it keep them longer (max_age, "
             "max_length_bytes), and start again in a new folder"
         )
 
 
-def _messages(place: Place, first: int, end: int) -> Iterator[Message]:
+def _messages(place: StreamLocation, first: int, end: int) -> Iterator[Message]:
     """The messages between two offsets, and then all later ones, for a caller that is still missing some.
 
     In a cluster, the broker that was asked for the end may have known of less than the one that confirmed the messages.
     """
-    yield from chain.from_iterable(fetched(place, first, end, credit=AT_ONCE))
-    now = patiently(place, lambda stream: stream.end(ANSWER_S))
-    yield from chain.from_iterable(fetched(place, end, now, credit=AT_ONCE))
+    yield from chain.from_iterable(fetch(place, first, end, credit=AT_ONCE))
+    now = ask_patiently(place, lambda stream: stream.end(ANSWER_S))
+    yield from chain.from_iterable(fetch(place, end, now, credit=AT_ONCE))
 
 
 def _position(message: Message) -> int:
@@ -177,8 +177,8 @@ def _position(message: Message) -> int:
     return int(message.properties.message_id.rpartition(":")[2])
 
 
-def _bodies(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[bytes]:
-    """Rows as Arrow streams, which carry their column names, in pieces of about `BLOCK_BYTES`."""
+def _encode(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[bytes]:
+    """Rows as Arrow streams, which carry their column names, in extents of about `BLOCK_BYTES`."""
     for batch in batches:
         most = max(batch.num_rows * BLOCK_BYTES // max(batch.nbytes, 1), 1)
         for first in range(0, batch.num_rows, most):
@@ -188,6 +188,6 @@ def _bodies(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[by
             yield sink.getvalue().to_pybytes()
 
 
-def _rows(bodies: list[bytes], piece: Extent) -> Iterator[pa.RecordBatch]:
+def _decode(bodies: list[bytes], extent: Extent) -> Iterator[pa.RecordBatch]:
     table = pa.concat_tables([pa.ipc.open_stream(body).read_all() for body in bodies])
-    yield from table.slice(piece.skip, piece.count).to_batches()
+    yield from table.slice(extent.skip, extent.count).to_batches()

@@ -25,7 +25,7 @@ START_S = 60.0
 LOOPBACK = "127.0.0.1"
 
 
-def server() -> Path:
+def find_server() -> Path:
     """The program that is installed here."""
     for program in SERVERS:
         if program.exists():
@@ -51,7 +51,7 @@ class PrivateBroker:
         (self._folder / "plugins").write_text("[].")
         with (self._folder / "output").open("ab") as output:
             self._process = subprocess.Popen(  # noqa: S603 - a program of this machine, found by its fixed path
-                [server()],
+                [find_server()],
                 env=os.environ | self._environment(),
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
@@ -80,7 +80,7 @@ class PrivateBroker:
         self._end(signal.SIGKILL)
 
     def __enter__(self) -> Self:
-        server()
+        find_server()
         self.start()
         return self
 

@@ -66,7 +66,7 @@ class Connection:
         try:
             while not done():
                 if self._lost is not None:
-                    raise _explained(self._lost, self.place)
+                    raise _explain_loss(self._lost, self.place)
                 if late:
                     return False
                 self._loop.poll()
@@ -78,7 +78,7 @@ class Connection:
     def channel(self) -> Channel:
         """A new channel. It is closed by the broker with the first request that fails."""
         if self._lost is not None:
-            raise _explained(self._lost, self.place)
+            raise _explain_loss(self._lost, self.place)
         return Channel(self, self._connection.channel)
 
     def close(self) -> None:
@@ -121,7 +121,7 @@ class Channel:
         limit_s = self.connection.answer_s if timeout_s is None else timeout_s
         reached = self.connection.wait(lambda: done() or self._closed is not None, limit_s)
         if self._closed is not None:
-            raise refusal(self._closed, self.connection.place)
+            raise explain_refusal(self._closed, self.connection.place)
         return reached
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class Channel:
         self._closed = reason
 
 
-def refusal(reason: BaseException, place: str) -> RabbitError:
+def explain_refusal(reason: BaseException, place: str) -> RabbitError:
     """The error for the reason for which a broker has closed a channel."""
     code, text = getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason))
     # Without a code the connection was lost. The others are answers of a broker that is starting or stopping.
@@ -155,7 +155,7 @@ class MissingError(RabbitError):
     """No such queue or exchange."""
 
 
-def _explained(reason: BaseException, place: str) -> RabbitError:
+def _explain_loss(reason: BaseException, place: str) -> RabbitError:
     """The error that explains why there is no connection."""
     from pika import exceptions  # noqa: PLC0415 - an extra, known to be there
 

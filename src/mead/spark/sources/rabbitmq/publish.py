@@ -8,14 +8,14 @@ from itertools import takewhile
 from typing import Any
 
 from mead.spark.sources.rabbitmq.connection import ANSWER_S, Channel, RabbitError, UnreachableError
-from mead.spark.sources.rabbitmq.place import ARRIVAL_HEADER, ATTEMPT_HEADER, KEPT, Patience, Place
+from mead.spark.sources.rabbitmq.location import ARRIVAL_HEADER, ATTEMPT_HEADER, OPEN_STREAMS, Patience, StreamLocation
 
 UNCONFIRMED = 2000
 """How many messages may be on their way to the broker's disk at once."""
 
 
 @dataclass(frozen=True)
-class Outgoing:
+class OutgoingMessage:
     """A message before it is sent."""
 
     body: bytes
@@ -26,7 +26,9 @@ class Outgoing:
     """Which attempt of a task has sent it; a task may be tried again."""
 
 
-def publish(place: Place, messages: Iterable[Outgoing], *, reached: bool = False, at_once: int = UNCONFIRMED) -> int:
+def publish(
+    place: StreamLocation, messages: Iterable[OutgoingMessage], *, reached: bool = False, at_once: int = UNCONFIRMED
+) -> int:
     """Put messages into a stream, in their order, and return how many. All are confirmed when this returns.
 
     If the broker goes away we wait for it, and send again what it had not confirmed: some messages may then be there
@@ -45,16 +47,16 @@ def publish(place: Place, messages: Iterable[Outgoing], *, reached: bool = False
 class Outbox:
     """The messages that have not been confirmed yet."""
 
-    place: Place
+    place: StreamLocation
     reached: bool
     at_once: int = UNCONFIRMED
-    _unsent: list[Outgoing] = field(default_factory=list)
-    _sent: dict[int, Outgoing] = field(default_factory=dict)
+    _unsent: list[OutgoingMessage] = field(default_factory=list)
+    _sent: dict[int, OutgoingMessage] = field(default_factory=dict)
     _channel: Channel | None = None
     _next: int = 1
     _refused: str | None = None
 
-    def put(self, message: Outgoing) -> None:
+    def put(self, message: OutgoingMessage) -> None:
         """Send it, with others, soon."""
         self._unsent.append(message)
         if len(self._unsent) >= self.at_once // 2:
@@ -76,7 +78,7 @@ class Outbox:
                 self._unsent = [*self._sent.values(), *self._unsent]
                 self._sent, self._channel = {}, None
                 if not self.reached:
-                    KEPT.drop(self.place)
+                    OPEN_STREAMS.drop(self.place)
                     raise
                 patience.wait(error)
 
@@ -109,7 +111,7 @@ class Outbox:
             )
 
     def _open(self) -> Channel:
-        channel = KEPT.open(self.place).connection.channel()
+        channel = OPEN_STREAMS.open(self.place).connection.channel()
         channel.raw.add_on_return_callback(self._on_return)
         channel.ask("confirm_delivery", ack_nack_callback=self._on_confirm)
         self._channel, self._next, self.reached = channel, 1, True

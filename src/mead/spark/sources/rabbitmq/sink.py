@@ -11,8 +11,8 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from pyspark.sql.types import BinaryType, StringType, StructType
 
 from mead.spark.sources.rabbitmq.connection import RabbitError
-from mead.spark.sources.rabbitmq.place import FORMAT, Place
-from mead.spark.sources.rabbitmq.publish import Outgoing, publish
+from mead.spark.sources.rabbitmq.location import FORMAT, StreamLocation
+from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class RabbitWriter(DataSourceStreamArrowWriter):
     batch has as many tasks as at the first try.
     """
 
-    def __init__(self, place: Place, schema: StructType, key: str | None) -> None:
+    def __init__(self, place: StreamLocation, schema: StructType, key: str | None) -> None:
         self.place, self.key = place, key
         columns = {column.name: column.dataType for column in schema}
         there = f"there are {', '.join(columns)}"
@@ -58,13 +58,7 @@ class RabbitWriter(DataSourceStreamArrowWriter):
         publish(self.place, messages, reached=task.batch != "0")
         return WriterCommitMessage()
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - PySpark's name
-        """Do nothing: the tasks have published everything."""
-
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Do nothing: a stream takes nothing back."""
-
-    def _messages(self, batches: Iterable[pa.RecordBatch], query: str, task: str) -> Iterator[Outgoing]:
+    def _messages(self, batches: Iterable[pa.RecordBatch], query: str, task: str) -> Iterator[OutgoingMessage]:
         number = 0
         for batch in batches:
             rows = range(number, number := number + batch.num_rows)
@@ -74,4 +68,4 @@ class RabbitWriter(DataSourceStreamArrowWriter):
             stamps = batch["arrival_us"].to_pylist() if "arrival_us" in batch.schema.names else [None] * len(rows)
             for value, key, stamp in zip(batch["value"].to_pylist(), keys, stamps, strict=True):
                 body = value.encode() if isinstance(value, str) else value
-                yield Outgoing(body or b"", f"{query}:{key}", stamp)
+                yield OutgoingMessage(body or b"", f"{query}:{key}", stamp)

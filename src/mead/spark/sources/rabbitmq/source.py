@@ -12,12 +12,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from mead.spark.log.number_file import number_in
-from mead.spark.runtime.tasks import spans
+from mead.spark.log.tasks import divide_rows, read_number
 from mead.spark.sources.rabbitmq.connection import UnreachableError
-from mead.spark.sources.rabbitmq.place import ARRIVAL_HEADER, FORMAT, RETRY_S, Place, fetched, one_of
+from mead.spark.sources.rabbitmq.location import ARRIVAL_HEADER, FORMAT, RETRY_S, StreamLocation, fetch, read_choice
 from mead.spark.sources.rabbitmq.sink import RabbitWriter
-from mead.spark.sources.rabbitmq.stream import EMPTY_S, Consumer, DataLossError, Message, Stream
+from mead.spark.sources.rabbitmq.stream import EMPTY_S, Consumer, DataLossError, Message, RabbitStream
 from mead.spark.sources.trace import STAMPED
 from mead.spark.telemetry.complaints import COMPLAINTS, complain
 
@@ -57,23 +56,23 @@ class RabbitDataSource(DataSource):
         """Rows from the stream."""
         del schema
         return RabbitReader(
-            Place.of(self.options),
+            StreamLocation.of(self.options),
             Path(self.options["tasks"]),
             self._value(),
-            one_of(self.options, "startingOffsets", "earliest", "latest") == "latest",
-            one_of(self.options, "failOnDataLoss", "true", "false") == "true",
+            read_choice(self.options, "startingOffsets", "earliest", "latest") == "latest",
+            read_choice(self.options, "failOnDataLoss", "true", "false") == "true",
         )
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: FBT001, N802
         """Rows into the stream."""
         del overwrite
-        return RabbitWriter(Place.of(self.options), schema, self.options.get("key"))
+        return RabbitWriter(StreamLocation.of(self.options), schema, self.options.get("key"))
 
     def _value(self) -> str:
-        return one_of(self.options, "value", *TYPES)
+        return read_choice(self.options, "value", *TYPES)
 
 
-class Offsets(InputPartition):
+class OffsetPartition(InputPartition):
     """What one task reads."""
 
     def __init__(self, first: int, end: int) -> None:
@@ -85,7 +84,7 @@ class Offsets(InputPartition):
 class RabbitReader(DataSourceStreamReader):
     """Kept small, because it is sent to every task. It holds a connection only in the driver."""
 
-    place: Place
+    place: StreamLocation
     tasks: Path
     value: str = "binary"
     from_end: bool = False
@@ -104,25 +103,25 @@ class RabbitReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """One partition for each task, with an equal number of offsets."""
         first, last = start["offset"], end["offset"]
-        return [Offsets(*part) for part in spans(first, last, number_in(self.tasks)) or [(last, last)]]
+        return [OffsetPartition(*part) for part in divide_rows(first, last, read_number(self.tasks)) or [(last, last)]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a partition; runs in a task. Waits for a broker that goes away and comes back."""
-        if not isinstance(partition, Offsets):
+        if not isinstance(partition, OffsetPartition):
             raise TypeError(f"this source has made no {type(partition).__name__}")
-        for messages in fetched(self.place, partition.first, partition.end, whole=self.fail_on_loss):
+        for messages in fetch(self.place, partition.first, partition.end, whole=self.fail_on_loss):
             yield self._rows(messages)
 
     def _rows(self, messages: Sequence[Message]) -> pa.RecordBatch:
         """Messages as rows. One whose arrival time makes no sense stops no stream: it arrives when it is read."""
         read_us = time_ns() // 1000
-        stamps_us = [arrival_us(message.properties, read_us) for message in messages]
+        stamps_us = [read_arrival_us(message.properties, read_us) for message in messages]
         if nonsense := stamps_us.count(None):
             what = (
                 f"messages of stream {self.place.stream} have a header {ARRIVAL_HEADER} that is no time and is not used"
             )
             complain(what, str(self.tasks.parent / COMPLAINTS), nonsense)
-        return rows(messages, [read_us if stamp is None else stamp for stamp in stamps_us], self.value)
+        return to_rows(messages, [read_us if stamp is None else stamp for stamp in stamps_us], self.value)
 
     def stop(self) -> None:
         """Close the connection: the query has ended."""
@@ -143,8 +142,8 @@ class Tail:
     to ask. When it has, the last chunk tells the new end.
     """
 
-    place: Place
-    _stream: Stream | None = None
+    place: StreamLocation
+    _stream: RabbitStream | None = None
     _bell: Consumer | None = None
     _end: int = 0
     """The offset at which the bell waits."""
@@ -152,13 +151,13 @@ class Tail:
     """Since when the broker has not been reached."""
     _tried_s: float = 0.0
 
-    def stream(self) -> Stream:
+    def stream(self) -> RabbitStream:
         """The stream, through the connection that is kept or a new one."""
         if self._stream is None:
             self._stream = self.place.open()
         return self._stream
 
-    def ask(self, question: Callable[[Stream], int]) -> int:
+    def ask(self, question: Callable[[RabbitStream], int]) -> int:
         """Ask the stream, waiting for a broker that was reached and goes away, or has just come back."""
         while True:
             try:
@@ -215,7 +214,7 @@ class Tail:
         return reached and self._tried_s - self._lost_s < self.place.reconnect_s
 
 
-def rows(messages: Sequence[Message], stamps_us: Sequence[int], value: str) -> pa.RecordBatch:
+def to_rows(messages: Sequence[Message], stamps_us: Sequence[int], value: str) -> pa.RecordBatch:
     """Messages as rows."""
     return pa.record_batch(
         {
@@ -230,7 +229,7 @@ def rows(messages: Sequence[Message], stamps_us: Sequence[int], value: str) -> p
     )
 
 
-def arrival_us(properties: Any, read_us: int) -> int | None:
+def read_arrival_us(properties: Any, read_us: int) -> int | None:
     """The arrival time that the publisher noted in a header, or else in the time stamp (seconds), or else ``read_us``.
 
     None if what was noted is not a time: strangers publish, too.

@@ -92,7 +92,7 @@ class Consumer:
 
 
 @dataclass
-class Stream:
+class RabbitStream:
     """A stream on a broker, through one connection."""
 
     connection: Connection

@@ -9,7 +9,7 @@ from time import monotonic, sleep
 from typing import TypeVar
 
 from mead.spark.sources.rabbitmq.connection import ANSWER_S, Connection, RabbitError, UnreachableError
-from mead.spark.sources.rabbitmq.stream import CREDIT, Message, Retention, Stream
+from mead.spark.sources.rabbitmq.stream import CREDIT, Message, RabbitStream, Retention
 
 Answer = TypeVar("Answer")
 
@@ -26,7 +26,7 @@ RETRY_S = 0.2
 
 
 @dataclass(frozen=True)
-class Place:
+class StreamLocation:
     """A stream, and how it is reached."""
 
     url: str
@@ -40,7 +40,7 @@ class Place:
     """How long to wait for one answer."""
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> Place:
+    def of(cls, options: Mapping[str, str]) -> StreamLocation:
         """The place that the options of a query name."""
         for name in ("url", "stream"):
             if name not in options:
@@ -49,7 +49,7 @@ class Place:
         return cls(
             options["url"],
             options["stream"],
-            one_of(options, "create", "false", "true") == "true" or exchange is not None,
+            read_choice(options, "create", "false", "true") == "true" or exchange is not None,
             exchange,
             Retention(options.get("max_age"), _number(options, "max_length_bytes"), _number(options, "segment_bytes")),
             float(options.get("reconnect_s", "60")),
@@ -70,10 +70,10 @@ class Place:
         }
         return {name: str(value) for name, value in told.items() if value is not None}
 
-    def open(self) -> Stream:
+    def open(self) -> RabbitStream:
         """Open the stream through a new connection. It must exist, or is made if ``create`` is set."""
         connection = Connection(self.url, self.answer_s)
-        stream = Stream(connection, self.stream)
+        stream = RabbitStream(connection, self.stream)
         try:
             if self.create:
                 stream.create(self.retention, self.exchange)
@@ -85,32 +85,32 @@ class Place:
         return stream
 
 
-class Kept(local):
+class OpenStreams(local):
     """Streams that a worker keeps open, so that its next task finds the connection. Each thread has its own."""
 
     def __init__(self) -> None:
-        self._streams: dict[Place, Stream] = {}
+        self._streams: dict[StreamLocation, RabbitStream] = {}
 
-    def open(self, place: Place) -> Stream:
+    def open(self, place: StreamLocation) -> RabbitStream:
         """The stream that is open, or a new one if it was dropped."""
         if place not in self._streams:
             self._streams[place] = place.open()
         return self._streams[place]
 
-    def drop(self, place: Place | None = None) -> None:
+    def drop(self, place: StreamLocation | None = None) -> None:
         """Close that one, which may be broken, or all of them."""
         for one in [place] if place else list(self._streams):
             if stream := self._streams.pop(one, None):
                 stream.connection.close()
 
 
-KEPT = Kept()
+OPEN_STREAMS = OpenStreams()
 
 
 class Patience:
     """Waits for a broker that has gone, for as long as its place allows."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StreamLocation) -> None:
         self.place = place
         self.renew()
 
@@ -120,28 +120,30 @@ class Patience:
 
     def wait(self, error: UnreachableError) -> None:
         """Drop the connection and pause before the next try, or raise the error when the time is up."""
-        KEPT.drop(self.place)
+        OPEN_STREAMS.drop(self.place)
         if monotonic() > self._until_s:
             raise UnreachableError(f"{error} (tried for {self.place.reconnect_s:g} s)") from error
         sleep(RETRY_S)
 
 
-def patiently(place: Place, ask: Callable[[Stream], Answer]) -> Answer:
+def ask_patiently(place: StreamLocation, ask: Callable[[RabbitStream], Answer]) -> Answer:
     """Ask a stream, waiting for a broker that goes away and comes back."""
     patience = Patience(place)
     while True:
         try:
-            return ask(KEPT.open(place))
+            return ask(OPEN_STREAMS.open(place))
         except UnreachableError as error:
             patience.wait(error)
 
 
-def fetched(place: Place, first: int, end: int, *, whole: bool = True, credit: int = CREDIT) -> Iterator[list[Message]]:
+def fetch(
+    place: StreamLocation, first: int, end: int, *, whole: bool = True, credit: int = CREDIT
+) -> Iterator[list[Message]]:
     """Messages as from `Stream.read`, waiting for a broker that goes away and comes back."""
     due, patience = first, Patience(place)
     while due < end:
         try:
-            for messages in KEPT.open(place).read(due, end, whole=whole, credit=credit):
+            for messages in OPEN_STREAMS.open(place).read(due, end, whole=whole, credit=credit):
                 yield messages
                 due = messages[-1].offset + 1
                 patience.renew()
@@ -151,7 +153,7 @@ def fetched(place: Place, first: int, end: int, *, whole: bool = True, credit: i
             return
 
 
-def one_of(options: Mapping[str, str], name: str, *choices: str) -> str:
+def read_choice(options: Mapping[str, str], name: str, *choices: str) -> str:
     """The value of an option; the first choice if it is not given."""
     chosen = options.get(name, choices[0])
     if chosen not in choices:

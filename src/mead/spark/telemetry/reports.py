@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from mead.spark.runtime.java_code import instance
+from mead.spark.runtime.java_code import create_instance
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -60,7 +60,7 @@ ENGINE_STEPS = ("latestOffset", "getBatch", "queryPlanning", "walCommit")
 
 
 @dataclass(frozen=True, eq=False)
-class Done:
+class FinishedBatch:
     """A finished micro-batch, and how far it has read its only source."""
 
     batch: int
@@ -72,7 +72,7 @@ class Done:
 
 
 @dataclass(frozen=True, eq=False)
-class Progress:
+class BatchReport:
     """The report of one finished micro-batch."""
 
     query: str
@@ -94,12 +94,12 @@ class Progress:
     """Aggregates that were taken on the way, by the names of the observation and of the aggregate."""
 
     @property
-    def done(self) -> Done:
+    def done(self) -> FinishedBatch:
         """The part of the report that inputs need."""
-        return Done(self.batch, self.end_offset, self.latest_offset, self.rows)
+        return FinishedBatch(self.batch, self.end_offset, self.latest_offset, self.rows)
 
     @classmethod
-    def parsed(cls, message: str) -> Progress:
+    def parse(cls, message: str) -> BatchReport:
         """From Spark's own text. Raises ValueError if it makes no sense."""
         try:
             progress = cls._read(json.loads(message))
@@ -111,7 +111,7 @@ class Progress:
         return progress
 
     @classmethod
-    def _read(cls, said: Any) -> Progress:
+    def _read(cls, said: Any) -> BatchReport:
         durations = said["durationMs"]
         started = datetime.fromisoformat(said["timestamp"])
         before_ms = sum(durations.get(step, 0) for step in (*ENGINE_STEPS, "addBatch"))
@@ -125,20 +125,20 @@ class Progress:
             started_us=started_us,
             done_us=started_us + 1000 * before_ms,
             took_s=durations.get("triggerExecution", before_ms) / 1e3,
-            end_offset=offset(source.get("endOffset")),
-            latest_offset=offset(source.get("latestOffset")) or None,
+            end_offset=as_offset(source.get("endOffset")),
+            latest_offset=as_offset(source.get("latestOffset")) or None,
             observed=said.get("observedMetrics") or {},
         )
 
 
-class ProgressQueue:
+class ReportQueue:
     """The reports of all queries of a session since they were last fetched."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._listen(spark.sparkContext, spark._jsparkSession)  # noqa: SLF001 - see _listen
 
     @classmethod
-    def around(cls, context: SparkContext, query: StreamingQuery) -> ProgressQueue:
+    def for_query(cls, context: SparkContext, query: StreamingQuery) -> ReportQueue:
         """The same for the session in which a query runs, whichever that is."""
         queue = object.__new__(cls)
         queue._listen(context, query._jsq.sparkSession())  # noqa: SLF001 - Python cannot ask a query this
@@ -147,15 +147,15 @@ class ProgressQueue:
     def _listen(self, context: SparkContext, session: Any) -> None:
         """Add the listener in Java, where no second process is needed."""
         self._streams = session.streams()
-        self._queue = instance(context, LISTENER_SOURCE, LISTENER)
+        self._queue = create_instance(context, LISTENER_SOURCE, LISTENER)
         self._streams.addListener(self._queue)
 
-    def fetch(self) -> list[Progress]:
+    def fetch(self) -> list[BatchReport]:
         """All reports since the last call, in the order in which they came, without those that make no sense."""
         sensible = []
         for message in self._queue.drain().splitlines():
             with suppress(ValueError):
-                sensible.append(Progress.parsed(message))
+                sensible.append(BatchReport.parse(message))
         return sensible
 
     def close(self) -> None:
@@ -163,6 +163,6 @@ class ProgressQueue:
         self._streams.removeListener(self._queue)
 
 
-def offset(value: Any) -> Mapping[str, Any]:
+def as_offset(value: Any) -> Mapping[str, Any]:
     """Sources choose the form of their offsets. Those of ours and Kafka's are objects; any other becomes empty."""
     return value if isinstance(value, dict) else {}

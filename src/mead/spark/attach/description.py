@@ -21,7 +21,7 @@ GUESSED_DEMAND_S, GUESSED_OVERHEAD_S = 0.001, 0.1
 """Guesses for a query that has done nothing yet; the real values are learned."""
 
 
-def context_of(query: StreamingQuery) -> SparkContext:
+def find_context(query: StreamingQuery) -> SparkContext:
     """The Spark context in which the query runs. Raises AttachError if there is none to be found."""
     from pyspark import SparkContext  # noqa: PLC0415 - whoever has a query has loaded it
 
@@ -33,13 +33,13 @@ def context_of(query: StreamingQuery) -> SparkContext:
     return context
 
 
-def cores_of(context: SparkContext) -> int:
+def count_cores(context: SparkContext) -> int:
     """How many cores the application can keep busy. A local master may name more than this machine has."""
     cores, here = context.defaultParallelism, os.cpu_count() or 1
     return min(cores, here) if (context.master or "").startswith("local") else cores
 
 
-def pipeline_of(
+def describe_query(
     query: StreamingQuery, cores: int, requirement: str | Requirement, shares: Sequence[float] | None
 ) -> Pipeline:
     """The query as one operator, with what its micro-batches have shown so far."""

@@ -1,0 +1,34 @@
+"""Tasks of a micro-batch: their number, in a file that may change at any time, and their rows."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+
+
+def divide_rows(first: int, end: int, tasks: int) -> list[tuple[int, int]]:
+    """A range of rows in equal parts, one for each task; empty parts are left out.
+
+    >>> divide_rows(10, 17, 3)
+    [(10, 12), (12, 14), (14, 17)]
+    """
+    bounds = [first + (end - first) * n // tasks for n in range(tasks + 1)]
+    return [(a, b) for a, b in pairwise(bounds) if a < b]
+
+
+def read_number(path: Path, missing: int | None = None) -> int:
+    """The number that was put there last. A missing file is an error, unless ``missing`` says what it means."""
+    try:
+        return int(path.read_text())
+    except FileNotFoundError:
+        if missing is None:
+            raise
+        return missing
+
+
+def write_number(path: Path, number: int) -> None:
+    """Replace the number at once: whoever reads it sees the old or the new one."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new.write_text(str(number))
+    new.rename(path)
