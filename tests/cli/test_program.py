@@ -1,4 +1,4 @@
-"""The program as people and scripts meet it: what it prints where, and how it ends."""
+"""The program as a whole: output, errors and exit codes."""
 
 from __future__ import annotations
 

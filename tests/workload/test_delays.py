@@ -41,6 +41,6 @@ def test_no_delay_leaves_the_arrivals_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("mean_delay_s", [-0.1, np.nan, np.inf, 1e300])
-def test_a_delay_that_is_none_is_refused(mean_delay_s: float) -> None:
+def test_an_invalid_delay_is_refused(mean_delay_s: float) -> None:
     with pytest.raises(TraceError, match="mean delay"):
         arrivals(10).with_random_delays(mean_delay_s, np.random.default_rng(2))

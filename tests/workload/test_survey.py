@@ -1,4 +1,4 @@
-"""A first look at pieces of a trace, whichever they are, says what `read_trace` says of the whole."""
+"""A survey of pieces agrees with `read_trace` of the whole file."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def in_order(parts: list[InMemory], unit: Unit, *, iat: bool) -> Survey:
 
 
 def outcome(look: Callable[[], T]) -> T | str:
-    """What it finds, or what it complains about."""
+    """Return the result, or the message of the error."""
     try:
         return look()
     except TraceError as error:
@@ -75,7 +75,7 @@ def test_pieces_are_what_the_whole_is(values: IntArray | FloatArray, unit: Unit,
     trace = outcome(lambda: told(values, unit, iat=iat))
     found = outcome(lambda: in_order(parts, unit, iat=iat))
     if isinstance(trace, str) or isinstance(found, str):
-        # Of several rows that are wrong, the one in the first piece is named, and not the one of the worst kind.
+        # The error names the first wrong piece, whatever the kinds of errors.
         assert found == trace or (str(found).startswith("row") and str(trace).startswith("row"))
         return
     assert found.rows == len(trace) - iat

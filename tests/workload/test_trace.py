@@ -88,7 +88,7 @@ def test_sorting_puts_arrivals_in_order() -> None:
         ([[0.0, 1.0], [2.0, 3.0]], r"shape \(2, 2\)"),
     ],
 )
-def test_what_are_no_time_stamps_is_refused_with_row_and_remedy(timestamps_s: list[float], complaint: str) -> None:
+def test_invalid_time_stamps_are_refused_with_row_and_remedy(timestamps_s: list[float], complaint: str) -> None:
     with pytest.raises(TraceError, match=complaint) as caught:
         Trace.from_timestamps_s(timestamps_s)
     assert "\n" not in str(caught.value)
@@ -104,7 +104,7 @@ def test_what_are_no_time_stamps_is_refused_with_row_and_remedy(timestamps_s: li
         ([[1.0]], r"shape \(1, 1\)"),
     ],
 )
-def test_what_are_no_iats_is_refused(iats_s: list[float], complaint: str) -> None:
+def test_invalid_iats_are_refused(iats_s: list[float], complaint: str) -> None:
     with pytest.raises(TraceError, match=complaint):
         Trace.from_iats_s(iats_s)
 

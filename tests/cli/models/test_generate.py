@@ -1,4 +1,4 @@
-"""``mead generate`` as people and scripts meet it."""
+"""``mead generate``: output, errors and exit codes."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_floats_are_seconds(kind: type, path: Path) -> None:
         (np.array([1, 2**64 - 1], dtype=np.uint64), "signed 64-bit"),
     ],
 )
-def test_what_is_no_row_of_numbers_is_refused(values: Any, complaint: str, path: Path) -> None:
+def test_an_array_that_is_not_one_row_of_numbers_is_refused(values: Any, complaint: str, path: Path) -> None:
     np.save(path, values)
     with pytest.raises(TraceError, match=complaint) as caught:
         read_trace(path)

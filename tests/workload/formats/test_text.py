@@ -88,7 +88,7 @@ def test_iats_and_their_unit(path: Path) -> None:
         ("one two three\n1.0 2.0\n", "names 3 columns and the first row has 2"),
     ],
 )
-def test_what_is_no_trace_is_refused_with_its_place(text: str, complaint: str, path: Path) -> None:
+def test_an_invalid_trace_is_refused_with_its_place(text: str, complaint: str, path: Path) -> None:
     path.write_text(text)
     with pytest.raises(TraceError, match=complaint) as caught:
         read_trace(path)

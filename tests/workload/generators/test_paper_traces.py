@@ -1,4 +1,4 @@
-"""SYNT and the stand-in for Live Maps must pose the problem that the papers' traces pose."""
+"""The synthetic traces have the properties of the traces in the papers."""
 
 from __future__ import annotations
 

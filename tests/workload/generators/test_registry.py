@@ -1,4 +1,4 @@
-"""What holds for every kind of arrivals, and the registry that names them."""
+"""Properties of every kind of arrivals, and the registry of kinds."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_count_is_met_exactly(name: str) -> None:
         ({"duration_s": None, "count": 1}, "count must be at least 2"),
     ],
 )
-def test_a_length_that_is_none_is_refused(name: str, length: dict[str, Any], complaint: str) -> None:
+def test_an_invalid_length_is_refused(name: str, length: dict[str, Any], complaint: str) -> None:
     with pytest.raises(GeneratorError, match=complaint):
         KINDS[name].build(**OPTIONS[name] | length)
 
