@@ -19,7 +19,7 @@ def test_every_choice_of_parameters_is_a_valid_map_of_rate_one(family: BurstFami
     D0, D1 = family.matrices(np.array([parameters]))
     model = MAP(D0[0], D1[0])  # raises where a rule is broken
     assert model.states == family.states
-    assert model.rate_per_s == pytest.approx(1.0, rel=1e-4)  # rounding, where one time scale is e^14 times another
+    assert model.rate_per_s == pytest.approx(1.0, rel=1e-3)  # rounding: time scales may differ by a factor of e^22
 
 
 @given(parameters=PARAMETERS)

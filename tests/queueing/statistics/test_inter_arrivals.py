@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mead.arrays import FloatArray
-from mead.queueing import MAP, acf, idc, scv
-from mead.queueing.statistics.inter_arrivals import EDGE, STEPS_PER_SPAN
+from mead.queueing import MAP, acf, idc, lags_of, scv, spans_of
+from mead.queueing.statistics.inter_arrivals import EDGE, STEPS_PER_SPAN, round_numbers
 
 windows = st.integers(4, 200).flatmap(lambda n: arrays(np.float64, n, elements=st.floats(1e-6, 1e3)))
 
@@ -113,3 +113,15 @@ def test_arrivals_on_the_edge_of_an_interval_are_counted_as_in_whole_numbers() -
     ages_us = stamps_us[-1] - stamps_us[1:]
     counts = np.bincount(ages_us // span_us)[: (stamps_us[-1] - stamps_us[0]) // span_us]
     assert idc(np.diff(stamps_us) / 1e6, span_us / 1e6)[0] == pytest.approx(counts.var() / counts.mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (2.0, 1.0), (3.0, 4.0)])
+def test_there_may_be_no_round_number(low: float, high: float) -> None:
+    assert round_numbers(low, high) == []
+
+
+def test_little_data_has_few_scales() -> None:
+    assert [lags_of(iats) for iats in (0, 1, 2, 20)] == [[], [], [1], [1, 2]]
+    assert lags_of(10**9)[-1] == 10_000
+    assert spans_of(0, 0.0) == spans_of(100, 0.0) == spans_of(100, 1.0) == []
+    assert spans_of(1_000, 100.0) == [1.0, 2.0]
