@@ -8,7 +8,7 @@ EXTRAS = {
     "forecast": ("sklearn",),
     "plot": ("matplotlib",),
     "rabbitmq": ("pika",),
-    "web": ("prometheus_client", "starlette", "uvicorn"),
+    "web": ("prometheus_client", "sse_starlette", "starlette", "uvicorn"),
 }
 """By extra, the modules that MEAD imports from its packages."""
 

@@ -239,4 +239,4 @@ def test_a_quiet_run_shows_that_the_connection_is_alive(monkeypatch: pytest.Monk
     with serving(runs.board([]), port=0) as address:
         stream = connected(address)
         lines = [stream.readline() for _ in range(6)]
-        assert b": still here\n" in lines
+        assert b": alive\n" in lines

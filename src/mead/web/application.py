@@ -25,7 +25,7 @@ from mead.reports.live.snapshot import path_times
 from mead.values import WINDOW_S
 from mead.web import answers
 from mead.web.current_question import present
-from mead.web.events import Events, Last
+from mead.web.events import EventId, Events
 from mead.web.exposition import exposition
 from mead.web.guard import Guard, Hosts
 from mead.web.model_process import BusyError, ModelProcess, TakenBackError, TooSlowError
@@ -109,7 +109,7 @@ class Pages:
         """Send server-sent events. A client that reconnects names the last one it got, in a header or in the query."""
         request = Request(scope, receive)
         last = request.headers.get("last-event-id") or request.query_params.get("last", "")
-        await self.events.serve(scope, receive, send, Last.parsed(last))
+        await self.events.serve(scope, receive, send, EventId.parse(last))
 
     async def _asked(self, request: Request, function: Callable[..., dict[str, Any]]) -> Response:
         pipeline = self.board.pipeline

@@ -1,8 +1,8 @@
-"""Rounds as they come, as server-sent events.
+"""Rounds as server-sent events.
 
-A client has no queue. It is woken after a round and sent what it has not had yet, straight from the ring of the board;
-one that does not take it in time is dropped, and may come again and say what it had last. The server may serve another
-run by then, so that an event is named by both: the run, and the last round in it.
+A client has no queue of its own. A new round wakes it, and it is sent the rounds that it lacks, straight from the ring
+of the board. The server drops a client that does not read in time. A client that reconnects names the last event that
+it received; the server may serve another run by then, so the id of an event consists of the run and its last round.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette.sse import SendTimeoutError
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
@@ -25,33 +27,36 @@ from mead.values import WINDOW_S
 
 MOST_CLIENTS = 16
 AT_ONCE = 200
-"""How many rounds one event may hold."""
+"""The most rounds in one event."""
 
 SLOWEST_S = 10.0
 """A client that does not accept an event for this long is dropped."""
 
 HEARTBEAT_S = 15.0
-"""After this long without a round, a comment shows that the connection is alive."""
+"""Interval of the comments that show that a connection is alive."""
 
 FAREWELL_S = 2.0
-"""How long a client may still ask for what it lacks after it was told of the end; then the connection is closed."""
+"""Time for a client to ask for missing data after the end of the run; then the connection is closed."""
+
+RETRY_MS = 2000
+"""A browser reconnects after this long."""
 
 NAME = re.compile(r"(?P<run>-?\d{1,20})/(?P<round>\d{1,15})", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Last:
-    """The last event that a client got; ``run`` is empty if it got none."""
+class EventId:
+    """The last event that a client received; ``run`` is empty if it received none."""
 
     run: str = ""
     round: int = 0
 
     @classmethod
-    def parsed(cls, name: str) -> Last:
-        """Parse the id of an event.
+    def parse(cls, name: str) -> EventId:
+        """Parse the id of an event; an invalid one counts as none.
 
-        >>> Last.parsed("1767268800/17"), Last.parsed("seventeen")
-        (Last(run='1767268800', round=17), Last(run='', round=0))
+        >>> EventId.parse("1767268800/17"), EventId.parse("seventeen")
+        (EventId(run='1767268800', round=17), EventId(run='', round=0))
         """
         found = NAME.fullmatch(name)
         return cls() if found is None else cls(found["run"], int(found["round"]))
@@ -66,44 +71,30 @@ class Events:
 
     board: Board
     clients: int = field(default=0, init=False)
-    dropped: int = field(default=0, init=False)
     closing: bool = field(default=False, init=False)
 
-    async def serve(self, scope: Scope, receive: Receive, send: Send, last: Last) -> None:
-        """Send what comes after that event, until the client leaves, is dropped, or no more will come."""
-        if scope["method"] == "HEAD":
-            await PlainTextResponse("", media_type="text/event-stream")(scope, receive, send)
-            return
+    async def serve(self, scope: Scope, receive: Receive, send: Send, last: EventId) -> None:
+        """Send the events after ``last``, until the client leaves or is dropped, or the run is over."""
         if self.clients >= MOST_CLIENTS:
-            answer = PlainTextResponse(f"{MOST_CLIENTS} clients look already\n", 503, {"Retry-After": "30"})
+            answer = PlainTextResponse(f"there are {MOST_CLIENTS} clients already\n", 503, {"Retry-After": "30"})
             await answer(scope, receive, send)
             return
+        response = EventSourceResponse(
+            self._stream(last),
+            sep="\n",
+            ping=HEARTBEAT_S,
+            ping_message_factory=lambda: ServerSentEvent(comment="alive", sep="\n"),
+            send_timeout=SLOWEST_S,
+        )
         self.clients += 1
-        sending = asyncio.create_task(self._send(send, last))
-        leaving = asyncio.create_task(_gone(receive))
         try:
-            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            with suppress(SendTimeoutError):  # the connection is closed without an end
+                await response(scope, receive, send)
         finally:
             self.clients -= 1
-            for task in (sending, leaving):
-                task.cancel()
-            with suppress(asyncio.CancelledError, TimeoutError):
-                await sending
-
-    async def _send(self, send: Send, last: Last) -> None:
-        headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        try:
-            async for event in self._stream(last):
-                async with asyncio.timeout(SLOWEST_S):
-                    await send({"type": "http.response.body", "body": event.encode(), "more_body": True})
-        except TimeoutError:
-            self.dropped += 1
-        else:
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _news(self, frames: Sequence[Frame]) -> dict[str, Any]:
-        """Rounds, how the requirements stand, and how many changes there were."""
+        """Rounds, verdicts on the last window, and the number of changes."""
         recent = CountedTimes(self.board.recent(WINDOW_S))
         return {
             "rounds": [frame.as_json() for frame in frames],
@@ -111,7 +102,7 @@ class Events:
             "changes": self.board.totals.changes,
         }
 
-    async def _stream(self, last: Last) -> AsyncIterator[str]:
+    async def _stream(self, last: EventId) -> AsyncIterator[ServerSentEvent]:
         loop, changed, run = asyncio.get_running_loop(), asyncio.Event(), self.board.facts.id
 
         def wake() -> None:
@@ -120,9 +111,9 @@ class Events:
 
         forget = self.board.on_change(wake)
         try:
-            yield "retry: 2000\n\n"
+            yield ServerSentEvent(retry=RETRY_MS, sep="\n")
             if last.run not in {"", run}:
-                yield "event: another-run\ndata: {}\n\n"
+                yield _event("another-run", {})
             after = last.round if last.run == run else 0
             while not self.closing:
                 changed.clear()
@@ -130,31 +121,21 @@ class Events:
                 frames = self.board.since(after, AT_ONCE)
                 if frames:
                     after = frames[-1].number
-                    news = json.dumps(self._news(frames), allow_nan=False)
-                    yield f"id: {Last(run, after)}\nevent: rounds\ndata: {news}\n\n"
+                    yield _event("rounds", self._news(frames), EventId(run, after))
                 elif finished:
-                    yield f"event: finished\ndata: {json.dumps({'stays': self.board.stays})}\n\n"
-                    if not self.board.stays:  # the server stops when nobody is left: let the client leave first
+                    yield _event("finished", {"stays": self.board.stays})
+                    if not self.board.stays:  # the server stops with its last client: let the client leave first
                         await asyncio.sleep(FAREWELL_S)
                     return
                 else:
                     if (since_s := self.board.silent_since_s) is not None:
-                        yield f"event: silent\ndata: {json.dumps({'since_s': since_s})}\n\n"
-                    yield await _quiet(changed)
+                        yield _event("silent", {"since_s": since_s})
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(changed.wait(), HEARTBEAT_S)
         finally:
             forget()
 
 
-async def _quiet(changed: asyncio.Event) -> str:
-    """Wait for a round, but not for long. Returns a comment, which clients ignore and dead connections fail on."""
-    try:
-        async with asyncio.timeout(HEARTBEAT_S):
-            await changed.wait()
-    except TimeoutError:
-        return ": still here\n\n"
-    return ": \n\n"
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+def _event(kind: str, document: dict[str, Any], name: EventId | None = None) -> ServerSentEvent:
+    data = json.dumps(document, allow_nan=False)
+    return ServerSentEvent(data, event=kind, id=None if name is None else str(name), sep="\n")
