@@ -105,7 +105,7 @@ def test_a_page_that_says_something_else_is_shown_or_refused_in_one_line(
     }
     said = f"{address}: nothing"
     try:
-        show(PageWatcher(address).look())
+        show(PageWatcher(address).snapshot())
     except WatchError as error:
         said = str(error)
     assert said.startswith(f"{address}: ")
@@ -116,15 +116,15 @@ def test_a_page_that_says_something_else_is_shown_or_refused_in_one_line(
 @tried(100)
 def test_bytes_of_nothing_are_no_page(address: str, run: bytes, rounds: bytes) -> None:
     Elsewhere.answers = {"/api/run": run, "/api/rounds": rounds}
-    with pytest.raises(WatchError, match="this is no page of a run"):
-        PageWatcher(address).look()
+    with pytest.raises(WatchError, match="this is not the page of a run"):
+        PageWatcher(address).snapshot()
 
 
 def test_an_answer_without_an_end_is_not_read_to_it(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watcher, "MOST_BYTES", 100)
     Elsewhere.answers = {"/api/run": b" " * 101}
-    with pytest.raises(WatchError, match="its answer has no end"):
-        PageWatcher(address).look()
+    with pytest.raises(WatchError, match="the answer is too long"):
+        PageWatcher(address).snapshot()
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,7 @@ def test_a_history_with_other_bytes_is_shown_or_refused_in_one_line(
     said = f"{broken}: nothing"
     try:
         with closing(HistoryWatcher(broken)) as found:
-            show(found.look())
+            show(found.snapshot())
     except WatchError as error:
         said = str(error)
     assert said.startswith(str(broken))

@@ -25,9 +25,9 @@ from mead.reports.live.board import Board
 from mead.values import Operator, Pipeline, Resources
 from mead.web.answers import prediction
 from mead.web.application import STATIC, application
-from mead.web.current_question import present
+from mead.web.current_question import current_question
 from mead.web.guard import LONGEST_QUERY, Hosts
-from mead.web.model_process import BusyError, ModelProcess, TakenBackError
+from mead.web.model_process import BusyError, ModelProcess, WithdrawnError
 from mead.web.question import Question
 from mead.web.server import serving
 
@@ -131,7 +131,7 @@ def test_the_frontier_and_the_workload_are_answered(client: TestClient) -> None:
         ("/api/what-if?rate_per_s=-3", "rate_per_s: must lie between"),
         ("/api/what-if?share.matcher=0.41", "share.matcher: must be one of"),
         ("/api/frontier?idc=inf", "idc: must lie between"),
-        ("/api/what-if?requirement=1", "'requirement': is not known"),
+        ("/api/what-if?requirement=1", "'requirement': unknown key"),
     ],
 )
 def test_bad_questions_are_refused_in_one_line(client: TestClient, path: str, complaint: str) -> None:
@@ -200,7 +200,7 @@ def test_the_largest_pipeline_can_be_asked_about() -> None:
         keys |= {f"share.{name}": "0.85", f"replicas.{name}": "2"}
     with serving(board) as address, urlopen(f"{address}api/now?{urlencode(keys)}", timeout=30) as answer:  # noqa: S310 - ours
         assert len(json.load(answer)["allocation"]) == MOST_OPERATORS
-    asked = Question.parsed(keys.items(), wide, present(board))
+    asked = Question.parse(keys.items(), wide, current_question(board))
     assert {str(held) for held in asked.allocation.values()} == {"2 x 0.85"}
 
 
@@ -263,7 +263,7 @@ class Queue(ModelProcess):
         self.waiting.set()
         try:
             answer = super().ask(function, *values, wanted=wanted)
-        except TakenBackError:
+        except WithdrawnError:
             self.taken_back += 1
             raise
         self.asked += 1

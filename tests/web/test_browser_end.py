@@ -11,7 +11,7 @@ from mead.reports.live.board import Board
 from mead.web.server import serving
 
 AGAIN = f"mead serve {runs.facts().workload} shows it again"
-UNANSWERED = "The server does not answer; what is shown is from before."
+UNANSWERED = "The server does not answer; the data shown is old."
 
 
 def test_views_that_are_open_when_a_run_ends_keep_what_they_show(driver: Chrome) -> None:

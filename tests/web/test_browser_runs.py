@@ -24,7 +24,7 @@ from mead.session import RunFacts
 from mead.simulator import run
 from mead.values import Operator, Pipeline, Requirement
 from mead.web import events
-from mead.web.current_question import present
+from mead.web.current_question import current_question
 from mead.web.server import serving
 from mead.workload import Trace
 
@@ -41,11 +41,11 @@ def test_a_page_that_was_opened_before_the_first_round_begins_with_it(driver: Ch
         page.until(lambda: page.text(RATE) == "1 /s")
         for this in rounds[:12]:
             board.add(this)
-        page.until(lambda: page.text(RATE) == f"{present(board).rate_per_s:,.0f} /s")
+        page.until(lambda: page.text(RATE) == f"{current_question(board).rate_per_s:,.0f} /s")
         for this in rounds[12:]:
             board.add(this)
         page.element("#what-if form button").click()  # as it is now
-        page.until(lambda: page.text(RATE) == f"{present(board).rate_per_s:,.0f} /s")
+        page.until(lambda: page.text(RATE) == f"{current_question(board).rate_per_s:,.0f} /s")
 
 
 def test_a_page_goes_over_to_the_next_run_at_its_address(driver: Chrome, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_a_page_goes_over_to_the_next_run_at_its_address(driver: Chrome, monkeyp
     monkeypatch.setattr(events, "PlainTextResponse", full)
     monkeypatch.setattr(events, "MOST_CLIENTS", 0)
     with serving(second, port=urlsplit(address).port or 0):
-        page.until(lambda: refused and "trying again" in page.text("#connection"))
+        page.until(lambda: refused and "reconnecting" in page.text("#connection"))
         monkeypatch.undo()
         page.until(lambda: page.text("#name") == "the next" and page.text("#connection") == "live")
         page.until(lambda: "0:15: " in page.text("#now"))
@@ -112,5 +112,5 @@ def test_changes_are_drawn_however_long_ago_and_cells_are_no_formulas(driver: Ch
         assert {row["reason"] for row in table} == {"'=1+1"}
         assert table[-1]["time_s"] == "300"
         page.open("now")
-        page.until(lambda: "what is in force is not known" in page.text("#now"))
+        page.until(lambda: "the cores in force are unknown" in page.text("#now"))
         assert "saved" not in page.text("#now")

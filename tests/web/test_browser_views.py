@@ -119,7 +119,7 @@ def test_now_says_what_is_paid_and_what_the_controller_does(page: Page) -> None:
     assert "saved" in cards["CPU cost"]
     assert "act" in cards["Mode"]
     assert f"shares are changed; {len(changes(page.board))} changes so far" in cards["Mode"]
-    assert "what was predicted" in cards["Mode"]
+    assert "the predicted ones" in cards["Mode"]
 
 
 @pytest.mark.parametrize("view", ["now", "pipeline"])

@@ -8,23 +8,23 @@ from tests.web import runs
 
 from mead.reports.live.board import Board
 from mead.values import Pipeline
-from mead.web.current_question import dispersion, present
+from mead.web.current_question import current_question, dispersion
 
 
 def test_sliders_begin_where_the_run_is() -> None:
     board = runs.board(runs.simulated("threshold").rounds)
-    last, now = board.last, present(board)
+    last, now = board.last, current_question(board)
     assert last is not None
     assert {name: held.share for name, held in now.allocation.items()} == {
         name: operator.share for name, operator in last.operators.items()
     }
     rates = [frame.rate_per_s for frame in board.recent(60.0) if frame.rate_per_s is not None]
     assert now.rate_per_s == pytest.approx(np.mean(rates))
-    assert now.required(runs.PIPELINE) == runs.PIPELINE
+    assert now.with_bounds(runs.PIPELINE) == runs.PIPELINE
 
 
 def test_without_rounds_they_begin_at_what_may_be_had() -> None:
-    now = present(runs.board([]))
+    now = current_question(runs.board([]))
     assert now.allocation == runs.PIPELINE.most
     assert (now.rate_per_s, now.idc) == (1.0, 1.0)
 
@@ -46,4 +46,4 @@ def test_burstiness_is_that_of_the_source_wherever_it_stands_in_the_file() -> No
         steady = replace(frame.operators["matcher"], arrived=1000)
         board.put(replace(frame, operators={"matcher": steady, "parser": frame.operators["parser"]}), 0.0)
     counts = [frame.operators["parser"].arrived or 0 for frame in frames]
-    assert present(board).idc == pytest.approx(np.var(counts) / np.mean(counts))
+    assert current_question(board).idc == pytest.approx(np.var(counts) / np.mean(counts))

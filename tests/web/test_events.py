@@ -216,12 +216,12 @@ def test_the_server_ends_while_clients_look() -> None:
 def test_a_port_that_is_taken_is_said_to_be_or_left_alone() -> None:
     with serving(runs.board([]), port=0) as address:
         port = int(address.rstrip("/").rpartition(":")[2])
-        with pytest.raises(ServeError, match=f"127.0.0.1:{port}: cannot be served"), serving(runs.board([]), port=port):
+        with pytest.raises(ServeError, match=f"127.0.0.1:{port}: cannot listen"), serving(runs.board([]), port=port):
             pass
         with serving(runs.board([]), port=port, or_any=True) as other:
             assert other != address
     with (
-        pytest.raises(ServeError, match="is no address of this machine"),
+        pytest.raises(ServeError, match="is not an address of this machine"),
         serving(runs.board([]), "no.such.host.invalid"),
     ):
         pass

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mead.web.model_process import ModelProcess, TakenBackError, TooSlowError
+from mead.web.model_process import ModelProcess, TooSlowError, WithdrawnError
 
 ALONE = """
 import sys
@@ -39,7 +39,7 @@ def test_it_answers_and_raises_what_went_wrong_there(models: ModelProcess) -> No
 
 
 def test_what_nobody_waits_for_is_not_computed(models: ModelProcess, tmp_path: Path) -> None:
-    with pytest.raises(TakenBackError):
+    with pytest.raises(WithdrawnError):
         models.ask(os.mkdir, tmp_path / "made", wanted=lambda: False)  # type: ignore[arg-type]
     assert models._process is None, "it is not even started"
     assert models.ask(dict) == {}

@@ -12,7 +12,7 @@ KEYS = ["rate_per_s", "idc", "bound_factor", "share.parser", "share.matcher", "r
 
 
 def asked(*values: tuple[str, str]) -> Question:
-    return Question.parsed(values, PIPELINE, NOW)
+    return Question.parse(values, PIPELINE, NOW)
 
 
 def test_what_is_not_asked_for_is_as_it_is_now() -> None:
@@ -23,7 +23,7 @@ def test_what_is_not_asked_for_is_as_it_is_now() -> None:
 
 
 def test_bounds_are_scaled_together() -> None:
-    bounds = [r.bound_s for r in asked(("bound_factor", "2")).required(PIPELINE).requirements]
+    bounds = [r.bound_s for r in asked(("bound_factor", "2")).with_bounds(PIPELINE).requirements]
     assert bounds == pytest.approx([2 * r.bound_s for r in PIPELINE.requirements])
 
 
@@ -35,7 +35,7 @@ def test_bounds_are_scaled_together() -> None:
         ("idc", "0.5", "idc: must lie between 1 and 100000; got 0.5"),
         ("share.matcher", "0.5", "share.matcher: must be one of 0.4, 0.55, 0.7, 0.85, 1; got 0.5"),
         ("replicas.matcher", "2", "replicas.matcher: must lie between 1 and 1; got 2"),
-        ("shrae.matcher", "1", "'shrae.matcher': is not known"),
+        ("shrae.matcher", "1", "'shrae.matcher': unknown key"),
     ],
 )
 def test_a_mistake_is_named(key: str, value: str, complaint: str) -> None:
@@ -45,7 +45,7 @@ def test_a_mistake_is_named(key: str, value: str, complaint: str) -> None:
 
 
 def test_a_key_stands_once() -> None:
-    with pytest.raises(QuestionError, match="is there twice"):
+    with pytest.raises(QuestionError, match="is given twice"):
         asked(("idc", "2"), ("idc", "3"))
 
 

@@ -31,13 +31,13 @@ def page(board: Board) -> Iterator[str]:
 
 
 def test_the_page_tells_all_that_its_own_process_knows(board: Board, page: str) -> None:
-    assert PageWatcher(page).look() == Snapshot.of(board)
+    assert PageWatcher(page).snapshot() == Snapshot.of(board)
 
 
 def test_the_history_tells_the_same(board: Board, tmp_path: Path) -> None:
     runs.written(tmp_path / "history.sqlite", runs.simulated("threshold"))
     with closing(HistoryWatcher(tmp_path)) as watcher:
-        seen = watcher.look()
+        seen = watcher.snapshot()
     here = replace(Snapshot.of(board), policy="threshold")
     assert replace(seen, paths={}) == replace(here, paths={})
     assert {path: found.mean_s for path, found in seen.paths.items()} == pytest.approx(
@@ -61,10 +61,10 @@ def test_a_history_is_followed_while_it_is_written(tmp_path: Path) -> None:
     with History.open(tmp_path / "history.sqlite") as history:
         record = history.begin("log-analysis", runs.PIPELINE, policy="threshold", started=runs.STARTED)
         with closing(HistoryWatcher(tmp_path)) as watcher:
-            assert watcher.look().last is None
+            assert watcher.snapshot().last is None
             for count, this in enumerate(rounds, start=1):
                 record(this)
-                seen = watcher.look()
+                seen = watcher.snapshot()
                 assert [frame.number for frame in seen.frames] == list(range(max(1, count - RECENT + 1), count + 1))
                 assert not seen.finished
 
@@ -81,8 +81,8 @@ def test_only_the_rounds_that_count_are_read_of_a_long_run(tmp_path: Path, monke
     monkeypatch.setattr(History, "rounds", counted)
     monkeypatch.setattr("mead.web.watcher.KEPT_ROUNDS", 5)
     with closing(HistoryWatcher(tmp_path)) as watcher:
-        seen = watcher.look()
-        watcher.look()
+        seen = watcher.snapshot()
+        watcher.snapshot()
     total = len(runs.simulated("threshold").rounds)
     assert asked == [total - 5, total]
     assert [frame.number for frame in seen.frames] == list(range(total - 4, total + 1))
@@ -91,27 +91,27 @@ def test_only_the_rounds_that_count_are_read_of_a_long_run(tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("http://127.0.0.1:1/", "no page of a run answers there"),
-        ("http://127.0.0.1:99999999/", "no page of a run answers there"),
-        ("http://", "no page of a run answers there"),
-        ("http://[half", "no page of a run answers there"),
-        ("http://no.such.host.invalid/", "no page of a run answers there"),
+        ("http://127.0.0.1:1/", "no page of a run answers"),
+        ("http://127.0.0.1:99999999/", "no page of a run answers"),
+        ("http://", "no page of a run answers"),
+        ("http://[half", "no page of a run answers"),
+        ("http://no.such.host.invalid/", "no page of a run answers"),
     ],
 )
 def test_where_there_is_no_page_it_is_said_in_one_line(address: str, said: str) -> None:
     with pytest.raises(WatchError, match=said) as caught:
-        PageWatcher(address).look()
+        PageWatcher(address).snapshot()
     assert "\n" not in str(caught.value)
 
 
 def test_a_page_that_does_not_serve_that_path_is_none(page: str) -> None:
-    with pytest.raises(WatchError, match="no page of a run answers there"):
-        PageWatcher(f"{page}static").look()
+    with pytest.raises(WatchError, match="no page of a run answers"):
+        PageWatcher(f"{page}static").snapshot()
 
 
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(WatchError, match="there is no such file"):
         HistoryWatcher(tmp_path)
     History.open(tmp_path / "history.sqlite").__exit__(None)
-    with pytest.raises(WatchError, match="there is no run in it yet"):
+    with pytest.raises(WatchError, match="it has no runs yet"):
         HistoryWatcher(tmp_path)

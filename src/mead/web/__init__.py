@@ -1,1 +1,1 @@
-"""What people look at: reports of runs."""
+"""The live page of a run: its server, JSON, events and metrics."""

@@ -1,7 +1,7 @@
 """Alert rules for Prometheus, made from the list of metrics.
 
-The metrics are served by the controller itself. So a controller that hangs and one that is gone are two rules: what is
-gone has no metrics that could be too old.
+The process of the controller serves the metrics. A controller that hangs has old metrics, and one that is gone has
+none, so there is a rule for each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mead.reports.live.board import LEAST_SILENT_S, SILENT_ROUNDS
 from mead.web.metrics import Metric
 
 REMEMBERED = "1h"
-"""How long an alert remembers a run that no longer has metrics. By then somebody has seen it."""
+"""How long an alert remembers a run that no longer has metrics."""
 
 
 def alert_rules() -> str:
@@ -31,7 +31,7 @@ def alert_rules() -> str:
             "annotations": {
                 "summary": "The {{ $labels.statistic }} response time of {{ $labels.path }} is longer than required",
                 "description": "The last 300 s have used {{ $value | humanizePercentage }} of what "
-                f"{required} allows. See the view Why of the page for what was decided.",
+                f"{required} allows. The view Why of the page shows the decisions.",
             },
         },
         {
@@ -41,7 +41,7 @@ def alert_rules() -> str:
             "labels": {"severity": "critical"},
             "annotations": {
                 "summary": "The controller has made no round for {{ $value | humanizeDuration }}",
-                "description": "The pipeline runs on with the last allocation, which nobody adapts any more.",
+                "description": "The pipeline keeps running with its last allocation, which is no longer adapted.",
             },
         },
         {
@@ -50,9 +50,9 @@ def alert_rules() -> str:
             "for": "1m",
             "labels": {"severity": "critical"},
             "annotations": {
-                "summary": "The run at {{ $labels.instance }} has ended without saying so",
-                "description": "Its process is gone, or cannot be reached. A run that ends in good order waits until "
-                "that has been read.",
+                "summary": "The run at {{ $labels.instance }} ended unexpectedly",
+                "description": "Its process is gone or cannot be reached. A run that ends normally reports that it has "
+                "finished before its metrics disappear.",
             },
         },
     ]

@@ -1,4 +1,4 @@
-"""What the models say to a question of the page. Runs in a process of its own, see ``model_process``."""
+"""Answers of the models to questions of the page. They run in a separate process, see ``model_process``."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from mead.web.question import Question
 
 PERCENTS = (50.0, 95.0, 99.0)
 RATIO = 4.0
-"""The rate of a bursty state over the mean rate, where the index of dispersion allows it."""
+"""The rate of a bursty state over the mean rate, if the index of dispersion allows it."""
 
 MOST_EXACT, MOST_EXACT_BATCHES = 125, 400
-"""With more allocations than this, the frontier is found by the paper's heuristic, because somebody is waiting. More
-are tried for micro-batches: operators are solved one by one, and candidates have most of them in common."""
+"""With more allocations than this, the paper's heuristic finds the frontier, to answer fast. Micro-batches allow more:
+operators are solved one by one, and candidates share most of them."""
 
 FITTED_IATS, LEAST_FITTED = 20_000, 500
-"""How many IATs the page fits at most; with fewer than the second number there is nothing to see."""
+"""The most IATs that the page fits, and the least for a fit."""
 
 DRIFTED = 3.0
-"""How many standard deviations count as a drift."""
+"""Standard deviations that count as a drift."""
 
 POLICY = "map"
 
 
 def arrivals(rate_per_s: float, idc: float) -> MAP:
-    """A process of that rate and limit of the index of dispersion, as simple as there is one.
+    """The simplest process of that rate and limit of the index of dispersion.
 
     A small index allows no state of ``RATIO`` times the mean rate: the least index of a ratio r is
     ``1 + 2 (r - 1)^2 / (r + 1)``, and is solved for r here.
@@ -53,8 +53,8 @@ def arrivals(rate_per_s: float, idc: float) -> MAP:
 
 
 def prediction(pipeline: Pipeline, question: Question) -> dict[str, Any]:
-    """Response times, utilizations and cost of the allocation that is asked about."""
-    required = question.required(pipeline)
+    """Response times, utilizations and cost of the allocation in question."""
+    required = question.with_bounds(pipeline)
     solution = _predictor(required, question)(question.allocation)
     return {
         "cores": question.allocation.cores,
@@ -70,9 +70,9 @@ def prediction(pipeline: Pipeline, question: Question) -> dict[str, Any]:
 
 
 def frontier(pipeline: Pipeline, question: Question) -> dict[str, Any]:
-    """The cheapest allocation for bounds that are shorter and longer than those asked for: what speed costs."""
+    """The cheapest allocation for bounds that are shorter and longer than those in question."""
     most = MOST_EXACT_BATCHES if all(o.batches for o in pipeline.operators) else MOST_EXACT
-    found = costs.frontier(question.required(pipeline), _predictor(pipeline, question), most)
+    found = costs.frontier(question.with_bounds(pipeline), _predictor(pipeline, question), most)
     return {
         "search": "exact" if found.exact else "heuristic",
         "points": [
@@ -89,7 +89,7 @@ def frontier(pipeline: Pipeline, question: Question) -> dict[str, Any]:
 
 
 def workload(iats_s: FloatArray) -> dict[str, Any]:
-    """The last arrivals beside the best MAP of them, and whether the rate has drifted within them."""
+    """The last arrivals, the best MAP for them, and a test for a drift of their rate."""
     if iats_s.size < LEAST_FITTED or not iats_s.any():
         return {"iats": int(iats_s.size), "note": f"{iats_s.size} arrivals are too few; {LEAST_FITTED} are needed"}
     window = iats_s[-FITTED_IATS:]
@@ -112,11 +112,10 @@ def workload(iats_s: FloatArray) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Drift:
-    """The rate of the younger half of a window beside that of the older half.
+    """A comparison of the rates in the older and the younger half of a window.
 
-    A count of mean m has the variance m times the index of dispersion. So the difference of two counts says by how
-    many standard deviations the rate has moved, bursts taken into account; with Poisson arrivals alone in mind every
-    burst would look like a drift.
+    A count of mean m has the variance m times the index of dispersion. The difference of two counts in standard
+    deviations therefore allows for bursts; measured against Poisson arrivals, every burst would look like a drift.
     """
 
     older_per_s: float
@@ -125,7 +124,7 @@ class Drift:
 
     @classmethod
     def of(cls, iats_s: FloatArray, idc: float) -> Drift:
-        """The halves are of the same length in time.
+        """Split a window into halves of equal time.
 
         >>> Drift.of(np.r_[np.full(100, 0.02), np.full(200, 0.01)], idc=1.0).deviations > DRIFTED
         True
@@ -139,7 +138,7 @@ class Drift:
         return cls(older / half_s, younger / half_s, (younger - older) / sqrt(max(idc, 1e-9) * times_s.size))
 
     def as_json(self) -> dict[str, Any]:
-        """As a document, with the verdict."""
+        """As a document for the page."""
         return {
             "older_per_s": self.older_per_s,
             "younger_per_s": self.younger_per_s,

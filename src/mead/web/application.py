@@ -1,4 +1,4 @@
-"""What the server answers: the page, its data, its events, its metrics. Every route only reads."""
+"""The web application: page, data, events and metrics of one run. Every route only reads."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from mead.reports.live.decisions import list_decisions
 from mead.reports.live.snapshot import path_times
 from mead.values import WINDOW_S
 from mead.web import answers
-from mead.web.current_question import present
+from mead.web.current_question import current_question
 from mead.web.events import EventId, Events
 from mead.web.exposition import exposition
 from mead.web.guard import Guard, Hosts
-from mead.web.model_process import BusyError, ModelProcess, TakenBackError, TooSlowError
+from mead.web.model_process import BusyError, ModelProcess, TooSlowError, WithdrawnError
 from mead.web.question import Question, QuestionError
 from mead.web.scrapes import Scrapes
 
@@ -37,14 +37,14 @@ MOST_ROUNDS = 3600
 MOST_DECISIONS = 1000
 
 
-class Pages:
+class Routes:
     """The routes of one board."""
 
     def __init__(self, board: Board, models: ModelProcess) -> None:
         self.board, self.models, self.events, self.scrapes = board, models, Events(board), Scrapes()
 
     def run(self, request: Request) -> Response:
-        """What runs, and how its requirements stand."""
+        """The run, and the verdicts on its last window."""
         del request
         board, facts = self.board, self.board.facts
         recent = CountedTimes(board.recent(WINDOW_S))
@@ -63,32 +63,35 @@ class Pages:
 
     def rounds(self, request: Request) -> Response:
         """The rounds after a number, oldest first."""
-        after, limit = _whole(request, "after", 0, 0, 2**53), _whole(request, "limit", MOST_ROUNDS, 1, MOST_ROUNDS)
+        after, limit = (
+            _whole_number(request, "after", 0, 0, 2**53),
+            _whole_number(request, "limit", MOST_ROUNDS, 1, MOST_ROUNDS),
+        )
         return JSONResponse({"rounds": [frame.as_json() for frame in self.board.since(after, limit)]})
 
     def decisions(self, request: Request) -> Response:
-        """The last decisions, oldest first, with what came of them."""
-        limit = _whole(request, "limit", 200, 1, MOST_DECISIONS)
-        changes = _whole(request, "changes", 1, 0, 1)
+        """The last decisions, oldest first, with their effects."""
+        limit = _whole_number(request, "limit", 200, 1, MOST_DECISIONS)
+        changes = _whole_number(request, "changes", 1, 0, 1)
         found = list_decisions(self.board.since(0), changes_only=bool(changes), limit=limit)
         return JSONResponse({"decisions": [one.as_json() for one in found]})
 
     async def workload(self, request: Request) -> Response:
-        """The last arrivals beside the best model of them."""
-        return await self._answered(request, answers.workload, self.board.arrivals[-answers.FITTED_IATS :])
+        """The last arrivals and their best model."""
+        return await self._compute(request, answers.workload, self.board.arrivals[-answers.FITTED_IATS :])
 
     async def what_if(self, request: Request) -> Response:
-        """What the models predict for an allocation under some arrivals."""
-        return await self._asked(request, answers.prediction)
+        """Predictions of the models for an allocation and arrivals."""
+        return await self._ask_models(request, answers.prediction)
 
     async def frontier(self, request: Request) -> Response:
-        """What shorter and longer bounds would cost."""
-        return await self._asked(request, answers.frontier)
+        """The cost of shorter and longer bounds."""
+        return await self._ask_models(request, answers.frontier)
 
     def now(self, request: Request) -> Response:
-        """The values at which the sliders begin."""
+        """The initial values of the sliders."""
         del request
-        question = present(self.board)
+        question = current_question(self.board)
         return JSONResponse(
             {
                 "rate_per_s": question.rate_per_s,
@@ -106,21 +109,21 @@ class Pages:
         return answer
 
     async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send server-sent events. A client that reconnects names the last one it got, in a header or in the query."""
+        """Server-sent events. A client that reconnects names its last one, in a header or in the query."""
         request = Request(scope, receive)
         last = request.headers.get("last-event-id") or request.query_params.get("last", "")
         await self.events.serve(scope, receive, send, EventId.parse(last))
 
-    async def _asked(self, request: Request, function: Callable[..., dict[str, Any]]) -> Response:
+    async def _ask_models(self, request: Request, function: Callable[..., dict[str, Any]]) -> Response:
         pipeline = self.board.pipeline
         try:
-            question = Question.parsed(request.query_params.multi_items(), pipeline, present(self.board))
+            question = Question.parse(request.query_params.multi_items(), pipeline, current_question(self.board))
         except QuestionError as error:
             raise HTTPException(400, str(error)) from error
-        return await self._answered(request, function, pipeline, question)
+        return await self._compute(request, function, pipeline, question)
 
-    async def _answered(self, request: Request, function: Callable[..., dict[str, Any]], *values: object) -> Response:
-        """An answer of the models. They are asked in another thread, because this event loop has events to send."""
+    async def _compute(self, request: Request, function: Callable[..., dict[str, Any]], *values: object) -> Response:
+        """Ask the models in another thread, because the event loop has events to send."""
         loop = asyncio.get_running_loop()
 
         def wanted() -> bool:
@@ -128,38 +131,38 @@ class Pages:
 
         try:
             return JSONResponse(await asyncio.to_thread(self.models.ask, function, *values, wanted=wanted))
-        except (BusyError, TakenBackError, TooSlowError) as error:
+        except (BusyError, WithdrawnError, TooSlowError) as error:
             raise HTTPException(503, str(error), {"Retry-After": "5"}) from error
         except InvalidNetworkError as error:
             raise HTTPException(422, str(error)) from error
-        except Exception as error:  # the page says so, and goes on
+        except Exception as error:  # the page shows it and goes on
             raise HTTPException(500, f"the models failed ({type(error).__name__}: {error})") from error
 
 
-def application(board: Board, models: ModelProcess, hosts: Hosts) -> tuple[ASGIApp, Pages]:
-    """The server of one board, for those hosts, and its routes."""
-    pages = Pages(board, models)
+def application(board: Board, models: ModelProcess, hosts: Hosts) -> tuple[ASGIApp, Routes]:
+    """The application of one board for those hosts, and its routes."""
+    routes = Routes(board, models)
     app = Starlette(
         routes=[
             Route("/", lambda _: FileResponse(STATIC / "index.html")),
-            Route("/metrics", pages.metrics),
-            Route("/events", _Asgi(pages.stream)),
-            Route("/api/run", pages.run),
-            Route("/api/rounds", pages.rounds),
-            Route("/api/decisions", pages.decisions),
-            Route("/api/workload", pages.workload),
-            Route("/api/now", pages.now),
-            Route("/api/what-if", pages.what_if),
-            Route("/api/frontier", pages.frontier),
+            Route("/metrics", routes.metrics),
+            Route("/events", _Asgi(routes.stream)),
+            Route("/api/run", routes.run),
+            Route("/api/rounds", routes.rounds),
+            Route("/api/decisions", routes.decisions),
+            Route("/api/workload", routes.workload),
+            Route("/api/now", routes.now),
+            Route("/api/what-if", routes.what_if),
+            Route("/api/frontier", routes.frontier),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
-        exception_handlers={HTTPException: _told},
+        exception_handlers={HTTPException: _error_response},
     )
-    return Guard(app, hosts), pages
+    return Guard(app, hosts), routes
 
 
 class _Asgi:
-    """A route that sends its answer itself."""
+    """An ASGI application as a route."""
 
     def __init__(self, serve: Callable[[Scope, Receive, Send], Any]) -> None:
         self.serve = serve
@@ -168,15 +171,15 @@ class _Asgi:
         await self.serve(scope, receive, send)
 
 
-def _told(request: Request, error: Exception) -> Response:
-    """Turn a refusal into one line of JSON."""
+def _error_response(request: Request, error: Exception) -> Response:
+    """An error as one line of JSON."""
     del request
     assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls it for these
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
-def _whole(request: Request, key: str, default: int, least: int, most: int) -> int:
-    """A whole number from the query; refused if it is out of range."""
+def _whole_number(request: Request, key: str, default: int, least: int, most: int) -> int:
+    """A whole number from the query; an error if it is out of range."""
     text = request.query_params.get(key)
     if text is None:
         return default

@@ -1,4 +1,4 @@
-"""The run as it is, as a question to the models: where the sliders of the page begin."""
+"""The current state of a run as a question to the models: the initial values of the sliders."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mead.web.answers import FITTED_IATS, LEAST_FITTED
 from mead.web.question import DISPERSIONS, RATES_PER_S, Question
 
 RATE_S = 60.0
-"""The rate of now is that of the last minute."""
+"""The current rate is that of the last minute."""
 
 
-def present(board: Board) -> Question:
-    """Rate and burstiness as they are, the bounds that are required, and what is in force."""
+def current_question(board: Board) -> Question:
+    """The current rate, burstiness and allocation, with the required bounds."""
     frames = board.recent(RATE_S)
     rates = [frame.rate_per_s for frame in frames if frame.rate_per_s is not None]
     return Question(
@@ -31,10 +31,9 @@ def present(board: Board) -> Question:
 
 
 def dispersion(iats_s: FloatArray, frames: Sequence[Frame], source: str) -> float:
-    """How bursty the arrivals are, roughly and at once: the index of dispersion of counts.
+    """A quick estimate of the index of dispersion of counts.
 
-    Of the arrivals themselves, the highest at any span that they tell about; otherwise of the counts of rounds at the
-    source.
+    With enough arrivals, the highest index over all spans; otherwise the index of the counts by round.
     """
     last = iats_s[-FITTED_IATS:]
     spans_s = spans_of(last.size, float(last.sum())) if last.size >= LEAST_FITTED else []
@@ -49,7 +48,7 @@ def _within(value: float, bounds: tuple[float, float]) -> float:
 
 
 def _in_force(pipeline: Pipeline, frames: Sequence[Frame]) -> Allocation:
-    """What every operator has; all that it may have where that is not known, or is none of its levels."""
+    """The allocation in force; the highest level of an operator whose level is unknown."""
     allocation = pipeline.most
     for name, held in frames[-1].operators.items() if frames else ():
         if held.share in pipeline.operator(name).shares and held.replicas is not None:

@@ -1,4 +1,4 @@
-"""A Grafana dashboard, made from the list of metrics: a panel for each that changes."""
+"""A Grafana dashboard, made from the list of metrics: one panel for each metric that changes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from mead.web.metrics import Metric
 COLUMNS, HEIGHT = 2, 8
 WIDTH = 24 // COLUMNS
 OVER = "$__rate_interval"
-"""Grafana replaces this by four times the scrape interval: a rate needs two scrapes, and some may be missing."""
+"""Grafana replaces this with four times the scrape interval. A rate needs two scrapes, and some may fail."""
 
 UNITS = {"s": "s", "ratio": "percentunit", "tuples": "short", "cores": "short", "rounds": "short", "": "short"}
 
 SPLIT = {Metric.DECISIONS}
-"""Metrics whose labels answer different questions, and get a panel for each label."""
+"""Metrics with one panel for each label."""
 
 OMITTED = {Metric.RUN, Metric.FINISHED, Metric.INTERVAL, Metric.LAST_ROUND, Metric.REQUIRED}
-"""Metrics without a panel: they are facts, or appear in other panels."""
+"""Metrics without a panel: constants, or part of other panels."""
 
 
 def dashboard() -> dict[str, Any]:
-    """The document that Grafana imports. The data source is asked for on import."""
+    """The document that Grafana imports. The user selects the data source there."""
     shown = [
         (metric, by)
         for metric in Metric
@@ -76,7 +76,7 @@ def _panel(place: int, metric: Metric, by: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _expressions(metric: Metric, by: tuple[str, ...]) -> list[tuple[str, str]]:
-    """What the panel asks for, and how its lines are called."""
+    """The expressions of a panel, each with its legend."""
     it, chosen = metric.value, '{instance="$instance"}'
     legend = " ".join(f"{{{{{label}}}}}" for label in by) or it.name
     if it.type == "gauge":

@@ -1,4 +1,4 @@
-"""A board as Prometheus reads it."""
+"""The metrics of a board in the format of Prometheus."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from mead.values import WINDOW_S, Because
 from mead.web.metrics import Metric
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
-"""Bounds of the histogram, from a tuple that hardly waits to one that is lost in a backlog."""
+"""Bounds of the histogram, from hardly any wait to a long backlog."""
 
-ALONE = {Kind.FAILED: Because.FAILED, Kind.BLIND: Because.UNUSABLE, Kind.OBSERVE: Because.OBSERVED}
-"""Outcomes of a round that have only one possible reason."""
+SOLE_REASON = {Kind.FAILED: Because.FAILED, Kind.BLIND: Because.UNUSABLE, Kind.OBSERVE: Because.OBSERVED}
+"""Outcomes of a round with only one possible reason."""
 
 POSSIBLE = (
-    *ALONE.items(),
-    *((kind, why) for kind in Kind if kind not in ALONE for why in Because if why not in ALONE.values()),
+    *SOLE_REASON.items(),
+    *((kind, why) for kind in Kind if kind not in SOLE_REASON for why in Because if why not in SOLE_REASON.values()),
     (Kind.KEEP, Because.UNUSABLE),
 )
-"""Combinations that are counted from 0 on, so that the first of a kind shows as an increase. They are always few."""
+"""Combinations that are counted from 0, so that the first one shows as an increase."""
 
 Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 Sample = tuple[Sequence[str], float | None]
 
 
 class BoardCollector(Collector):
-    """Reads the board at every scrape; nothing is counted twice, and nothing is stored here."""
+    """Reads the board at every scrape and stores nothing itself."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
 
     def collect(self) -> Iterator[Family]:
-        """Yield every metric of the list, in its order."""
+        """All metrics, in the order of the list."""
         board, last, recent = self.board, self.board.last, self.board.recent(WINDOW_S)
         for metric in Metric:
             if metric is Metric.RESPONSE:

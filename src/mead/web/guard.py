@@ -1,4 +1,4 @@
-"""Which requests are allowed: the page is read-only, and meant for the machine that it runs on."""
+"""The guard of the page: it refuses requests that do more than read, or that name a foreign host."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LONGEST_QUERY = 60_000
-"""Bytes: room for a question about the largest pipeline that a file may describe, and less than the server reads of a
-request before it refuses it."""
+"""Bytes: enough for a question about the largest pipeline, and less than the server reads of a request."""
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 HEADERS = {
-    # Everything comes from here; styles of elements are set by the chart library.
+    # All content is local. The chart library sets inline styles.
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -27,7 +26,7 @@ HEADERS = {
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server there.
+    """Whether a server at this host can be reached from this machine only.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
     [True, True, True, False, False]
@@ -42,18 +41,19 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True)
 class Hosts:
-    """The names that a request may ask for.
+    """The hosts that a request may name, as a defence against DNS rebinding.
 
-    A page elsewhere can have its own name point to this machine and then read what is served here (DNS rebinding). It
-    cannot do so with an address, and not with a name that is not its own.
+    A foreign site can let its own name point to this machine, and then read the page. It cannot do so with an address,
+    or with a name of this machine. Starlette's TrustedHostMiddleware takes a fixed list, but a server on 0.0.0.0 must
+    accept any address, and no foreign name.
     """
 
     bound: str
     also: tuple[str, ...] = ()
-    """Other names of this machine, as given by the user."""
+    """More names of this machine, from the user."""
 
     def allow(self, header: str) -> bool:
-        """Whether this ``Host`` is one of ours.
+        """Whether a request may have this ``Host`` header.
 
         >>> local = Hosts("127.0.0.1")
         >>> [local.allow(host) for host in ("localhost:8765", "127.0.0.1", "[::1]:80", "evil.example", "")]
@@ -81,7 +81,7 @@ def _is_address(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Guard:
-    """Refuses requests that do more than read, before anything else sees them, and adds headers to every answer."""
+    """Refuses requests before the application sees them, and adds security headers to every answer."""
 
     app: ASGIApp
     hosts: Hosts
@@ -109,19 +109,19 @@ class Guard:
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
         if scope["method"] not in {"GET", "HEAD"}:
-            return PlainTextResponse("this server only shows; use GET\n", 405, {"Allow": "GET, HEAD"})
+            return PlainTextResponse("this server is read-only; use GET\n", 405, {"Allow": "GET, HEAD"})
         if not self.hosts.allow(headers.get("host", "")):
-            return PlainTextResponse(f"this host is not served; ask for {self.hosts.bound}\n", 421)
+            return PlainTextResponse(f"this host is not served; use {self.hosts.bound}\n", 421)
         if headers.get("sec-fetch-site") == "cross-site" and scope["path"] != "/":
-            return PlainTextResponse("other sites may not ask\n", 403)
+            return PlainTextResponse("cross-site requests are refused\n", 403)
         if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
-            return PlainTextResponse("nothing here reads a body; leave it out\n", 413, {"Connection": "close"})
+            return PlainTextResponse("no request here has a body; leave it out\n", 413, {"Connection": "close"})
         return _bad_query(scope["query_string"])
 
 
 def _bad_query(query: bytes) -> PlainTextResponse | None:
     if not query.isascii():
-        return PlainTextResponse("write what is no ASCII in the query as %XX\n", 400)
+        return PlainTextResponse("write non-ASCII characters in the query as %XX\n", 400)
     if len(query) > LONGEST_QUERY:
         return PlainTextResponse(f"the query is longer than {LONGEST_QUERY} bytes\n", 414)
     return None

@@ -1,4 +1,4 @@
-"""The reference page of the metrics, made from their list: ``python -m mead.web.metrics_reference FILE``."""
+"""Write the reference page of the metrics: ``python -m mead.web.metrics_reference FILE``."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from mead.web.metrics import Metric
 
 PAGE = """# Metrics
 
-What `/metrics` of [the page of a run](../how-to/watch-a-run.md) tells Prometheus. One list makes this page, the
-endpoint, the dashboard (`mead metrics dashboard`) and the alert rules (`mead metrics alerts`); `mead metrics list`
-prints it.
+[The page of a run](../how-to/watch-a-run.md) serves these metrics for Prometheus at `/metrics`. `mead metrics list`
+prints them, `mead metrics dashboard` prints a dashboard for Grafana, and `mead metrics alerts` prints alert rules.
 
 {metrics}
 
-The label `kind` of `{decisions}` says what a round came to:
+The label `kind` of `{decisions}` is the outcome of a round:
 
 {kinds}
 
-The label `because` says why, in one word of a short list; the reason of a decision tells it with the numbers:
+The label `because` is the category of the reason. The reason of a decision has the numbers:
 
 {reasons}
 """
 
 
 def page() -> str:
-    """All of it."""
+    """The page in Markdown."""
     return PAGE.format(
         metrics=_table(
             ("metric", "type", "unit", "labels", "meaning"),

@@ -1,7 +1,7 @@
-"""The models in a process of their own, of the lowest priority.
+"""A separate process of the lowest priority that computes predictions for the page.
 
-A prediction takes CPU that belongs to the stream, and holds Python's lock, which the controller needs. So it is
-computed beside the run: when somebody asks, when the processors have nothing else to do, one question at a time.
+A prediction takes CPU from the stream and holds Python's lock, which the controller needs. This process computes one
+answer at a time, and only while the processors are idle.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any
 
 MOST_WAIT_S = 60.0
-"""A question that takes longer is given up, and its process ended."""
+"""A question that takes longer is abandoned, and its process ended."""
 
 
 class BusyError(Exception):
@@ -27,12 +27,12 @@ class TooSlowError(Exception):
     """The question takes too long."""
 
 
-class TakenBackError(Exception):
-    """Whoever asked has gone."""
+class WithdrawnError(Exception):
+    """The client has left."""
 
 
 class ModelProcess:
-    """A process that computes answers. It starts with the first question and ends with ``close``, or its parent."""
+    """Computes answers. The process starts with the first question and ends with ``close`` or with its parent."""
 
     def __init__(self, most_wait_s: float = MOST_WAIT_S) -> None:
         self.most_wait_s = most_wait_s
@@ -44,22 +44,24 @@ class ModelProcess:
     def ask(
         self, function: Callable[..., dict[str, Any]], *values: object, wanted: Callable[[], bool] = lambda: True
     ) -> dict[str, Any]:
-        """What the function returns there. Its exceptions are raised here.
+        """Call the function in the process. Its exceptions are raised here.
 
-        Whoever moves a slider asks anew and takes the question before back: once it is its turn, one that is not
-        ``wanted`` any more is not computed.
+        A client that moves a slider sends a new question and withdraws the last one. A question that is no longer
+        ``wanted`` when its turn comes is not computed.
         """
         if not self._asking.acquire(timeout=self.most_wait_s / 2):
             raise BusyError("another question is being answered; ask again in a moment")
         try:
             if not wanted():
-                raise TakenBackError("nobody waits for this answer any more")
+                raise WithdrawnError("the client has left")
             pipe = self._started()
             try:
                 pipe.send((function, values))
                 if not pipe.poll(self.most_wait_s):
                     self._end()
-                    raise TooSlowError(f"no answer within {self.most_wait_s:g} s; ask for less, or when less runs")
+                    raise TooSlowError(
+                        f"no answer within {self.most_wait_s:g} s; ask again when the machine is less busy"
+                    )
                 answer = pipe.recv()
             except (EOFError, OSError) as error:
                 self._end()
@@ -71,7 +73,7 @@ class ModelProcess:
         return answer  # type: ignore[no-any-return] # what a pipe brings has no type
 
     def close(self) -> None:
-        """End it, also in the middle of an answer. Whoever asks after that, or has been waiting, is refused."""
+        """End the process, even while it computes. Waiting and later questions are refused."""
         self._closed = True
         self._end()
 
@@ -80,7 +82,7 @@ class ModelProcess:
             if self._closed:
                 raise TooSlowError("the page is closing")
             if self._pipe is None:
-                context = get_context("spawn")  # a fork would take the threads' locks along, and the JVM's sockets
+                context = get_context("spawn")  # a fork would copy locks of threads and sockets of the JVM
                 self._pipe, theirs = context.Pipe()
                 self._process = context.Process(target=_serve, args=(theirs,), name="mead-models", daemon=True)
                 self._process.start()
@@ -92,15 +94,15 @@ class ModelProcess:
             process, pipe = self._process, self._pipe
             self._process = self._pipe = None
         if process is not None:
-            process.kill()  # first: whoever waits for an answer is woken by the end of the pipe
+            process.kill()  # first: the end of the pipe wakes a thread that waits for an answer
             process.join()
         if pipe is not None:
             pipe.close()
 
 
 def _serve(pipe: Connection) -> None:
-    """Answer questions until the other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, which ends this in good order
+    """Answer questions until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the run, which then ends this process
     with suppress(OSError, AttributeError):
         os.nice(19)
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

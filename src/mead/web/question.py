@@ -1,4 +1,4 @@
-"""What somebody asks of the models through the page: read from a query string, and refused if it makes no sense."""
+"""A question of the page to the models, parsed from a query string and validated."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ RATES_PER_S = (0.01, 1e6)
 DISPERSIONS = (1.0, 1e5)
 BOUND_FACTORS = (0.05, 20.0)
 MOST_VALUES = 3 + 2 * MOST_OPERATORS
-"""The most keys in one question: share and replicas of every operator, and three that concern all."""
+"""The most keys in one question: share and replicas of every operator, and three more."""
 
 SHARE, REPLICAS = "share.", "replicas."
 
 
 class QuestionError(ValueError):
-    """The question cannot be answered. The message names the key and says what may stand there."""
+    """An invalid question. The message names the key and its valid values."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class Question:
     allocation: Allocation
 
     @classmethod
-    def parsed(cls, values: Iterable[tuple[str, str]], pipeline: Pipeline, default: Question) -> Question:
-        """Parse the pairs of a query string; what is missing is taken from ``default``."""
+    def parse(cls, values: Iterable[tuple[str, str]], pipeline: Pipeline, default: Question) -> Question:
+        """Parse the pairs of a query string; missing keys are taken from ``default``."""
         known: dict[str, str] = {}
         for key, value in values:
             if key in known:
-                raise QuestionError(f"{_shown(key)}: is there twice; give it once")
+                raise QuestionError(f"{_shown(key)}: is given twice; give it once")
             known[key] = value
             if len(known) > MOST_VALUES:
-                raise QuestionError(f"there are more than {MOST_VALUES} keys; give each once")
+                raise QuestionError(f"there are more than {MOST_VALUES} keys")
         allocation = default.allocation
         for operator in pipeline.operators:
             held = allocation[operator.name]
@@ -66,12 +66,12 @@ class Question:
         )
         if known:
             raise QuestionError(
-                f"{_shown(next(iter(known)))}: is not known; the keys are rate_per_s, idc, bound_factor, "
+                f"{_shown(next(iter(known)))}: unknown key; the keys are rate_per_s, idc, bound_factor, "
                 f"{SHARE}OPERATOR and {REPLICAS}OPERATOR"
             )
         return found
 
-    def required(self, pipeline: Pipeline) -> Pipeline:
+    def with_bounds(self, pipeline: Pipeline) -> Pipeline:
         """The pipeline with the bounds of this question."""
         asked = tuple(replace(r, bound_s=r.bound_s * self.bound_factor) for r in pipeline.requirements)
         return pipeline.with_requirements(asked)
@@ -88,5 +88,5 @@ def _number(key: str, text: str, least: float, most: float) -> float:
 
 
 def _shown(text: str) -> str:
-    """Text from a request, made safe to be sent back."""
+    """Text from a request, safe to send back."""
     return ascii(text if len(text) <= 40 else text[:40] + "...")

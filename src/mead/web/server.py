@@ -1,4 +1,4 @@
-"""The page's server: a thread beside the run, which never waits for it."""
+"""The server of the page: a thread beside the run. The run never waits for it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import uvicorn
 
 from mead.keys import ConfigError
 from mead.reports.live.board import Board
-from mead.web.application import Pages, application
+from mead.web.application import Routes, application
 from mead.web.events import FAREWELL_S
 from mead.web.guard import Hosts
 from mead.web.model_process import ModelProcess
 
 MOST_CONNECTIONS = 64
 MOST_UNREAD = 256 * 1024
-"""How many bytes the system buffers for a client that does not read; by default it would take some megabytes."""
+"""Bytes that the system buffers for a client that does not read. The default is several megabytes."""
 
 GOODBYE_S, CLOSING_S = FAREWELL_S + 1.0, 5.0
 
@@ -32,14 +32,14 @@ class ServeError(ConfigError):
 def serving(
     board: Board, host: str = "127.0.0.1", port: int = 0, *, or_any: bool = False, known_as: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Serve a board for as long as this lasts, at the address that is yielded.
+    """Serve a board within this context; yields the address.
 
-    Port 0 is any free one; with ``or_any``, a free one is taken if the port is in use. ``known_as`` are names that
-    requests may use.
+    Port 0 takes a free port; with ``or_any``, so does a port in use. ``known_as`` are more host names that requests may
+    use.
     """
     listening = _listening(host, port, or_any=or_any)
     models = ModelProcess()
-    app, pages = application(board, models, Hosts(host, tuple(known_as)))
+    app, routes = application(board, models, Hosts(host, tuple(known_as)))
     config = uvicorn.Config(
         app,
         http="h11",
@@ -60,38 +60,40 @@ def serving(
         yield _address(host, listening)
     finally:
         if board.finished:
-            _say_goodbye(pages)
-        pages.events.closing = True
+            _say_goodbye(routes)
+        routes.events.closing = True
         server.should_exit = True
         models.close()
         thread.join(CLOSING_S)
         listening.close()
 
 
-def _say_goodbye(pages: Pages) -> None:
-    """Tell clients of the end: a browser would try again, and Prometheus take the run for one that died."""
+def _say_goodbye(routes: Routes) -> None:
+    """Let clients learn that the run is over. Otherwise browsers retry, and Prometheus reports a crash."""
     deadline_s = time.monotonic() + GOODBYE_S
-    while (pages.events.clients and time.monotonic() < deadline_s) or pages.scrapes.wait_s():
+    while (routes.events.clients and time.monotonic() < deadline_s) or routes.scrapes.wait_s():
         time.sleep(GOODBYE_S / 20)
 
 
 def _listening(host: str, port: int, *, or_any: bool) -> socket.socket:
-    """A listening socket, opened here so that problems are reported before anything runs."""
+    """A listening socket, opened early so that errors are reported before the run starts."""
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:
-        raise ServeError(f"--host {host}: is no address of this machine ({error})") from error
+        raise ServeError(f"--host {host}: is not an address of this machine ({error})") from error
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_UNREAD)
         listening.bind(place)
-        listening.listen(MOST_CONNECTIONS)  # clients that come before the thread is ready wait, and are not refused
+        listening.listen(MOST_CONNECTIONS)  # early clients wait for the thread instead of being refused
     except (OSError, OverflowError) as error:
         listening.close()
         if or_any and port:
             return _listening(host, 0, or_any=False)
-        raise ServeError(f"{host}:{port}: cannot be served ({error}); name another --port, or 0 for any") from error
+        raise ServeError(
+            f"{host}:{port}: cannot listen ({error}); choose another --port, or 0 for a free one"
+        ) from error
     return listening
 
 

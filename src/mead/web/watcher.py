@@ -1,4 +1,4 @@
-"""A run that another process controls, watched from outside: through its history, or through its page."""
+"""Watch a run of another process, through its history or its page."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from mead.session.record import KEPT_ROUNDS
 from mead.values import WINDOW_S
 
 ANSWER_S = 5.0
-"""A page that does not answer for this long counts as missing."""
+"""Timeout of a request to a page."""
 
 MOST_BYTES = 16 * 1024 * 1024
-"""The most bytes of an answer. Thirty rounds of the largest pipeline are fewer."""
+"""The most bytes of an answer. Thirty rounds of the largest pipeline are smaller."""
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
 class WatchError(Exception):
-    """There is nothing to watch. The message begins with the place."""
+    """The run cannot be watched. The message begins with its path or address."""
 
 
 class Watcher(Protocol):
-    """Looks at one run, repeatedly."""
+    """Takes snapshots of one run."""
 
-    def look(self) -> Snapshot:
-        """The run as it is now. Raises WatchError."""
+    def snapshot(self) -> Snapshot:
+        """The run at this moment. Raises WatchError."""
 
 
 class HistoryWatcher:
-    """Watches a run through its history: a folder, or the file. This needs no server, and nothing of the run."""
+    """Watches a run through its history: the file, or the folder of the run. This needs no server."""
 
     def __init__(self, place: Path, run: int | None = None) -> None:
         file = history_file(place)
@@ -48,7 +48,7 @@ class HistoryWatcher:
             self.history = History.read(file)
             runs = self.history.runs()
             if not runs:
-                raise WatchError(f"{file}: there is no run in it yet")
+                raise WatchError(f"{file}: it has no runs yet")
             found = runs[-1] if run is None else self.history.run(run)
         except HistoryError as error:
             raise WatchError(str(error)) from error
@@ -62,8 +62,8 @@ class HistoryWatcher:
         """Close the file."""
         self.history.__exit__(None)
 
-    def look(self) -> Snapshot:
-        """The run as recorded. Only new rounds are read one by one; SQLite adds up the earlier ones."""
+    def snapshot(self) -> Snapshot:
+        """The run as recorded. Only new rounds are read one by one; SQLite sums up the earlier ones."""
         try:
             run = self.history.run(self.number)
             for _, frame in read_frames(self.history, self.number, self.pipeline, after=self._read):
@@ -99,7 +99,7 @@ class _Pipeline(BaseModel):
 
 
 class _Run(BaseModel):
-    """The part of `/api/run` that is used here; it may contain more."""
+    """The keys of `/api/run` that are used here."""
 
     pipeline: _Pipeline
     policy: str
@@ -115,34 +115,34 @@ class _Rounds(BaseModel):
 
 
 class PageWatcher:
-    """Watches a run through its page (`mead run --serve`), also through a tunnel."""
+    """Watches a run through its page (`mead run --serve`)."""
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")
-        # The page is on this machine or at the end of a tunnel, which a proxy for the rest of the world would not find.
+        # The page is on this machine or behind a tunnel: no proxy.
         self._opener = build_opener(ProxyHandler({}))
 
-    def look(self) -> Snapshot:
-        """What the page answers."""
-        run = self._asked("/api/run", _Run)
+    def snapshot(self) -> Snapshot:
+        """The run as the page describes it."""
+        run = self._get("/api/run", _Run)
         after = max(0, run.rounds - RECENT)
-        frames = self._asked(f"/api/rounds?after={after}&limit={RECENT}", _Rounds).rounds
+        frames = self._get(f"/api/rounds?after={after}&limit={RECENT}", _Rounds).rounds
         names = tuple(operator.name for operator in run.pipeline.operators)
         return Snapshot(
             run.pipeline.name, run.policy, run.mode, names, run.finished, frames, run.paths, run.requirements
         )
 
-    def _asked(self, path: str, kind: type[Answer]) -> Answer:
+    def _get(self, path: str, kind: type[Answer]) -> Answer:
         try:
             with self._opener.open(self.address + path, timeout=ANSWER_S) as response:
                 text = response.read(MOST_BYTES + 1)
         except (OSError, HTTPException, ValueError) as error:
-            raise WatchError(f"{self.address}: no page of a run answers there ({error})") from error
+            raise WatchError(f"{self.address}: no page of a run answers ({error})") from error
         if len(text) > MOST_BYTES:
-            raise WatchError(f"{self.address}: this is no page of a run (its answer has no end)")
+            raise WatchError(f"{self.address}: this is not the page of a run (the answer is too long)")
         try:
             return kind.model_validate_json(text)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join((path.partition("?")[0], *map(str, first["loc"])))
-            raise WatchError(f"{self.address}: this is no page of a run ({place}: {first['msg']})") from error
+            raise WatchError(f"{self.address}: this is not the page of a run ({place}: {first['msg']})") from error

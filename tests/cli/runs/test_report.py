@@ -157,5 +157,5 @@ def test_advice_that_was_not_applied_is_explained_with_what_was_in_force(tmp_pat
         path["in_force"]["observed_mean_s"] / path["in_force"]["predicted_mean_s"]
     )
     said = run("explain", 5, file, columns=100).stdout
-    assert "It was not applied. Of what was in force, mean response time" in " ".join(said.split())
+    assert "The plan was not applied. Mean response time of the allocation in force" in " ".join(said.split())
     assert re.search(r"parser>matcher +[\d.]+ +[\d.,]+ +[\d.]+", said)

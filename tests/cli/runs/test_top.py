@@ -118,7 +118,7 @@ def test_a_page_that_goes_away_is_shown_as_it_was_last() -> None:
         view = Terminal("top", address, "--interval", "0.1")
         view.shows(b"q quits")
     try:
-        view.shows(b"no page of a run answers there")
+        view.shows(b"no page of a run answers")
         assert b"matcher" in view.shown.rsplit(b"no page of a run", 1)[0][-4000:]
         os.write(view.ours, b"q")
         assert view.ends() == 0
@@ -140,7 +140,7 @@ def test_a_page_that_is_none_cannot_steer_the_terminal_by_what_it_says(monkeypat
     with serving(runs.board(runs.simulated().rounds)) as address, terminal("top", address, "--interval", "0.1") as view:
         view.shows(b"q quits")
         monkeypatch.setattr("mead.web.application.so_far", lambda _: {"\x1b]0;gone\x07": Odd()})
-        view.shows(b"this is no page of a run")
+        view.shows(b"this is not the page of a run")
         assert b"\x1b]0;" not in view.shown
         os.write(view.ours, b"q")
         assert view.ends() == 0
@@ -195,6 +195,6 @@ def test_the_newest_run_is_looked_at_unless_another_is_named(
 def test_what_cannot_be_looked_at_is_said_in_one_line(folder: Path, tmp_path: Path) -> None:
     assert complaint(tmp_path / "nothing").endswith("there is no such file; a run with --history makes one")
     assert "there is no run 7" in complaint(folder, "--run", 7)
-    assert "no page of a run answers there" in complaint("http://127.0.0.1:1/")
+    assert "no page of a run answers" in complaint("http://127.0.0.1:1/")
     (tmp_path / "words.sqlite").write_text("these are words, and they are long enough to be no database at all")
     assert complaint(tmp_path / "words.sqlite").endswith("is not a history; name another file")

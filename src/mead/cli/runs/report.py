@@ -67,7 +67,7 @@ def report(
             with History.read(history_file(path)) as history:
                 known = history.runs()
                 if not known:
-                    ctx.fail(f"{history.path}: there is no run in it yet")
+                    ctx.fail(f"{history.path}: it has no runs yet")
                 numbers = [known[-1].number if number == LAST else number for number in run or [LAST]]
                 found += [RunFigures.of(history, number) for number in numbers]
     except HistoryError as error:

@@ -87,7 +87,7 @@ def serve(
         with History.read(file) as history:
             runs = history.runs()
             if not runs:
-                ctx.fail(f"{file}: there is no run in it yet")
+                ctx.fail(f"{file}: it has no runs yet")
             past = HistoryBoard(history, history.run(runs[-1].number if run == LAST else run), wall_s=time.time)
             past.follow()
             if arrivals is not None:

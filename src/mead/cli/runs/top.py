@@ -59,9 +59,9 @@ def top(
     try:
         with _watching(place, run) as watcher:
             if as_json:
-                print_json(watcher.look().as_json())
+                print_json(watcher.snapshot().as_json())
             elif once or not console.is_terminal:
-                console.print(live_table(watcher.look()))
+                console.print(live_table(watcher.snapshot()))
             else:
                 _follow(console, watcher, interval)
     except WatchError as error:
@@ -89,7 +89,7 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
     from mead.reports.live.live_table import live_table
     from mead.web.watcher import WatchError
 
-    shown = live_table(watcher.look())
+    shown = live_table(watcher.snapshot())
     footer = Text("q quits", style="dim")
     with (
         keys() as pressed,
@@ -98,7 +98,7 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
         live.refresh()
         while pressed(interval_s) not in QUIT:
             try:
-                shown = live_table(watcher.look())
+                shown = live_table(watcher.snapshot())
                 live.update(Group(shown, footer), refresh=True)
             except WatchError as error:
                 live.update(Group(shown, Text(printable(str(error)), style="bold red"), footer), refresh=True)

@@ -1,4 +1,4 @@
-// Charts: one look, one time axis, one cursor, marks where something was changed, and the numbers to take away.
+// Charts with a common style, time axis and cursor, marks at changes, and downloads.
 
 import uPlot from "./vendor/uplot/uPlot.esm.js";
 import { csv, save } from "./download.js";
@@ -14,12 +14,12 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// How the i-th of many lines looks: 36 of them differ, and six neighbours in colour and in dash.
+// The style of the i-th line: 36 styles, and six neighbours differ in colour and dash.
 export function look(i) {
   return { colour: `--c${i % COLOURS}`, dash: DASHES[(i + Math.floor(i / COLOURS)) % DASHES.length] };
 }
 
-// How the i-th bound of a path looks.
+// The style of the i-th bound of a path.
 export function boundLook(i) {
   return { colour: "--c1", dash: DASHES_OF_BOUNDS[i % DASHES_OF_BOUNDS.length], width: 2 };
 }
@@ -100,7 +100,7 @@ export class Chart {
     };
   }
 
-  // A tick for a change, a ring for one that was planned and not applied; over the grid, whose lines would hide them.
+  // A tick for a change, a ring for one that was only planned; drawn over the grid.
   marking() {
     return { hooks: { drawAxes: (u) => {
       const marks = this.marks();
@@ -127,7 +127,7 @@ export class Chart {
     } } };
   }
 
-  // The numbers under the cursor, of the chart that the mouse or the keyboard is at: all charts share the cursor.
+  // The numbers under the cursor, at the chart in focus. All charts share the cursor.
   tip() {
     const tip = make("div", { class: "tip", hidden: true });
     return { hooks: {
@@ -144,14 +144,14 @@ export class Chart {
     } };
   }
 
-  // Where on the axis, and every line that has a value there.
+  // The position on the axis, and the values of all lines there.
   valuesAt(idx) {
     const at = this.data[0][idx];
     const values = this.lines.map((line, i) => [line.name, this.data[i + 1][idx]]).filter(([name, value]) => name && value !== null && value !== undefined);
     return [this.time ? clock(at) : `${+at.toPrecision(3)}`, ...values.map(([name, value]) => `${name}: ${+value.toPrecision(3)}`)];
   }
 
-  // Arrow keys lead from value to value, from the last one on; Escape takes the cursor away.
+  // Arrow keys move the cursor, starting from the last value; Escape hides it.
   walk(event) {
     const last = this.data[0].length - 1, at = this.plot?.cursor.idx ?? last + 1;
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last, Escape: null }[event.key];
@@ -160,13 +160,13 @@ export class Chart {
     this.point(to === null ? null : Math.min(last, Math.max(0, to)));
   }
 
-  // Put the cursor of all charts to a value, or away, and say what is there.
+  // Move or hide the cursor of all charts, and announce the values.
   point(idx) {
     this.plot?.setCursor({ left: idx === null ? -10 : this.plot.valToPos(this.data[0][idx], "x"), top: 0 }, true, true);
     this.said.textContent = idx === null ? "" : this.valuesAt(idx).join("; ");
   }
 
-  // For those who cannot see it: the last values in words.
+  // For screen readers: the last values in words.
   describe() {
     const last = this.lines.map((line, i) => [line.name, this.data[i + 1].findLast?.((v) => v !== null && v !== undefined)]);
     const words = last.filter(([name, value]) => name && value !== undefined).map(([name, value]) => `${name} ${+value.toPrecision(3)}`);

@@ -1,4 +1,4 @@
-// Several runs on one time axis.
+// Charts of several runs on one time axis.
 
 import { boundLook, Chart, look } from "./chart.js";
 import { themed } from "./theme.js";
@@ -7,7 +7,7 @@ const { time_s: times, runs, bounds } = JSON.parse(document.getElementById("numb
 const place = document.getElementById("compared");
 
 function chart(title, unit, pick, { required = [], step = false } = {}) {
-  // Rounds may be longer than a bin. The second colour is that of what is required.
+  // Rounds may be longer than a bin. The second colour is reserved for bounds.
   const lines = runs.map((run, i) => ({ name: run.name, ...look(i ? i + 1 : 0), width: 1.8, spanGaps: true, step }));
   const drawn = new Chart({ title, unit, height: 220, lines: [...lines, ...required.map(({ name }, i) => ({ name, ...boundLook(i) }))] });
   place.append(drawn.element);

@@ -1,4 +1,4 @@
-// Numbers to take away, as a file.
+// Download numbers as a file.
 
 export function save(name, text, type) {
   const address = URL.createObjectURL(new Blob([text], { type }));
@@ -8,7 +8,7 @@ export function save(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
-// Rows as CSV. A spreadsheet takes a text that begins with one of these signs for a formula, and computes it.
+// Rows as CSV. A quote disarms text that a spreadsheet would run as a formula.
 export function csv(rows) {
   const text = (value) => `"${value.replace(/^(?=[=+\-@\t\r])/, "'").replaceAll('"', '""')}"`;
   const cell = (value) => (value === null || value === undefined ? "" : typeof value === "string" ? text(value) : String(value));

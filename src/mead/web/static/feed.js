@@ -1,4 +1,4 @@
-// What the page knows of the run: rounds from the server's events, kept as long as the server keeps them.
+// The data of the run: rounds from the server's events, as many as the server keeps.
 
 const KEPT = 3600;
 const AGAIN_MS = 2000;
@@ -10,7 +10,7 @@ export class Feed extends EventTarget {
     this.rounds = [];
     this.state = "connecting";
     this.silentSince = null;
-    this.kept = null; // what was decided, once there will be no more of it
+    this.kept = null; // all decisions, after the end of the run
     this.leaving = new AbortController();
   }
 
@@ -36,12 +36,12 @@ export class Feed extends EventTarget {
       this.silentSince = new Date(JSON.parse(event.data).since_s * 1000);
       this.tell("silent");
     });
-    // The server that has come back serves another run: nothing here is of that one.
+    // The server now serves another run.
     events.addEventListener("another-run", () => location.reload());
     events.addEventListener("finished", async (event) => {
       this.state = "finished";
       const { stays } = JSON.parse(event.data);
-      // A server that goes with its run waits for those who listen: nothing can be asked of it later.
+      // A server that stops with its run waits for its clients; later requests would fail.
       if (!stays) await this.keep();
       events.close();
       this.tell("finished");
@@ -49,7 +49,7 @@ export class Feed extends EventTarget {
     events.addEventListener("open", () => this.state === "connecting" || this.tell("live"));
     events.addEventListener("error", () => {
       if (this.state === "finished") { events.close(); return; }
-      // A browser comes again by itself after a broken connection, and not after a refusal, as by a server that is full.
+      // A browser reconnects after a broken connection, but not after a refusal (the server has too many clients).
       if (events.readyState === EventSource.CLOSED) setTimeout(() => this.connect(), AGAIN_MS);
       this.tell("lost");
     });
@@ -64,62 +64,62 @@ export class Feed extends EventTarget {
     return this.rounds.at(-1);
   }
 
-  // The paths that something is required of; all of them where nothing is.
+  // The paths with a requirement; all paths if there is none.
   get asked() {
     const { pipeline, requirements } = this.run;
     return pipeline.paths.filter((path) => !requirements.length || requirements.some((r) => r.path === path));
   }
 
-  // The part of the time axis that all charts show.
+  // The range of the time axis of all charts.
   span(seconds) {
     if (!this.last) return null;
     const first = this.rounds[0].time_s;
     return [seconds ? Math.max(first, this.last.time_s - seconds) : first, Math.max(this.last.time_s, first + 1)];
   }
 
-  // When something was changed, or only planned: the marks of all charts.
+  // Marks in all charts at changes, applied or only planned.
   marks() {
-    const acts = this.run.mode === "act"; // advice to go back to what is in force is advice, too
+    const acts = this.run.mode === "act"; // advice that matches the allocation in force is still advice
     return this.rounds.filter((round) => round.changed).map((round) => ({ at: round.time_s, applied: acts && round.applied }));
   }
 
-  // The rounds of the last so many seconds; all of them for 0.
+  // The rounds of the last seconds; all of them for 0.
   within(seconds) {
     if (!seconds || !this.last) return this.rounds;
     const from = this.last.time_s - seconds;
     return this.rounds.filter((round) => round.time_s >= from);
   }
 
-  // What was decided, oldest first, with what came of it.
+  // Decisions with their effects, oldest first.
   async decisions(changesOnly) {
     if (this.kept) return changesOnly ? this.kept.changes : this.kept.all;
-    return (await this.ask(decided(changesOnly))).decisions;
+    return (await this.ask(decisionsPath(changesOnly))).decisions;
   }
 
-  // Take along what the views may want to know of the run; what is being asked besides is given up.
+  // Load the decisions before the server stops, and cancel other requests.
   async keep() {
     this.leaving.abort();
-    const [changes, all] = await Promise.allSettled([get(decided(true)), get(decided(false))]);
+    const [changes, all] = await Promise.allSettled([get(decisionsPath(true)), get(decisionsPath(false))]);
     if (changes.value && all.value) this.kept = { changes: changes.value.decisions, all: all.value.decisions };
   }
 
-  // What the server says. One that has gone with its run is not asked: the browser would note each try as a fault.
+  // An answer of the server. A server that stopped with its run is not asked: the browser would log each try as an error.
   async ask(path, signal) {
     const over = () => this.leaving.signal.aborted;
     try {
       if (!over()) return await get(path, AbortSignal.any([this.leaving.signal, signal].filter(Boolean)));
     } catch (error) {
-      if (!over()) throw error instanceof TypeError ? new Error("The server does not answer; what is shown is from before.") : error;
+      if (!over()) throw error instanceof TypeError ? new Error("The server does not answer; the data shown is old.") : error;
     }
-    throw new Error(`The run is over, and its page with it; mead serve ${this.run.workload} shows it again.`);
+    throw new Error(`The run and its page have ended; mead serve ${this.run.workload} shows it again.`);
   }
 }
 
-function decided(changesOnly) {
+function decisionsPath(changesOnly) {
   return `/api/decisions?changes=${changesOnly ? 1 : 0}&limit=200`;
 }
 
-// An answer of the server, or an error that says in its words what is wrong.
+// An answer of the server, or an error with its message.
 async function get(path, signal) {
   const response = await fetch(path, { signal });
   const answer = await response.json().catch(() => ({ error: `the server answers with ${response.status}` }));

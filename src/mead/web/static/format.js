@@ -1,4 +1,4 @@
-// Numbers as people read them, and elements as the views make them.
+// Formatting of numbers, and creation of elements.
 
 export const NOTHING = "–";
 
@@ -21,7 +21,7 @@ export function cores(value) {
   return value === null || value === undefined ? NOTHING : `${+value.toFixed(2)}`;
 }
 
-// A time since the run began, as minutes and seconds.
+// A time since the start, in minutes and seconds.
 export function clock(time) {
   const whole = Math.round(time), s = String(whole % 60).padStart(2, "0"), m = Math.floor(whole / 60);
   return m < 60 ? `${m}:${s}` : `${Math.floor(m / 60)}:${String(m % 60).padStart(2, "0")}:${s}`;
@@ -47,7 +47,7 @@ export function make(tag, properties = {}, ...children) {
 
 const SVG = new Set(["svg", "rect", "path", "text", "g", "defs", "marker", "circle"]);
 
-// A line below a view that says what could not be asked. What is shown stays: it was right when it was.
+// A line below a view for errors of requests. The view keeps its data.
 export function trouble() {
   const line = make("p", { class: "note bad", role: "status", hidden: true });
   line.tell = (error) => { line.hidden = !error; line.textContent = error?.message ?? ""; };

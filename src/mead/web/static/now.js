@@ -1,4 +1,4 @@
-// Now: response against requirement, with what was predicted; what it costs; what the controller does.
+// Now: response times with requirements and predictions, cost, and mode.
 
 import { boundLook, Chart } from "./chart.js";
 import { clock, cores, count, make, NOTHING, percent, seconds } from "./format.js";
@@ -51,7 +51,7 @@ export class Now {
   }
 
   verdict(required) {
-    const { used: part, broken } = required, { value, text } = said(required);
+    const { used: part, broken } = required, { value, text } = verdictText(required);
     const bar = make("i", { class: broken ? "bad" : "" });
     bar.style.width = `${Math.min(100, (part ?? 0) * 100)}%`;
     return make("div", { class: "card" },
@@ -70,7 +70,7 @@ export class Now {
     return make("div", { class: "card" }, make("h2", {}, "CPU cost"),
       make("div", { class: "number" }, `${cores(last.cores)} cores`),
       make("div", { class: "meter", role: "img", "aria-label": `${percent((last.cores ?? 0) / most)} of all cores` }, bar),
-      make("p", { class: "note" }, mean === null ? `of ${cores(most)}; what is in force is not known` : `of ${cores(most)}; ${cores(mean)} in the mean of what is shown, ${percent(1 - mean / most)} saved`));
+      make("p", { class: "note" }, mean === null ? `of ${cores(most)}; the cores in force are unknown` : `of ${cores(most)}; ${cores(mean)} on average in the time shown, ${percent(1 - mean / most)} saved`));
   }
 
   arrivalsCard() {
@@ -82,18 +82,18 @@ export class Now {
 
   modeCard() {
     const { last, run, changes } = this.feed;
-    const does = { act: "shares are changed", advise: "shares are advised, not changed", observe: "nothing is decided" }[run.mode] ?? "";
+    const does = { act: "shares are changed", advise: "shares are advised, not changed", observe: "no decisions" }[run.mode] ?? "";
     return make("div", { class: "card" }, make("h2", {}, "Mode"),
       make("div", { class: "number" }, run.mode), make("p", { class: "note" }, `${does}; ${count(changes)} changes ${run.mode === "act" ? "" : "advised "}so far`),
-      make("p", { class: "note" }, this.trusted()),
+      make("p", { class: "note" }, this.predictionNote()),
       make("p", { class: `note ${last.error ? "bad" : ""}` }, `${clock(last.time_s)}: ${last.error ? `failed in ${last.error}` : last.kind}`));
   }
 
-  // How predictions come out, and whether that makes the planner careful.
-  trusted() {
+  // Observed over predicted response times, and the caution that follows.
+  predictionNote() {
     const found = this.paths.map((path) => timesPredicted(this.feed.rounds, path).at(-1)).filter((times) => times !== null && times !== undefined);
-    const careful = this.feed.last.caution > 1 ? `; bounds are taken ${+this.feed.last.caution.toPrecision(2)} × tighter` : "";
-    return found.length ? `response times are ${found.map((times) => `${+times.toPrecision(2)} ×`).join(", ")} what was predicted${careful}` : `nothing predicted has come about yet${careful}`;
+    const caution = this.feed.last.caution > 1 ? `; bounds are tightened ${+this.feed.last.caution.toPrecision(2)} ×` : "";
+    return found.length ? `response times are ${found.map((times) => `${+times.toPrecision(2)} ×`).join(", ")} the predicted ones${caution}` : `no predictions to compare yet${caution}`;
   }
 }
 
@@ -102,7 +102,7 @@ function used(round) {
   return round.interval_s > 0 && operators.every((o) => o.busy_s !== null) ? operators.reduce((sum, o) => sum + o.busy_s, 0) / round.interval_s : null;
 }
 
-// What left in the last half minute, tuple by tuple: a round with many tuples counts more.
+// Mean over the tuples of the last half minute: rounds with many tuples count more.
 function smoothed(rounds, path) {
   let from = 0, sum = 0, tuples = 0;
   return rounds.map((round) => {
@@ -117,11 +117,11 @@ function smoothed(rounds, path) {
   });
 }
 
-// What the server says of a requirement, in words.
-function said({ statistic, bound_s, window_s, completed, response_s, late, used }) {
-  // A history counts the late tuples of one bound of a path.
-  if (used === null) return { value: NOTHING, text: completed ? "late tuples were not counted" : "nothing has left the path" };
+// The verdict on a requirement in words.
+function verdictText({ statistic, bound_s, window_s, completed, response_s, late, used }) {
+  // A history counts late tuples for one bound per path.
+  if (used === null) return { value: NOTHING, text: completed ? "late tuples were not counted" : "no tuple has left the path" };
   if (statistic === "mean") return { value: seconds(response_s), text: `in the last ${window_s} s; required ${seconds(bound_s)}` };
   const allowed = 100 - Number(statistic.slice(1));
-  return { value: `${(late * 100).toFixed(1)} % late`, text: `beyond ${seconds(bound_s)} in the last ${window_s} s; ${+allowed.toFixed(2)} % may be` };
+  return { value: `${(late * 100).toFixed(1)} % late`, text: `beyond ${seconds(bound_s)} in the last ${window_s} s; ${+allowed.toFixed(2)} % allowed` };
 }

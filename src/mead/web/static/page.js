@@ -1,4 +1,4 @@
-// The page: five views of one feed. Only the view that is seen is drawn.
+// The page: five views of one feed. Only the visible view is drawn.
 
 import { Feed } from "./feed.js";
 import { Now } from "./now.js";
@@ -9,7 +9,7 @@ import { Workload } from "./workload.js";
 import { WhatIf } from "./what-if.js";
 
 const VIEWS = { now: Now, pipeline: Pipeline, why: Why, workload: Workload, "what-if": WhatIf };
-const STATES = { connecting: ["connecting", ""], live: ["live", "good"], lost: ["connection lost, trying again", "bad"], silent: ["silent", "bad"], finished: ["finished", ""] };
+const STATES = { connecting: ["connecting", ""], live: ["live", "good"], lost: ["connection lost, reconnecting", "bad"], silent: ["silent", "bad"], finished: ["finished", ""] };
 
 const feed = new Feed();
 const tabs = [...document.querySelectorAll('[role="tab"]')];
@@ -37,7 +37,7 @@ function draw() {
   views[shown].show(Number(range.value));
 }
 
-// Rounds may come faster than anybody looks: one drawing for each picture of the screen.
+// Draw at most once per frame of the screen.
 function drawSoon() {
   if (!waiting) requestAnimationFrame(draw);
   waiting = true;
@@ -51,7 +51,7 @@ function tell() {
   drawSoon();
 }
 
-// A time of day, with its day if that is another.
+// A time of day, with the date if it is not today.
 function moment(date) {
   const today = date.toDateString() === new Date().toDateString();
   return today ? date.toLocaleTimeString("en-GB") : date.toLocaleString("en-GB");

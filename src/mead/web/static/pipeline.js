@@ -1,4 +1,4 @@
-// Pipeline: the graph of operators, each with what it gets, what it has, and what it shall have.
+// Pipeline: the graph of operators, each with its rate, load, share and planned share.
 
 import { Chart, look } from "./chart.js";
 import { cores, count, given, make, NOTHING, percent, table } from "./format.js";
@@ -15,8 +15,8 @@ export class Pipeline {
     const lines = (step) => this.names.map((name, i) => ({ name, ...look(i), step, width: 1.6 }));
     this.shares = new Chart({ title: "CPU cores of each operator", unit: "cores", marks, height: 170, lines: lines(true) });
     this.backlog = new Chart({ title: "Tuples waiting or in service", unit: "tuples", marks, height: 170, lines: lines(true) });
-    this.utilization = new Chart({ title: "Utilization", unit: "part of the cores", marks, height: 170, lines: lines(false) });
-    this.throttled = new Chart({ title: "Throttling", unit: "cores held back", marks, height: 170, lines: lines(false) });
+    this.utilization = new Chart({ title: "Utilization", unit: "fraction of the cores", marks, height: 170, lines: lines(false) });
+    this.throttled = new Chart({ title: "Throttling", unit: "cores", marks, height: 170, lines: lines(false) });
     this.charts = [this.shares, this.backlog, this.utilization, this.throttled];
     this.drawing = make("div", { class: "card scroll" });
     this.numbers = make("div", { class: "card" });
@@ -86,13 +86,13 @@ export class Pipeline {
   }
 }
 
-// Where nobody has measured it, it may be anything.
+// A dash if throttling was not measured.
 function heldBack(throttled) {
   if (throttled === null) return `throttled ${NOTHING}`;
   return throttled > 0.005 ? `throttled ${cores(throttled)} cores` : "not throttled";
 }
 
-// Means over some rounds, and what is in force and planned in the last of them.
+// Means over some rounds, with the shares of the last one.
 function recent(rounds, name) {
   const seen = rounds.map((round) => round.operators[name]), last = seen.at(-1);
   const mean = (key) => {
@@ -102,7 +102,7 @@ function recent(rounds, name) {
   return { ...last, rate_per_s: mean("rate_per_s"), utilization: mean("utilization"), throttled: mean("throttled") };
 }
 
-// How many operators a tuple passes before each, at most; edges that lead back are left out.
+// The column of each operator: the longest way to it, without edges that lead back.
 function layered({ order, edges }) {
   const place = Object.fromEntries(order.map((name, i) => [name, i])), layers = Object.fromEntries(order.map((name) => [name, 0]));
   for (const name of order) {

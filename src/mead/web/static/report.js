@@ -1,4 +1,4 @@
-// A report: the views of the page, of a run whose numbers are in the file itself.
+// A report: views of the page, with the data in the file itself.
 
 import { Feed } from "./feed.js";
 import { Now } from "./now.js";
@@ -14,7 +14,7 @@ class KeptRun extends Feed {
   }
 }
 
-// From columns, which are shorter to write, to rounds.
+// Rounds from columns.
 function unpacked({ operators, paths, ...columns }) {
   const at = (named, i) => Object.fromEntries(Object.entries(named).map(([key, values]) => [key, values[i]]));
   const each = (groups, i) => Object.fromEntries(Object.entries(groups).map(([name, named]) => [name, at(named, i)]));
@@ -22,7 +22,7 @@ function unpacked({ operators, paths, ...columns }) {
 }
 
 const feed = new KeptRun(JSON.parse(document.getElementById("numbers").textContent));
-// A run without rounds has no places for views.
+// A run without rounds has no elements for views.
 const views = Object.entries({ now: Now, pipeline: Pipeline, why: Why }).filter(([place]) => document.getElementById(place)).map(([place, View]) => new View(document.getElementById(place), feed));
 for (const view of views) view.show(0);
 themed(() => views.flatMap((view) => view.charts));

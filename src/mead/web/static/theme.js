@@ -1,4 +1,4 @@
-// Light or dark, as the machine is set, until somebody presses the button. Charts are drawn anew.
+// Light or dark theme: as set on the machine, or by the button.
 
 export function themed(charts, { remember = false } = {}) {
   const button = document.getElementById("theme"), machine = matchMedia("(prefers-color-scheme: dark)");
@@ -8,7 +8,7 @@ export function themed(charts, { remember = false } = {}) {
     button.textContent = dark ? "Light" : "Dark";
     charts().forEach((chart) => chart.draw());
   };
-  // A browser may keep nothing, and says so by throwing: then the choice is that of this visit.
+  // Without storage, the browser throws, and the choice lasts for this visit.
   const kept = (use) => {
     try {
       return remember ? use(localStorage) : null;

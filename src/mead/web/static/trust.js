@@ -1,4 +1,4 @@
-// Trust: what was predicted held against what came, and how careful that has made the planner.
+// Observed over predicted response times, and how many times tighter the planner takes the bounds.
 
 import { Chart, look } from "./chart.js";
 
@@ -10,7 +10,7 @@ export class Trust {
     this.chart = new Chart({ title: "Observed over predicted mean response time", unit: `of the last ${HELD_S} s`, marks: () => feed.marks(), height: 170, lines: [
       ...paths.map((path, i) => ({ name: path, key: `${path} times_predicted`, ...look(2 * i), width: 1.5, spanGaps: true })),
       { name: "as predicted", key: "as_predicted", colour: "--quiet", dash: [1, 6], width: 1 },
-      { name: "bounds are taken so many times tighter", key: "caution", colour: "--c1", dash: [14, 4], width: 2, step: true }] });
+      { name: "factor by which bounds are tightened", key: "caution", colour: "--c1", dash: [14, 4], width: 2, step: true }] });
   }
 
   show(range) {
@@ -21,7 +21,7 @@ export class Trust {
   }
 }
 
-// Every tuple against the prediction for what was in force when it left, over the last minute of each round.
+// Every tuple counts against the prediction for the allocation in force when it left, over the minute before each round.
 export function timesPredicted(rounds, path) {
   const held = rounds.map((round, i) => {
     const expected = rounds[i - 1]?.paths[path].expected_mean_s;

@@ -1,4 +1,4 @@
-// What-if: sliders for the arrivals, the requirement and the shares; the models of the server answer.
+// What-if: sliders for arrivals, requirement and shares, with predictions of the server's models.
 
 import { Chart } from "./chart.js";
 import { cores, count, given, make, NOTHING, percent, seconds, table, trouble } from "./format.js";
@@ -10,24 +10,24 @@ export class WhatIf {
     Object.assign(this, { place, feed, sliders: [], blind: false, turn: 0 });
     this.answer = make("div", {});
     this.trouble = trouble();
-    this.frontier = new Chart({ title: "What speed costs", unit: "cores", x: "bound_s", time: false, logX: true, height: 250, xLabel: "bound of the first requirement, s", lines: [
+    this.frontier = new Chart({ title: "Cost of a shorter bound", unit: "cores", x: "bound_s", time: false, logX: true, height: 250, xLabel: "bound of the first requirement, s", lines: [
       { name: "cheapest allocation that meets it", key: "cores", colour: "--c0", points: true, dash: [] },
       { name: "no allocation meets it; this comes closest", key: "cores_closest", colour: "--c1", points: true, dash: [2, 3] },
       { name: "as set here", key: "cores_asked", colour: "--c2", points: true, width: 0, dash: [] }] });
     this.charts = [this.frontier];
-    this.settings = make("div", {}, make("p", { class: "note" }, "Reading what is now …"));
+    this.settings = make("div", {}, make("p", { class: "note" }, "Loading the current state …"));
     const form = make("form", { class: "card", onsubmit: (event) => event.preventDefault(), oninput: () => this.soon() },
-      this.settings, make("button", { type: "button", onclick: () => this.begin() }, "As it is now"));
+      this.settings, make("button", { type: "button", onclick: () => this.begin() }, "Current state"));
     place.replaceChildren(make("div", { class: "ask" }, form, make("div", {}, this.answer, this.frontier.element, this.trouble)));
     this.begin();
   }
 
   show() {
-    this.frontier.fit(); // it may have been hidden when the answer came
-    if (this.blind && this.feed.last) this.begin(); // it was opened before the first round
+    this.frontier.fit(); // it may have been hidden during the answer
+    if (this.blind && this.feed.last) this.begin(); // opened before the first round
   }
 
-  // Put the sliders where the run is now.
+  // Set the sliders to the current state of the run.
   async begin() {
     const turn = ++this.turn;
     this.blind = !this.feed.run.rounds && !this.feed.last;
@@ -36,7 +36,7 @@ export class WhatIf {
       now = await this.feed.ask("/api/now");
     } catch (error) {
       this.trouble.tell(error);
-      if (!this.sliders.length) this.settings.replaceChildren(); // nothing is being read
+      if (!this.sliders.length) this.settings.replaceChildren(); // nothing is loading
       return;
     }
     if (turn !== this.turn) return;
@@ -82,14 +82,14 @@ export class WhatIf {
       make("div", { class: "cards" },
         make("div", { class: "card" }, make("h2", {}, "Requirements"),
           make("div", { class: `number ${answer.met ? "good" : "bad"}`, id: "what-if-verdict" }, answer.met ? "met" : overloaded.length ? "overloaded" : "broken"),
-          ...answer.requirements.map((r) => make("p", { class: "note" }, `${r.statistic} of ${r.path}: ${r.predicted_s === null ? "grows without end" : seconds(r.predicted_s)}, required ${seconds(r.bound_s)}`))),
+          ...answer.requirements.map((r) => make("p", { class: "note" }, `${r.statistic} of ${r.path}: ${r.predicted_s === null ? "grows without bound" : seconds(r.predicted_s)}, required ${seconds(r.bound_s)}`))),
         make("div", { class: "card" }, make("h2", {}, "CPU cost"), make("div", { class: "number" }, `${cores(answer.cores)} cores`),
           make("p", { class: "note" }, Object.entries(answer.operators).map(([name, o]) => `${name} ${percent(o.utilization)} utilized`).join(", ")))),
       make("div", { class: "card" }, make("h2", {}, "Predicted response times"),
         table(["path", "mean", "p50", "p95", "p99"], Object.entries(answer.paths).map(([path, p]) => (p.stable
           ? [path, seconds(p.mean_s), seconds(p.p50_s), seconds(p.p95_s), seconds(p.p99_s)]
           : [path, make("span", { class: "bad" }, "overloaded"), NOTHING, NOTHING, NOTHING]))),
-        make("p", { class: "note" }, "By the queueing models of the policy map, with demands as they were learned in this run.")));
+        make("p", { class: "note" }, "Predicted by the queueing models of the policy map, with the demands learned in this run.")));
   }
 
   tellFrontier({ points, search }, predicted) {
@@ -100,11 +100,11 @@ export class WhatIf {
       points.map((point) => (point.factor === 1 ? predicted.cores : null))]);
     const best = points.find((point) => point.factor === 1);
     this.note ??= this.frontier.element.appendChild(make("p", { class: "note", id: "what-if-cheapest" }));
-    this.note.textContent = best ? `${best.met ? "The cheapest that meets the requirement" : "No allocation meets it; closest"}: ${Object.entries(best.allocation).map(([name, g]) => `${name} ${given(g.share, g.replicas)}`).join(", ")} (${cores(best.cores)} cores, ${search} search).` : "Nothing is required of this pipeline.";
+    this.note.textContent = best ? `${best.met ? "The cheapest that meets the requirement" : "No allocation meets it; closest"}: ${Object.entries(best.allocation).map(([name, g]) => `${name} ${given(g.share, g.replicas)}`).join(", ")} (${cores(best.cores)} cores, ${search} search).` : "This pipeline has no requirements.";
   }
 }
 
-// A slider on a logarithmic scale. Until it is moved it has the very value that it begins with, be that between two steps.
+// A slider on a logarithmic scale. Until it is moved, it keeps its exact initial value.
 function scale(key, label, start, least, most, shown) {
   const steps = 200, at = Math.log(Math.min(most, Math.max(least, start)) / least) / Math.log(most / least);
   const input = make("input", { type: "range", id: key, min: 0, max: steps, step: 1, value: Math.round(at * steps) });
@@ -113,7 +113,7 @@ function scale(key, label, start, least, most, shown) {
   return slider(key, label, input, () => (moved ? least * (most / least) ** (Number(input.value) / steps) : start), shown);
 }
 
-// A slider over the few values that are allowed.
+// A slider over a list of values.
 function levels(key, label, values, start) {
   const input = make("input", { type: "range", id: key, min: 0, max: values.length - 1, step: 1, value: Math.max(0, values.indexOf(start)) });
   return slider(key, label, input, () => values[Number(input.value)], (v) => `${+v.toFixed(3)}`);

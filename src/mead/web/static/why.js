@@ -1,4 +1,4 @@
-// Why: what was decided, from what, and what came of it.
+// Why: decisions with their inputs and effects.
 
 import { Chart, look } from "./chart.js";
 import { csv, save } from "./download.js";
@@ -13,7 +13,7 @@ export class Why {
     Object.assign(this, { place, feed, asked: -REFRESH_MS, timer: null, range: 0, changes: null, decisions: [], entries: new Map() });
     const marks = () => feed.marks();
     this.paths = feed.asked;
-    this.chart = new Chart({ title: "Predicted and observed, after each change", unit: "s", marks, height: 200, lines: this.paths.flatMap((path, i) => [ // predicted over observed: where they agree, both can be seen
+    this.chart = new Chart({ title: "Predicted and observed, after each change", unit: "s", marks, height: 200, lines: this.paths.flatMap((path, i) => [ // predicted is drawn over observed, so that both are visible where they agree
       { name: `${path} observed mean`, key: `${path} observed_mean_s`, ...look(2 * i), points: true, width: 1.5, spanGaps: true },
       { name: `${path} predicted mean`, key: `${path} predicted_mean_s`, ...look(2 * i + 1), points: true, width: 1.2, spanGaps: true }]) });
     this.trust = new Trust(feed, this.paths);
@@ -23,7 +23,7 @@ export class Why {
     this.summary = make("p", { class: "note" });
     this.trouble = trouble();
     place.replaceChildren(this.chart.element, this.trust.chart.element,
-      make("div", { class: "card" }, make("label", {}, this.all, " also the decisions to keep everything as it is"), " ",
+      make("div", { class: "card" }, make("label", {}, this.all, " include decisions that change nothing"), " ",
         make("span", { class: "get" }, "Download ",
           make("button", { type: "button", onclick: () => save("decisions.json", JSON.stringify(this.decisions, null, 1), "application/json") }, "JSON"), " ",
           make("button", { type: "button", onclick: () => save("decisions.csv", csv(rows(this.decisions)), "text/csv") }, "CSV")),
@@ -38,7 +38,7 @@ export class Why {
     this.timer ??= setTimeout(() => this.ask(), Math.max(0, this.asked + REFRESH_MS - performance.now()));
   }
 
-  // The chart is of changes, also where the list has everything that was decided.
+  // The chart shows changes only, even if the list shows all decisions.
   async ask() {
     clearTimeout(this.timer);
     this.timer = null;
@@ -64,11 +64,11 @@ export class Why {
   tell() {
     const shown = this.decisions.slice(-SHOWN).reverse(), of = this.all.checked ? this.feed.last?.number : this.feed.changes;
     const part = shown.length < of ? `; the last ${shown.length}${this.all.checked ? " decisions" : ""} are listed` : "";
-    this.summary.textContent = shown.length ? `${count(this.feed.changes)} changes${part}, newest first; with the mean response time as predicted → as observed until the next. Open one for its inputs.` : "Nothing has been changed yet.";
+    this.summary.textContent = shown.length ? `${count(this.feed.changes)} changes${part}, newest first, with predicted → observed mean response time until the next. Open one for its inputs.` : "No changes yet.";
     this.arrange(shown.map((decision) => this.entry(decision)));
   }
 
-  // Whoever is at an entry stays there, with the focus and what is selected: those that stay are not touched.
+  // Entries that stay are not touched, so that they keep focus and selection.
   arrange(items) {
     const stay = new Set(items);
     for (const item of [...this.list.children]) if (!stay.has(item)) item.remove();
@@ -76,7 +76,7 @@ export class Why {
     for (const [round, { item }] of this.entries) if (!stay.has(item)) this.entries.delete(round);
   }
 
-  // The item of a decision, made once, and filled anew when there is news of its effect.
+  // The item of a decision, created once and updated when its effect changes.
   entry(d) {
     if (!this.entries.has(d.round)) {
       const summary = make("summary"), more = make("div", { class: "more" });
@@ -92,39 +92,30 @@ export class Why {
   }
 
   line(d) {
-    const [change, because] = split(d.reason);
     const effects = this.paths.map((path) => `${seconds(d.paths[path].predicted.mean_s)} → ${seconds(d.paths[path].observed.mean_s)}`).join(", ");
     return [make("time", {}, clock(d.time_s)), make("span", { class: `kind ${d.kind}`, title: `because: ${d.because.replace("_", " ")}` }, d.kind),
-      make("span", { class: "what" }, change || d.reason || d.error || d.missing || "no decision", d.changed && !d.applied ? make("span", { class: "bad" }, " (not applied)") : null, because ? make("small", {}, because) : null),
+      make("span", { class: "what" }, d.reason.replaceAll("->", "→") || d.error || d.missing || "no decision", d.changed && !d.applied ? make("span", { class: "bad" }, " (not applied)") : null),
       make("span", { class: "effect", title: "predicted and observed mean response time" }, effects, this.flag(d))];
   }
 
   inputs(d) {
-    const [, because] = split(d.reason);
     return [
-      because ? make("p", {}, `Because ${because}`) : "",
       d.error ? make("p", { class: "bad" }, d.error) : "",
       table(["input", "tuples/s", "waiting", "utilization", "planned"], Object.entries(d.inputs.operators).map(([name, o]) =>
         [name, count(o.rate_per_s), count(o.backlog), percent(o.utilization), given(d.planned[name].share, d.planned[name].replicas)])),
       table(["path", "predicted mean", "predicted p95", "observed mean", "tuples until the next"], Object.entries(d.paths).map(([path, p]) =>
         [path, p.predicted.stable === false ? "overloaded" : seconds(p.predicted.mean_s), seconds(p.predicted.p95_s), seconds(p.observed.mean_s), count(p.observed.completed)])),
-      d.caution > 1 ? make("p", { class: "note" }, `Predictions had been exceeded, so that bounds were taken ${+d.caution.toPrecision(2)} times tighter.`) : ""];
+      d.caution > 1 ? make("p", { class: "note" }, `Recent predictions were too low: the bounds were taken ${+d.caution.toPrecision(2)} times tighter.`) : ""];
   }
 
-  // An effect that is far from what was predicted stands out.
+  // Mark an effect that is far from the prediction.
   flag(d) {
     const far = this.paths.map((path) => d.paths[path]).filter((p) => p.surprising).map((p) => `${+p.times_predicted.toPrecision(2)} ×`);
-    return far.length ? make("span", { class: "bad" }, ` ${far.join(", ")} what was predicted`) : null;
+    return far.length ? make("span", { class: "bad" }, ` ${far.join(", ")} the prediction`) : null;
   }
 }
 
-// "matcher 0.4 -> 0.55, because ..." into what and why.
-function split(reason) {
-  const at = reason.indexOf(", because ");
-  return at < 0 ? [reason, ""] : [reason.slice(0, at).replaceAll("->", "→"), reason.slice(at + 10)];
-}
-
-// A table to take away: a row for every decision and path.
+// Rows for the download: one for every decision and path.
 function rows(decisions) {
   const values = decisions.flatMap((d) => Object.entries(d.paths).map(([path, p]) => [d.round, d.time_s, d.kind, d.because, d.applied, d.reason, path, p.predicted.mean_s, p.predicted.p95_s, p.observed.mean_s, p.observed.completed]));
   return [["round", "time_s", "kind", "because", "applied", "reason", "path", "predicted_mean_s", "predicted_p95_s", "observed_mean_s", "completed"], ...values];

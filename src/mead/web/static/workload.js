@@ -1,4 +1,4 @@
-// Workload: how the arrivals look, how the fitted model sees them, and whether they have changed.
+// Workload: the arrivals, the fitted model, and a test for drift.
 
 import { Chart } from "./chart.js";
 import { count, make, NOTHING, table, trouble } from "./format.js";
@@ -11,7 +11,7 @@ export class Workload {
     const marks = () => feed.marks();
     this.counts = new Chart({ title: "Arrivals at the source", unit: "tuples in a round", marks, height: 190, lines: [{ name: "arrivals", key: "arrived", colour: "--c0", step: true, width: 1.2, dash: [] }] });
     const both = [{ name: "arrivals", key: "trace", colour: "--c0", points: true, dash: [] }, { name: "fitted MAP", key: "fitted", colour: "--c1", points: true, dash: [6, 4] }];
-    this.idc = new Chart({ title: "Index of dispersion of counts", x: "span_s", time: false, logX: true, logY: true, height: 230, xLabel: "in intervals of so many seconds; Poisson: 1", lines: both });
+    this.idc = new Chart({ title: "Index of dispersion of counts", x: "span_s", time: false, logX: true, logY: true, height: 230, xLabel: "length of the interval in s; Poisson: 1", lines: both });
     this.acf = new Chart({ title: "Autocorrelation of inter-arrival times", x: "lag", time: false, logX: true, height: 230, xLabel: "lag; Poisson: 0", lines: both });
     this.charts = [this.counts, this.idc, this.acf];
     this.words = make("div", { class: "card" }, make("p", { class: "note" }, "Fitting the last arrivals …"));
@@ -43,9 +43,9 @@ export class Workload {
     this.words.hidden = false;
     this.wait = found.trace ? REFRESH_MS : FIRST_MS;
     if (!found.trace) {
-      // Tuples have come, and not one arrival is known: what is served is a history.
+      // A history has counts of tuples but no arrivals.
       const history = found.iats === 0 && this.feed.rounds.some((round) => round.operators[this.source].arrived > 0);
-      this.words.replaceChildren(make("p", { class: "note" }, history ? "A history keeps no single arrivals. Name a trace: mead serve RUN --trace TRACE." : found.note));
+      this.words.replaceChildren(make("p", { class: "note" }, history ? "A history has no single arrivals. Add a trace: mead serve RUN --trace TRACE." : found.note));
       return;
     }
     const { trace, fitted, drift, model } = found;
@@ -58,10 +58,10 @@ export class Workload {
     this.acf.show(columns("acf"));
     const row = (name, of) => [name, of ? count(of.rate_per_s, 1) : NOTHING, of ? count(of.scv, 2) : NOTHING, of?.idc_limit === undefined ? NOTHING : count(of.idc_limit, 1)];
     this.words.replaceChildren(...[
-      make("h2", {}, "Fitted against the arrivals"),
+      make("h2", {}, "Arrivals and fitted model"),
       table(["", "rate in 1/s", "SCV", "limit of the index of dispersion"], [row(`last ${count(found.iats)} arrivals, ${count(found.span_s)} s`, trace), row(model ? `${model.family}, ${model.states} states` : "no model", fitted)]),
       drift ? make("p", {}, make("b", { class: drift.drifted ? "bad" : "good" }, drift.drifted ? "Drift. " : "No drift. "),
-        `The younger half brings ${count(drift.younger_per_s, 1)}/s, the older one brought ${count(drift.older_per_s, 1)}/s: ${Math.abs(drift.deviations).toFixed(1)} standard deviations ${drift.deviations < 0 ? "down" : "up"}, with bursts as the model has them.`) : null,
+        `Rate of the newer half ${count(drift.younger_per_s, 1)}/s, of the older half ${count(drift.older_per_s, 1)}/s: ${Math.abs(drift.deviations).toFixed(1)} standard deviations ${drift.deviations < 0 ? "down" : "up"}, given the bursts of the model.`) : null,
       found.note ? make("p", { class: "note" }, found.note) : null].filter(Boolean));
   }
 }
