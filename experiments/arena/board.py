@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any, TypeAlias
 
-from experiments.arena.contest import OURS, Judged
+from experiments.arena.contest import OURS, Score
 
 DEPENDABLE = 0.95
 """A dependable policy meets at least this part of the requirements that any policy met."""
@@ -84,31 +84,31 @@ class WorkloadBoard:
         return f"{OURS} is number {ours.rank}: {ours.cores / first.cores - 1:+.1%} cores"
 
 
-def board(judged: Sequence[Judged], bounds: Bounds) -> tuple[Standing, ...]:
+def board(scores: Sequence[Score], bounds: Bounds) -> tuple[Standing, ...]:
     """The policies, the best first.
 
     >>> def line(policy, met, cores):
-    ...     return Judged("synt", "mean=1", policy, 1, met, 0.5, 1.0, cores, 1.0, 0.0, 0.5, 0.0, 0.0, 0, 0.0)
+    ...     return Score("synt", "mean=1", policy, 1, met, 0.5, 1.0, cores, 1.0, 0.0, 0.5, 0.0, 0.0, 0, 0.0)
     >>> rows = [line("all", True, 4.0), line("ours", True, 1.5), line("none", False, 1.0)]
     >>> [one.policy for one in board(rows, {})]
     ['ours', 'all', 'none']
     """
-    possible = {_case(one) for one in judged if one.met}
-    found = [_standing(policy, own, possible, bounds) for policy, own in _grouped(judged, lambda one: one.policy)]
+    possible = {_case(one) for one in scores if one.met}
+    found = [_standing(policy, own, possible, bounds) for policy, own in _grouped(scores, lambda one: one.policy)]
     found.sort(key=lambda one: (not one.dependable, one.cores if one.dependable else -one.met, one.cores))
     return tuple(Standing(**asdict(one) | {"rank": rank}) for rank, one in enumerate(found, start=1))
 
 
-def by_workload(judged: Sequence[Judged], bounds: Bounds) -> list[WorkloadBoard]:
+def by_workload(scores: Sequence[Score], bounds: Bounds) -> list[WorkloadBoard]:
     """A board for every workload on its own."""
-    return [WorkloadBoard(name, board(own, bounds)) for name, own in _grouped(judged, lambda one: one.workload)]
+    return [WorkloadBoard(name, board(own, bounds)) for name, own in _grouped(scores, lambda one: one.workload)]
 
 
-def _case(one: Judged) -> Case:
+def _case(one: Score) -> Case:
     return one.workload, one.requirement, one.seed
 
 
-def _standing(policy: str, own: Sequence[Judged], possible: set[Case], bounds: Bounds) -> Standing:
+def _standing(policy: str, own: Sequence[Score], possible: set[Case], bounds: Bounds) -> Standing:
     met = sum(one.met for one in own)
     beside = [(one.cores, bounds.get(_case(one))) for one in own]
     bounded = [cores / bound for cores, bound in beside if bound]
@@ -130,8 +130,8 @@ def _standing(policy: str, own: Sequence[Judged], possible: set[Case], bounds: B
     )
 
 
-def _grouped(judged: Iterable[Judged], key: Callable[[Judged], str]) -> list[tuple[str, list[Judged]]]:
-    groups: dict[str, list[Judged]] = {}
-    for one in judged:
+def _grouped(scores: Iterable[Score], key: Callable[[Score], str]) -> list[tuple[str, list[Score]]]:
+    groups: dict[str, list[Score]] = {}
+    for one in scores:
         groups.setdefault(key(one), []).append(one)
     return list(groups.items())

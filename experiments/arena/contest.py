@@ -62,7 +62,7 @@ class Contest:
         """The arrivals."""
         return self.workload.trace(seed)
 
-    def under(self, trace: Trace, requirements: Sequence[Requirement]) -> Pipeline:
+    def pipeline(self, trace: Trace, requirements: Sequence[Requirement]) -> Pipeline:
         """The pipeline under one requirement, or under several, with the demand that these arrivals call for."""
         loaded = replace(self.workload, demand_s=self.busy_cores / trace.rate_per_s)
         plain = loaded.pipeline(requirements[0])
@@ -70,13 +70,13 @@ class Contest:
         both = replace(matcher, max_replicas=self.most_replicas)
         return Pipeline(plain.name, [*light, both], plain.edges, requirements)
 
-    def relaxed(self, trace: Trace, requirement: Requirement) -> Pipeline:
+    def relaxed_pipeline(self, trace: Trace, requirement: Requirement) -> Pipeline:
         """The pipeline with one server that has the cores of any pair: no pair of as many cores ever does more work.
 
         With demands as even as these, that is a bound but for milliseconds. With very variable demands it would be
         none: at one server, all others wait behind a long tuple, and at several they do not.
         """
-        described = self.under(trace, [requirement])
+        described = self.pipeline(trace, [requirement])
         *light, matcher = described.operators
         cores = tuple(round(pair.cores, 9) for pair in levels(matcher))
         one = replace(matcher, shares=cores, max_replicas=1)
@@ -84,7 +84,7 @@ class Contest:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Score:
     """What a policy made of a workload, held against one requirement: a line of the CSV file."""
 
     workload: str
@@ -115,7 +115,7 @@ class Bout:
     contest: Contest
     policy: PolicyContender
     requirements: tuple[Requirement, ...]
-    """The requirements by which the run is judged. A policy that looks at its requirement sees only one."""
+    """The requirements by which the run is score. A policy that looks at its requirement sees only one."""
     seed: int
     replicas_delay_s: float = 0.0
 
@@ -123,28 +123,28 @@ class Bout:
         """Let it happen."""
         options, trace = self.policy.options, self.contest.trace(self.seed)
         return run(
-            self.contest.under(trace, self.requirements),
+            self.contest.pipeline(trace, self.requirements),
             trace,
             options,
             seed=self.seed,
             conditions=Conditions(replicas_delay_s=self.replicas_delay_s, restart=options.restart),
         )
 
-    def judged(self) -> list[Judged]:
+    def scores(self) -> list[Score]:
         """Let it happen, and judge it."""
-        return list(_judged(self.run(), self))
+        return list(_scores(self.run(), self))
 
 
-def _judged(done: SimulatedRun, bout: Bout) -> Iterator[Judged]:
+def _scores(done: SimulatedRun, bout: Bout) -> Iterator[Score]:
     outcome, timeline = Outcome.of(done), done.simulation.timeline
     matcher = done.pipeline.operators[-1].name
     replicas = [allocation[matcher].replicas for allocation in timeline.allocations]
     spans_s = np.diff(np.minimum([*timeline.times_s, done.duration_s], done.duration_s))
     lost, hours = done.simulation.counters.lost, done.duration_s / 3600
     for verdict in outcome.verdicts:
-        yield Judged(
+        yield Score(
             workload=bout.contest.name,
-            requirement=named(verdict.requirement),
+            requirement=requirement_text(verdict.requirement),
             policy=bout.policy.label,
             seed=bout.seed,
             met=bool(verdict.met) and not lost,
@@ -161,7 +161,7 @@ def _judged(done: SimulatedRun, bout: Bout) -> Iterator[Judged]:
         )
 
 
-def named(requirement: Requirement) -> str:
+def requirement_text(requirement: Requirement) -> str:
     """The requirement as users write it: ``p95=0.5``."""
     return f"{requirement.statistic}={requirement.bound_s:g}"
 
@@ -193,9 +193,9 @@ def bouts(
     ]
 
 
-def fought(bouts: Sequence[Bout], jobs: int) -> Iterator[list[Judged]]:
+def run_bouts(bouts: Sequence[Bout], jobs: int) -> Iterator[list[Score]]:
     """Every bout, in this order, each as soon as it is there."""
-    return each(Bout.judged, bouts, jobs)
+    return each(Bout.scores, bouts, jobs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +209,7 @@ class Bound:
     def cores(self) -> float | None:
         """Cores of the matcher; None if not even its highest level keeps the requirement."""
         trace = self.contest.trace(self.seed)
-        pipeline = self.contest.relaxed(trace, self.requirement)
+        pipeline = self.contest.relaxed_pipeline(trace, self.requirement)
         best = clairvoyant(pipeline, trace, seed=self.seed, interval_s=1.0)
         if best is None:
             return None

@@ -9,7 +9,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from experiments.arena.contest import Bout, Contest, Judged
+from experiments.arena.contest import Bout, Contest, Score
 from experiments.comparison import PolicyContender
 from experiments.workloads import Workload
 from mead.reports.tables import plain_table
@@ -53,7 +53,7 @@ def load_bouts(requirement: Requirement, seeds: Sequence[int], duration_s: float
     ]
 
 
-def load_tables(judged: Sequence[Judged], duration_s: float) -> Iterator[Table]:
+def load_tables(scores: Sequence[Score], duration_s: float) -> Iterator[Table]:
     """One table for each load, with means over the seeds."""
     for load in loads(duration_s):
         table = plain_table(
@@ -67,9 +67,9 @@ def load_tables(judged: Sequence[Judged], duration_s: float) -> Iterator[Table]:
             "of replicas/h",
         )
         for name in POLICIES:
-            own = [one for one in judged if one.workload == load.name and one.policy == name]
+            own = [one for one in scores if one.workload == load.name and one.policy == name]
 
-            def mean(figure: str, own: Sequence[Judged] = own) -> float:
+            def mean(figure: str, own: Sequence[Score] = own) -> float:
                 return float(np.mean([getattr(one, figure) for one in own]))
 
             label = f"{name} (one replica)" if name in ONE_KNOB else name

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.arena.board import DEPENDABLE, Bounds, Standing, WorkloadBoard
-from experiments.arena.contest import Judged
+from experiments.arena.contest import Score
 from mead.reports.tables import NOTHING, plain_table
 
 NOTE = (
@@ -59,9 +59,9 @@ def workload_cells(one: WorkloadBoard, bounds: Bounds) -> list[str]:
     return [one.workload, bound, first.policy, *cells(first)[:2], one.remark]
 
 
-def write_csv(judged: Sequence[Judged], path: Path) -> None:
+def write_csv(scores: Sequence[Score], path: Path) -> None:
     """One line for each policy, workload, requirement and seed."""
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Judged)])
+        writer = csv.DictWriter(file, [field.name for field in fields(Score)])
         writer.writeheader()
-        writer.writerows(asdict(one) for one in judged)
+        writer.writerows(asdict(one) for one in scores)

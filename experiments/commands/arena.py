@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands.options import Jobs, Seeds
+from experiments.commands.options import Jobs, Seeds, show
 from mead.cli.inputs import read_trace_or_fail
-from mead.cli.terminal import AsJson, Seed, print_json, progress_bar
+from mead.cli.terminal import AsJson, Seed, print_json, print_parts, progress_bar
 
 if TYPE_CHECKING:
     from experiments.arena.contest import Contest
 
 RECORDED = ("bc", "logs")
-"""Workloads that are not generated: they are run if their files are given."""
+"""Recorded workloads, which run only if their files are given."""
 
 UNSEEN_SEED = 11
-"""`hybrid` was tuned on the seeds 1 to 3, so it is judged on others, unless the user asks for those."""
+"""The first default seed. `hybrid` was tuned on the seeds 1 to 3."""
 
 Duration = Annotated[float, typer.Option(min=60.0, metavar="SECONDS", help="Length of every workload.")]
 ReplicasDelay = Annotated[
-    float, typer.Option(min=0.0, metavar="SECONDS", help="From the order of a replica to its effect.")
+    float, typer.Option(min=0.0, metavar="SECONDS", help="Time until a new replica takes effect.")
 ]
 
 
 def add_to(app: typer.Typer) -> None:
-    """The commands, among the experiments."""
+    """Add the arena and the two loads of `hybrid`."""
     app.command("arena")(arena)
     app.command("hybrid")(hybrid)
 
@@ -37,14 +37,16 @@ def arena(
     *,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME[@KEY=VALUE]", help="In place of all, such as `hybrid`; may be repeated."),
+        typer.Option(metavar="NAME[@KEY=VALUE]", help="Run only this policy, such as `hybrid`; may be repeated."),
     ] = None,
     workload: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="In place of all, such as `synt`; may be repeated.")
+        list[str] | None, typer.Option(metavar="NAME", help="Run only this workload, such as `synt`; may be repeated.")
     ] = None,
     requirement: Annotated[
         list[str] | None,
-        typer.Option(metavar="mean=S|p95=S", help="In place of mean=0.3, p95=0.5 and p99=1; may be repeated."),
+        typer.Option(
+            metavar="mean=S|p95=S", help="Bound in seconds, in place of mean=0.3, p95=0.5 and p99=1; may be repeated."
+        ),
     ] = None,
     trace: Annotated[
         list[str] | None,
@@ -66,15 +68,15 @@ def arena(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Every policy on every workload under every requirement: who keeps them, and at what cost.
+    """Rank all policies on all workloads, by requirements met and cores.
 
-    All have the same possibilities: a matcher of one to four replicas at shares of 0.4 to 1.0. A share acts at once, a
-    replica after two seconds. Requirements met come first; among those who meet nearly all, CPU decides.
+    Every policy controls a matcher of one to four replicas at shares of 0.4 to 1.0. A share takes effect at once, a
+    replica after two seconds. Policies that meet nearly all requirements are ranked by cores.
 
     Example: `python -m experiments arena --workload synt --workload walk --policy hybrid --policy drs --seeds 1`
     """
     from experiments.arena.board import board, by_workload
-    from experiments.arena.contest import REQUIREMENTS, Bound, Judged, bouts, contenders, fought, named
+    from experiments.arena.contest import REQUIREMENTS, Bound, Score, bouts, contenders, requirement_text, run_bouts
     from experiments.arena.page import arena_page
     from experiments.arena.report import NOTE, arena_tables, write_csv
     from experiments.comparison import PolicyContender, each
@@ -93,39 +95,34 @@ def arena(
     drawn = range(seed, seed + seeds)
     to_run = bouts(contests, policies, asked, drawn, replicas_delay)
     to_bound = [Bound(contest, one, of) for contest in contests for one in asked for of in drawn] if bounds else []
-    judged: list[Judged] = []
-    with progress_bar(len(to_run) + len(to_bound)) as show:
-        for done, (bout, lines) in enumerate(zip(to_run, fought(to_run, jobs), strict=True), start=1):
-            judged += lines
-            show(f"{bout.contest.name} {bout.policy.label}", done)
+    scores: list[Score] = []
+    with progress_bar(len(to_run) + len(to_bound)) as tell:
+        for done, (bout, lines) in enumerate(zip(to_run, run_bouts(to_run, jobs), strict=True), start=1):
+            scores += lines
+            tell(f"{bout.contest.name} {bout.policy.label}", done)
         cores = {}
         for done, (bound, found) in enumerate(zip(to_bound, each(Bound.cores, to_bound, jobs), strict=True), start=1):
-            cores[bound.contest.name, named(bound.requirement), bound.seed] = found
-            show(f"{bound.contest.name} bound", len(to_run) + done)
-    standings, workloads = board(judged, cores), by_workload(judged, cores)
+            cores[bound.contest.name, requirement_text(bound.requirement), bound.seed] = found
+            tell(f"{bound.contest.name} bound", len(to_run) + done)
+    standings, workloads = board(scores, cores), by_workload(scores, cores)
     written = []
     if out is not None:
         written = [out / "arena.csv", out / "arena.html"]
-        write_csv(judged, written[0])
+        write_csv(scores, written[0])
         said = f"{seeds} seeds, {duration:g} s each, replicas after {replicas_delay:g} s."
         written[1].write_text(
             arena_page(standings, workloads, cores, [said, *(each.workload.title for each in contests)])
         )
-    if as_json:
-        print_json(
-            {
-                "experiment": "arena",
-                "board": [one.as_json() for one in standings],
-                "workloads": {one.workload: [each.as_json() for each in one.standings] for one in workloads},
-                "bounds": [
-                    {"workload": name, "requirement": asked_for, "seed": of, "cores": found}
-                    for (name, asked_for, of), found in cores.items()
-                ],
-                "files": [str(path) for path in written],
-            }
-        )
-        return
-    _print([*arena_tables(standings, workloads, cores), NOTE, *(f"Written: {path}" for path in written)])
+    document = {
+        "experiment": "arena",
+        "board": [one.as_json() for one in standings],
+        "workloads": {one.workload: [each.as_json() for each in one.standings] for one in workloads},
+        "bounds": [
+            {"workload": name, "requirement": text, "seed": drawn_seed, "cores": found}
+            for (name, text, drawn_seed), found in cores.items()
+        ],
+    }
+    show(document, [*arena_tables(standings, workloads, cores), NOTE], written, as_json=as_json)
 
 
 def hybrid(
@@ -139,13 +136,13 @@ def hybrid(
     replicas_delay: ReplicasDelay = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Both knobs at once, on a load that one replica cannot carry and on one that is too small for whole cores.
+    """Change share and replicas together, on a load above one replica and on a load far below one core.
 
     Example: `python -m experiments hybrid --replicas-delay 5`
     """
     from dataclasses import asdict
 
-    from experiments.arena.contest import Judged, fought
+    from experiments.arena.contest import Score, run_bouts
     from experiments.arena.hybrid_loads import load_bouts, load_tables
     from experiments.workloads import required
 
@@ -153,21 +150,21 @@ def hybrid(
         to_run = load_bouts(required(requirement), range(seed, seed + seeds), duration, replicas_delay)
     except ValueError as error:
         ctx.fail(str(error))
-    judged: list[Judged] = []
-    with progress_bar(len(to_run)) as show:
-        for done, (bout, lines) in enumerate(zip(to_run, fought(to_run, jobs), strict=True), start=1):
-            judged += lines
-            show(f"{bout.contest.name} {bout.policy.label}", done)
+    scores: list[Score] = []
+    with progress_bar(len(to_run)) as tell:
+        for done, (bout, lines) in enumerate(zip(to_run, run_bouts(to_run, jobs), strict=True), start=1):
+            scores += lines
+            tell(f"{bout.contest.name} {bout.policy.label}", done)
     if as_json:
-        print_json({"experiment": "hybrid", "runs": [asdict(one) for one in judged]})
+        print_json({"experiment": "hybrid", "runs": [asdict(one) for one in scores]})
         return
-    _print(list(load_tables(judged, duration)))
+    print_parts(load_tables(scores, duration))
 
 
 def _contests(
     ctx: typer.Context, traces: list[str] | None, wanted: list[str] | None, duration_s: float
 ) -> list[Contest]:
-    """The workloads that were asked for. Says on standard error which one is missing."""
+    """The chosen workloads. Names a missing one on standard error."""
     from experiments.arena.contest import contests
 
     files: dict[str, Path] = {}
@@ -192,12 +189,3 @@ def _contests(
     if missing and not wanted:
         typer.echo(f"{ctx.command_path}: {missing}", err=True)
     return [known[name] for name in dict.fromkeys(wanted or known)]
-
-
-def _print(parts: list[object]) -> None:
-    from rich.console import Console
-
-    console = Console()
-    for part in parts:
-        console.print(part, highlight=False, markup=False)
-        console.print()

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.options import Seeds
-from mead.cli.terminal import AsJson, Seed, print_found, progress_bar
+from experiments.commands.options import Seeds, show_entries
+from mead.cli.terminal import AsJson, Seed, collect
 
 
 def fig6(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
@@ -15,14 +15,11 @@ def fig6(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
 
     Example: `python -m experiments drs-fig6 --seeds 10`
     """
-    from experiments.drs.fig6 import APPLICATIONS, Comparison, compared, fig6_parts
+    from experiments.drs.fig6 import APPLICATIONS, compare_placements, fig6_parts
 
-    done: list[Comparison] = []
-    with progress_bar(len(APPLICATIONS)) as show:
-        for application in APPLICATIONS:
-            show(application.name, len(done))
-            done.append(compared(application, range(seed, seed + seeds)))
-    print_found("drs-fig6", "applications", done, fig6_parts(done), as_json=as_json)
+    comparisons = (compare_placements(application, range(seed, seed + seeds)) for application in APPLICATIONS)
+    done = collect(comparisons, len(APPLICATIONS), lambda one: one.application.name)
+    show_entries("drs-fig6", "applications", done, fig6_parts(done), as_json=as_json)
 
 
 def fig8(*, seed: Seed = 1, as_json: AsJson = False) -> None:
@@ -32,12 +29,9 @@ def fig8(*, seed: Seed = 1, as_json: AsJson = False) -> None:
     """
     from experiments.drs.fig8 import APPLICATIONS, fig8_parts, recoveries
 
-    done = []
-    with progress_bar(sum(len(starts) for *_, starts in APPLICATIONS.values())) as show:
-        for one in recoveries(seed):
-            done.append(one)
-            show(one.application, len(done))
-    print_found("drs-fig8", "runs", done, fig8_parts(done), as_json=as_json)
+    starts = sum(len(starts) for *_, starts in APPLICATIONS.values())
+    done = collect(recoveries(seed), starts, lambda one: one.application)
+    show_entries("drs-fig8", "runs", done, fig8_parts(done), as_json=as_json)
 
 
 def fig9(
@@ -55,12 +49,9 @@ def fig9(
     """
     from experiments.drs.fig9 import PATTERNS, T_MIN_S, WINDOWS, fig9_parts, reactions
 
-    done = []
-    with progress_bar(len(PATTERNS) * len(WINDOWS) * seeds) as show:
-        for one in reactions(range(seed, seed + seeds), T_MIN_S if t_min is None else t_min):
-            done.append(one)
-            show(one.pattern.name, len(done))
-    print_found("drs-fig9", "runs", done, fig9_parts(done), as_json=as_json)
+    found = reactions(range(seed, seed + seeds), T_MIN_S if t_min is None else t_min)
+    done = collect(found, len(PATTERNS) * len(WINDOWS) * seeds, lambda one: one.pattern.name)
+    show_entries("drs-fig9", "runs", done, fig9_parts(done), as_json=as_json)
 
 
 def fig10(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
@@ -71,7 +62,7 @@ def fig10(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
     from experiments.drs.fig10 import choices, fig10_parts
 
     done = list(choices(range(seed, seed + seeds)))
-    print_found("drs-fig10", "rates", done, fig10_parts(done), as_json=as_json)
+    show_entries("drs-fig10", "rates", done, fig10_parts(done), as_json=as_json)
 
 
 def table2(*, as_json: AsJson = False) -> None:
@@ -84,10 +75,10 @@ def table2(*, as_json: AsJson = False) -> None:
     from experiments.drs.table2 import overheads, table2_parts
 
     done = overheads(process_time)
-    print_found("drs-table2", "rows", done, table2_parts(done), as_json=as_json)
+    show_entries("drs-table2", "rows", done, table2_parts(done), as_json=as_json)
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add all experiments of DRS, under their names."""
-    for name, command in (("fig6", fig6), ("fig8", fig8), ("fig9", fig9), ("fig10", fig10), ("table2", table2)):
-        app.command(f"drs-{name}")(command)
+    """Add the experiments of the DRS paper."""
+    for command in (fig6, fig8, fig9, fig10, table2):
+        app.command(f"drs-{command.__name__}")(command)

@@ -8,16 +8,17 @@ from typing import Annotated
 
 import typer
 
-from mead.cli.terminal import AsJson, Seed, print_json, progress_bar
+from experiments.commands.options import show_entries
+from mead.cli.terminal import AsJson, Seed, progress_bar
 
-Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="The mean over so many seeds.")]
+Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Average over this many seeds.")]
 Systems = Annotated[
     list[str] | None,
     typer.Option(
         "--system",
         metavar="NAME[@KEY=VALUE]",
-        help="Of all rows, run this one: such as `pasps@predictor=lr`, `psps`, `dabs@downtime_s=60`, "
-        "`static@replicas=4`; may be repeated. The paper's claims are looked at when all are there.",
+        help="Run only this row, such as `pasps@predictor=lr`, `psps`, `dabs@downtime_s=60`, `static@replicas=4`; may "
+        "be repeated. The paper's claims are checked when all rows are run.",
     ),
 ]
 Duration = Annotated[
@@ -70,17 +71,7 @@ def _add(app: typer.Typer, name: str, summary: str) -> None:
                 table_result(table, range(seed, seed + seeds), duration, lambda what: show(what, next(steps)))
                 for table in tables
             ]
-        if as_json:
-            print_json({"experiment": name, "tables": [result.as_json() for result in results]})
-            return
-
-        from rich.console import Console
-
-        console = Console()
-        for result in results:
-            for part in table_parts(result):
-                console.print(part, highlight=False)
-            console.print()
-        console.print(NOTE, highlight=False)
+        parts = [part for result in results for part in table_parts(result)]
+        show_entries(name, "tables", results, [*parts, NOTE], as_json=as_json)
 
     app.command(name, help=f"{summary}\n\nExample: `python -m experiments {name} --seeds 3`")(command)

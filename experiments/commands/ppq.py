@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from experiments.commands.options import Seeds
+from experiments.commands.options import Seeds, show_entries
 from mead.cli.inputs import check_java
-from mead.cli.terminal import AsJson, Seed, print_found, progress_bar
+from mead.cli.terminal import AsJson, Seed, collect
 
 Duration = Annotated[float, typer.Option(min=10.0, metavar="SECONDS", help="Length of every stream.")]
 Profile = Annotated[
     Literal["code", "paper"],
-    typer.Option(help="Of the fuzzy controller: as the authors have released it, or as their paper has it."),
+    typer.Option(help="Rules of the fuzzy controller: of the authors' code, or of their paper."),
 ]
 
 
@@ -22,7 +21,7 @@ def fit(
     ctx: typer.Context,
     *,
     query: Annotated[
-        str, typer.Option(metavar="NAME", help="`skyline`: what a comparison costs; `top-delta`: how much more there.")
+        str, typer.Option(metavar="NAME", help="`skyline`: cost of a comparison; `top-delta`: its additional weight.")
     ] = "skyline",
     seeds: Seeds = 3,
     seed: Seed = 1,
@@ -32,7 +31,7 @@ def fit(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Where the constants of Elastic-PPQ's virtual time come from: runs held against what its authors published.
+    """Fit the constants of Elastic-PPQ's virtual time to the numbers that its authors published.
 
     Example: `python -m experiments ppq-fit --seeds 1 --duration 20`
     """
@@ -40,8 +39,6 @@ def fit(
         FITTED_STREAMS,
         FITTED_WORKERS,
         LOGGED_S,
-        EvenPoint,
-        WeightPoint,
         even_parts,
         even_points,
         weight_parts,
@@ -54,20 +51,13 @@ def fit(
         ctx.fail(f"--query {query}: write one of {', '.join(COSTS)}")
     chosen = range(seed, seed + seeds)
     if query == "skyline":
-        by_workers: list[EvenPoint] = []
-        with progress_bar(len(FITTED_WORKERS)) as show:
-            for even in even_points(chosen, duration or LOGGED_S):
-                by_workers.append(even)
-                show(f"{even.workers} workers", len(by_workers))
-        print_found("ppq-fit", "points", by_workers, even_parts(by_workers), as_json=as_json)
+        points = even_points(chosen, duration or LOGGED_S)
+        by_workers = collect(points, len(FITTED_WORKERS), lambda point: f"{point.workers} workers")
+        show_entries("ppq-fit", "points", by_workers, even_parts(by_workers), as_json=as_json)
         return
     streams = [stream for stream in STREAMS if stream.name in FITTED_STREAMS]
-    by_stream: list[WeightPoint] = []
-    with progress_bar(len(streams)) as show:
-        for one in weight_points(streams, chosen, duration):
-            by_stream.append(one)
-            show(one.stream, len(by_stream))
-    print_found("ppq-fit", "points", by_stream, weight_parts(by_stream), as_json=as_json)
+    by_stream = collect(weight_points(streams, chosen, duration), len(streams), lambda point: point.stream)
+    show_entries("ppq-fit", "points", by_stream, weight_parts(by_stream), as_json=as_json)
 
 
 def fig9(*, seeds: Seeds = 4, seed: Seed = 1, profile: Profile = "code", as_json: AsJson = False) -> None:
@@ -79,7 +69,7 @@ def fig9(*, seeds: Seeds = 4, seed: Seed = 1, profile: Profile = "code", as_json
     from mead.preference.control.fuzzy import PROFILES
 
     done = [run(one, profile=PROFILES[profile]) for one in range(seed, seed + seeds)]
-    print_found("ppq-fig9", "runs", done, fig9_parts(done), as_json=as_json)
+    show_entries("ppq-fig9", "runs", done, fig9_parts(done), as_json=as_json)
 
 
 def fig10(
@@ -97,19 +87,17 @@ def fig10(
     from experiments.ppq.fig10 import STREAMS, fig10_parts, runs
     from mead.preference.control.fuzzy import PROFILES
 
-    done = []
-    with progress_bar(2 * len(STREAMS) * seeds) as show:
-        for one in runs(range(seed, seed + seeds), duration, PROFILES[profile]):
-            done.append(one)
-            show(one.stream, len(done))
-    print_found("ppq-fig10", "runs", done, fig10_parts(done), as_json=as_json)
+    found = runs(range(seed, seed + seeds), duration, PROFILES[profile])
+    done = collect(found, 2 * len(STREAMS) * seeds, lambda one: one.stream)
+    show_entries("ppq-fig10", "runs", done, fig10_parts(done), as_json=as_json)
 
 
 def fig11(
     ctx: typer.Context,
     *,
     workers: Annotated[
-        list[int] | None, typer.Option(metavar="N", help="In place of all that the logs have; may be repeated.")
+        list[int] | None,
+        typer.Option(metavar="N", help="Only this number of workers; may be repeated."),
     ] = None,
     seed: Seed = 1,
     duration: Duration = 80.0,
@@ -125,12 +113,8 @@ def fig11(
     for count in chosen:
         if count not in EVEN:
             ctx.fail(f"--workers {count}: the authors' logs have {', '.join(map(str, EVEN))}")
-    done = []
-    with progress_bar(len(chosen)) as show:
-        for one in points(seed, duration, chosen):
-            done.append(one)
-            show(f"{one.workers} workers", len(done))
-    print_found("ppq-fig11", "points", done, fig11_parts(done), as_json=as_json)
+    done = collect(points(seed, duration, chosen), len(chosen), lambda one: f"{one.workers} workers")
+    show_entries("ppq-fig11", "points", done, fig11_parts(done), as_json=as_json)
 
 
 def fig12(
@@ -154,26 +138,23 @@ def fig12(
 
     if window % SLIDE_MS:
         ctx.fail(f"--window {window}: must be a multiple of the slide, {SLIDE_MS} ms")
-    done = []
-    with progress_bar(2 * seeds) as show:
-        for one in runs(range(seed, seed + seeds), duration, window, PROFILES[profile]):
-            done.append(one)
-            show(f"seed {one.seed}", len(done))
-    print_found("ppq-fig12", "runs", done, fig12_parts(done), as_json=as_json)
+    found = runs(range(seed, seed + seeds), duration, window, PROFILES[profile])
+    done = collect(found, 2 * seeds, lambda one: f"seed {one.seed}")
+    show_entries("ppq-fig12", "runs", done, fig12_parts(done), as_json=as_json)
 
 
 def tables(
     ctx: typer.Context,
     *,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Of all streams, run this one; may be repeated.")
+        list[str] | None, typer.Option(metavar="NAME", help="Run only this stream; may be repeated.")
     ] = None,
     query: Annotated[
         str | None, typer.Option(metavar="NAME", help="`skyline` (Table 4) or `top-delta` (Table 5); default both.")
     ] = None,
     static: Annotated[
         bool,
-        typer.Option("--static/--no-static", help="Search for the best static choice; takes some ten runs for each."),
+        typer.Option("--static/--no-static", help="Search for the best static choice, which takes about ten runs."),
     ] = True,
     seed: Seed = 1,
     duration: Annotated[
@@ -190,7 +171,7 @@ def tables(
     Example: `python -m experiments ppq-tables --only map1k --only game1 --duration 60`
     """
     from experiments.ppq.streams import STREAMS
-    from experiments.ppq.tables import COSTS, Row, row, tables_parts
+    from experiments.ppq.tables import COSTS, row, tables_parts
     from mead.preference.control.fuzzy import PROFILES
 
     names = [stream.name for stream in STREAMS]
@@ -201,14 +182,13 @@ def tables(
         ctx.fail(f"--query {query}: write one of {', '.join(COSTS)}")
     chosen = [stream for stream in STREAMS if not only or stream.name in only]
     queries = [name for name in COSTS if query in {None, name}]
-    done: list[Row] = []
-    with progress_bar(len(chosen) * len(queries)) as show:
-        for name in queries:
-            for stream in chosen:
-                show(f"{name} {stream.name}", len(done))
-                length_s = duration or stream.published_s
-                done.append(row(name, stream, seed, length_s, static=static, profile=PROFILES[profile]))
-    print_found("ppq-tables", "rows", done, tables_parts(done, chosen), as_json=as_json)
+    rows = (
+        row(name, stream, seed, duration or stream.published_s, static=static, profile=PROFILES[profile])
+        for name in queries
+        for stream in chosen
+    )
+    done = collect(rows, len(chosen) * len(queries), lambda one: f"{one.query} {one.stream}")
+    show_entries("ppq-tables", "rows", done, tables_parts(done, chosen), as_json=as_json)
 
 
 def fig17(
@@ -226,28 +206,22 @@ def fig17(
     from experiments.ppq.fig17 import CONTROL_S, PID_S, fig17_parts, runs
     from mead.preference.control.fuzzy import PROFILES
 
-    done = []
-    with progress_bar(len(CONTROL_S) * len(PID_S) * seeds) as show:
-        for one in runs(range(seed, seed + seeds), duration, PROFILES[profile]):
-            done.append(one)
-            show(f"{one.control_s:g} s", len(done))
-    print_found("ppq-fig17", "runs", done, fig17_parts(done), as_json=as_json)
+    found = runs(range(seed, seed + seeds), duration, PROFILES[profile])
+    done = collect(found, len(CONTROL_S) * len(PID_S) * seeds, lambda one: f"{one.control_s:g} s")
+    show_entries("ppq-fig17", "runs", done, fig17_parts(done), as_json=as_json)
 
 
 def fig18(*, seed: Seed = 1, duration: Duration = 421.0, profile: Profile = "code", as_json: AsJson = False) -> None:
-    """Fig. 18 of the Elastic-PPQ paper: other programs take a part of the machine.
+    """Fig. 18 of the Elastic-PPQ paper: other programs use part of the machine.
 
     Example: `python -m experiments ppq-fig18 --duration 100`
     """
     from experiments.ppq.fig18 import INTENSITIES, fig18_parts, runs
     from mead.preference.control.fuzzy import PROFILES
 
-    done = []
-    with progress_bar(len(INTENSITIES)) as show:
-        for one in runs(seed, duration, PROFILES[profile]):
-            done.append(one)
-            show(f"intensity {one.intensity:g}", len(done))
-    print_found("ppq-fig18", "runs", done, fig18_parts(done), as_json=as_json)
+    found = runs(seed, duration, PROFILES[profile])
+    done = collect(found, len(INTENSITIES), lambda one: f"intensity {one.intensity:g}")
+    show_entries("ppq-fig18", "runs", done, fig18_parts(done), as_json=as_json)
 
 
 def live(
@@ -274,10 +248,10 @@ def live(
     seed: Seed = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Elasticity alone, splitting alone and both on Spark itself, in real time, every answer checked.
+    """Elasticity alone, splitting alone and both, live on Spark, with every answer checked.
 
-    The top-100 query with the nested loop of the paper, on generated points that come in bursts. All answers are found
-    beforehand in another way, which takes about a second for each.
+    Runs the top-100 query with the nested loop of the paper on bursts of generated points. The expected answers are
+    computed beforehand in another way, which takes about a second each.
 
     Example: `python -m experiments ppq-live --control both --duration 20`
     """
@@ -298,32 +272,17 @@ def live(
             spark = start_session("experiments ppq-live")
     except SparkStartError as error:
         ctx.fail(str(error))
-    chosen, done = [one for one in CONTROLS if not control or one.name in control], []
+    chosen = [one for one in CONTROLS if not control or one.name in control]
     points = bursty_points(rate, idc, duration, seed)
     try:
-        with TemporaryDirectory(ignore_cleanup_errors=True) as folder, progress_bar(len(chosen)) as show:
-            for one in runs(spark, points, chosen, Path(folder)):
-                done.append(one)
-                show(one.control, len(done))
+        with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            done = collect(runs(spark, points, chosen, Path(folder)), len(chosen), lambda one: one.control)
     finally:
         spark.stop()
-    print_found("ppq-live", "runs", done, live_parts(done), as_json=as_json)
-
-
-COMMANDS: dict[str, Callable[..., Any]] = {
-    "fit": fit,
-    "fig9": fig9,
-    "fig10": fig10,
-    "fig11": fig11,
-    "fig12": fig12,
-    "tables": tables,
-    "fig17": fig17,
-    "fig18": fig18,
-    "live": live,
-}
+    show_entries("ppq-live", "runs", done, live_parts(done), as_json=as_json)
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add all experiments of Elastic-PPQ, under their names."""
-    for name, command in COMMANDS.items():
-        app.command(f"ppq-{name}")(command)
+    """Add the experiments of the Elastic-PPQ paper."""
+    for command in (fit, fig9, fig10, fig11, fig12, tables, fig17, fig18, live):
+        app.command(f"ppq-{command.__name__}")(command)

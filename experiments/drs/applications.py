@@ -95,10 +95,10 @@ def allocation(pipeline: Pipeline, processors: Sequence[int]) -> Allocation:
     return Allocation.of({o.name: Resources(1.0, k) for o, k in zip(pipeline.operators, processors, strict=True)})
 
 
-def shown(processors: Sequence[int] | Allocation) -> str:
+def as_text(processors: Sequence[int] | Allocation) -> str:
     """An allocation as the paper writes it.
 
-    >>> shown((10, 11, 1))
+    >>> as_text((10, 11, 1))
     '(10:11:1)'
     """
     if isinstance(processors, Allocation):
@@ -107,7 +107,7 @@ def shown(processors: Sequence[int] | Allocation) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Simulated:
+class FixedRun:
     """A run at one allocation: total sojourn times of all inputs, and what the measurer saw."""
 
     completions: Responses
@@ -124,12 +124,12 @@ class Simulated:
         return float(self.completions.response_s.std())
 
 
-def simulated(pipeline: Pipeline, trace: Trace, processors: Sequence[int], seed: int) -> Simulated:
+def run_fixed(pipeline: Pipeline, trace: Trace, processors: Sequence[int], seed: int) -> FixedRun:
     """Without re-allocation, until all that arrived is done."""
     simulation = Simulation(pipeline, trace, seed, allocation=allocation(pipeline, processors), every_end=True)
     observation = simulation.observe(trace.duration_s)
     simulation.drain()
-    return Simulated(simulation.completions(), observation)
+    return FixedRun(simulation.completions(), observation)
 
 
 def measured_network(pipeline: Pipeline, observation: Observation, model: Model = Model.MMK) -> OpenNetwork:
@@ -140,7 +140,7 @@ def measured_network(pipeline: Pipeline, observation: Observation, model: Model 
     return network_of(measured, pipeline, model)
 
 
-def controlled(pipeline: Pipeline, trace: Trace, start: Sequence[int], seed: int, options: DRSOptions) -> SimulatedRun:
+def run_drs(pipeline: Pipeline, trace: Trace, start: Sequence[int], seed: int, options: DRSOptions) -> SimulatedRun:
     """DRS in control, from a given allocation on."""
     begin = allocation(pipeline, start)
     return run(pipeline, trace, DRS(options), seed=seed, start=begin, every_end=True)
@@ -156,7 +156,7 @@ class Event:
     """Scale out, scale in or rebalance."""
 
     def __str__(self) -> str:
-        return f"{self.minute:g}: {shown(self.processors)}"
+        return f"{self.minute:g}: {as_text(self.processors)}"
 
 
 def events(done: SimulatedRun) -> tuple[Event, ...]:
@@ -170,7 +170,7 @@ def events(done: SimulatedRun) -> tuple[Event, ...]:
     return tuple(found)
 
 
-def by_minute(done: SimulatedRun) -> FloatArray:
+def minute_means_s(done: SimulatedRun) -> FloatArray:
     """Mean sojourn times of the inputs that arrived in every minute; NaN where none did."""
     completions = done.simulation.completions()
     minute = (completions.arrival_s // 60).astype(np.int64)

@@ -16,7 +16,13 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from experiments.drs.applications import VIDEO_FRAMES, Simulated, measured_network, shown, simulated
+from experiments.drs.applications import (
+    VIDEO_FRAMES,
+    FixedRun,
+    as_text,
+    measured_network,
+    run_fixed,
+)
 from mead.policies.drs.model import Model
 from mead.policies.drs.search import assign_processors
 from mead.reports.tables import number, plain_table
@@ -59,8 +65,8 @@ class Choice:
     @property
     def verdict(self) -> str:
         """How it compares with the paper."""
-        picks = f"M/M/k chooses {shown(self.preferred(Model.MMK))}, GI/G/k {shown(self.preferred(Model.GIGK))}"
-        truth = f"of all {len(self.bars)} placements {shown(self.preferred(None))} is the shortest"
+        picks = f"M/M/k chooses {as_text(self.preferred(Model.MMK))}, GI/G/k {as_text(self.preferred(Model.GIGK))}"
+        truth = f"of all {len(self.bars)} placements {as_text(self.preferred(None))} is the shortest"
         same = [self.preferred(m) for m in (Model.MMK, Model.GIGK, None)] == [PAPER_MMK, PAPER_GIGK, PAPER_GIGK]
         return f"{self.frames_per_s:g} frames/s: {picks}; {truth}: {'as in the paper' if same else 'this differs'}."
 
@@ -83,7 +89,7 @@ def choices(seeds: Sequence[int]) -> Iterator[Choice]:
     """Every rate."""
     for rate in RATES:
         runs = {
-            processors: [simulated(VIDEO_FRAMES, stretched_gaps(rate, seed), processors, seed) for seed in seeds]
+            processors: [run_fixed(VIDEO_FRAMES, stretched_gaps(rate, seed), processors, seed) for seed in seeds]
             for processors in stable_placements(VIDEO_FRAMES, rate)
         }
         seen = runs[PAPER_GIGK][0].observation
@@ -111,7 +117,7 @@ def stretched_gaps(frames_per_s: float, seed: int) -> Trace:
     return Trace.from_iats_s(gaps_s / (frames_per_s * gaps_s.mean()))
 
 
-def _bars(frames_per_s: float, processors: tuple[int, ...], runs: Sequence[Simulated]) -> Bars:
+def _bars(frames_per_s: float, processors: tuple[int, ...], runs: Sequence[FixedRun]) -> Bars:
     return Bars(
         frames_per_s,
         processors,
@@ -132,7 +138,7 @@ def fig10_parts(found: Sequence[Choice]) -> Iterator[Table | str]:
     for one in found:
         for bars in one.bars:
             times_s = (bars.measured_s, *(bars.model_s[model] for model in Model))
-            table.add_row(f"{one.frames_per_s:g}", shown(bars.processors), *(number(1000 * s) for s in times_s))
+            table.add_row(f"{one.frames_per_s:g}", as_text(bars.processors), *(number(1000 * s) for s in times_s))
     yield table
     for one in found:
         yield one.verdict

@@ -15,11 +15,11 @@ from experiments.drs.applications import (
     PATTERNS,
     VIDEO,
     VIDEO_FRAMES,
-    Simulated,
+    FixedRun,
+    as_text,
     frames,
     measured_network,
-    shown,
-    simulated,
+    run_fixed,
     tweets,
 )
 from mead.policies.drs.search import assign_processors
@@ -66,7 +66,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PlacementComparison:
     """All allocations of an application."""
 
     application: Application
@@ -84,18 +84,18 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """How it compares with the paper."""
-        best, paper = self.best, shown(self.application.published)
+        best, paper = self.best, as_text(self.application.published)
         steadiest = min(self.configurations, key=lambda one: one.std_s)
-        said = f"DRS advises {shown(self.advice)} in {self.advised} of {self.runs} runs; the paper's DRS {paper}. "
+        said = f"DRS advises {as_text(self.advice)} in {self.advised} of {self.runs} runs; the paper's DRS {paper}. "
         advised = next((one for one in self.configurations if one.processors == self.advice), None)
         if best.processors == self.advice:
             said += "It is the best, as in the paper"
         elif advised is None:
-            said += f"That is not among these six; the best of them is {shown(best.processors)}"
+            said += f"That is not among these six; the best of them is {as_text(best.processors)}"
         else:
             longer = 100 * (advised.mean_s / best.mean_s - 1)
-            said += f"This differs: {shown(best.processors)} is the best, and the advice {longer:.2f} % longer"
-        return f"{said}; the smallest deviation has {shown(steadiest.processors)} (paper {paper})."
+            said += f"This differs: {as_text(best.processors)} is the best, and the advice {longer:.2f} % longer"
+        return f"{said}; the smallest deviation has {as_text(steadiest.processors)} (paper {paper})."
 
     def as_json(self) -> dict[str, Any]:
         """One entry of ``applications``."""
@@ -120,12 +120,14 @@ class Comparison:
         }
 
 
-def compared(application: Application, seeds: Sequence[int], duration_s: float = DURATION_S) -> Comparison:
+def compare_placements(
+    application: Application, seeds: Sequence[int], duration_s: float = DURATION_S
+) -> PlacementComparison:
     """Every allocation on the same inputs and demands, with every seed."""
     every = sorted((application.published, *application.neighbours))
     runs = {
         processors: [
-            simulated(application.pipeline, application.arrivals(duration_s, seed), processors, seed) for seed in seeds
+            run_fixed(application.pipeline, application.arrivals(duration_s, seed), processors, seed) for seed in seeds
         ]
         for processors in every
     }
@@ -137,10 +139,10 @@ def compared(application: Application, seeds: Sequence[int], duration_s: float =
     )
     (most, times), *_ = advice.most_common(1)
     configurations = tuple(_configuration(pipeline, processors, of_one) for processors, of_one in runs.items())
-    return Comparison(application, configurations, most, times, sum(advice.values()))
+    return PlacementComparison(application, configurations, most, times, sum(advice.values()))
 
 
-def _configuration(pipeline: Pipeline, processors: tuple[int, ...], runs: Sequence[Simulated]) -> Configuration:
+def _configuration(pipeline: Pipeline, processors: tuple[int, ...], runs: Sequence[FixedRun]) -> Configuration:
     means_s = [one.mean_s for one in runs]
     mean_s = sum(means_s) / len(means_s)
     spread_s2 = sum((m - mean_s) ** 2 for m in means_s) / max(len(means_s) - 1, 1)
@@ -153,7 +155,7 @@ def _configuration(pipeline: Pipeline, processors: tuple[int, ...], runs: Sequen
     )
 
 
-def fig6_parts(comparisons: Sequence[Comparison]) -> Iterator[Table | str]:
+def fig6_parts(comparisons: Sequence[PlacementComparison]) -> Iterator[Table | str]:
     """A table and a verdict for each application."""
     for one in comparisons:
         table = plain_table(
@@ -168,6 +170,6 @@ def fig6_parts(comparisons: Sequence[Comparison]) -> Iterator[Table | str]:
         for row in one.configurations:
             mark = "best, advised" if row.processors == one.application.published else ""
             times = [f"{1000 * s:.4g}" for s in (row.mean_s, row.std_s, row.model_s)]
-            table.add_row(shown(row.processors), times[0], number(1000 * row.error_s), *times[1:], mark)
+            table.add_row(as_text(row.processors), times[0], number(1000 * row.error_s), *times[1:], mark)
         yield table
         yield one.verdict

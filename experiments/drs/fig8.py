@@ -14,11 +14,11 @@ from experiments.drs.applications import (
     PATTERNS,
     VIDEO,
     Event,
-    by_minute,
-    controlled,
+    as_text,
     events,
     frames,
-    shown,
+    minute_means_s,
+    run_drs,
     tweets,
 )
 from mead.arrays import FloatArray
@@ -95,8 +95,8 @@ def recoveries(seed: int) -> Iterator[Recovery]:
     options = DRSOptions(k_max=K_MAX, t_ra_s=60.0 * T_RA_MINUTES)
     for name, (pipeline, arrivals, starts) in APPLICATIONS.items():
         for start in starts:
-            done = controlled(pipeline, arrivals(60.0 * MINUTES, seed), start, seed, options)
-            yield Recovery(name, start, starts[0], events(done), by_minute(done))
+            done = run_drs(pipeline, arrivals(60.0 * MINUTES, seed), start, seed, options)
+            yield Recovery(name, start, starts[0], events(done), minute_means_s(done))
 
 
 def fig8_parts(runs: Sequence[Recovery]) -> Iterator[Table | str]:
@@ -112,14 +112,19 @@ def fig8_parts(runs: Sequence[Recovery]) -> Iterator[Table | str]:
     )
     for one in runs:
         did = ", ".join(map(str, one.events)) or "-"
-        paper = "-" if one.start == one.optimum else f"{T_RA_MINUTES}: {shown(one.optimum)}"
+        paper = "-" if one.start == one.optimum else f"{T_RA_MINUTES}: {as_text(one.optimum)}"
         table.add_row(
-            one.application, shown(one.start), number(1000 * one.before_s), number(1000 * one.after_s), did, paper
+            one.application,
+            as_text(one.start),
+            number(1000 * one.before_s),
+            number(1000 * one.after_s),
+            did,
+            paper,
         )
     yield table
     for one in runs:
         if one.verdict != AS_PUBLISHED:
-            yield f"{one.application} from {shown(one.start)} {one.verdict}."
+            yield f"{one.application} from {as_text(one.start)} {one.verdict}."
     yield (
         "Replicas come from a pool that is ready: a re-allocation itself costs nothing here, and a few seconds in the "
         "paper."

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from experiments.drs.applications import VIDEO, Event, by_minute, controlled, events, shown
+from experiments.drs.applications import VIDEO, Event, as_text, events, minute_means_s, run_drs
 from mead.arrays import FloatArray
 from mead.policies.drs.policy import DRSOptions
 from mead.reports.tables import number, plain_table
@@ -26,7 +26,7 @@ WINDOWS = (6, 3)
 
 
 @dataclass(frozen=True)
-class Pattern:
+class RatePattern:
     """Frames per second, minute by minute."""
 
     name: str
@@ -38,13 +38,13 @@ class Pattern:
 
 
 PATTERNS = (
-    Pattern(
+    RatePattern(
         "long",
         (6.0,) * 6 + (12.0,) * 15 + (6.0,) * 13 + (18.0,) * 11,
         (6, 21, 34),
         {6: "12: (4:6:1), 26, 35", 3: "9, 24"},
     ),
-    Pattern("short", (6.0,) * 6 + (12.0,) * 3 + (6.0,) * 15, (6, 9), {6: "none", 3: "9, 15"}),
+    RatePattern("short", (6.0,) * 6 + (12.0,) * 3 + (6.0,) * 15, (6, 9), {6: "none", 3: "9, 15"}),
 )
 
 
@@ -52,7 +52,7 @@ PATTERNS = (
 class Reaction:
     """One run."""
 
-    pattern: Pattern
+    pattern: RatePattern
     window: int
     seed: int
     events: tuple[Event, ...]
@@ -100,8 +100,8 @@ def reactions(seeds: Sequence[int], t_min_s: float = T_MIN_S) -> Iterator[Reacti
             )
             for seed in seeds:
                 trace = Steps(rates_per_s=pattern.frames_per_s, step_s=60.0).generate(np.random.default_rng(seed))
-                done = controlled(VIDEO, trace, START, seed, options)
-                yield Reaction(pattern, window, seed, events(done), by_minute(done))
+                done = run_drs(VIDEO, trace, START, seed, options)
+                yield Reaction(pattern, window, seed, events(done), minute_means_s(done))
 
 
 def fig9_parts(runs: Sequence[Reaction]) -> Iterator[Table | str]:
@@ -128,12 +128,11 @@ def _short(action: str) -> str:
 def _summary(runs: Sequence[Reaction]) -> str:
     said = "; ".join(_answers([one for one in runs if one.window == window], window) for window in WINDOWS)
     return (
-        f"(+ added, - removed, = moved.) Here {said}. In the paper lasting changes are answered after 6, 5 and 1 min "
-        f"with w = 6 and after 3 min with w = 3, and the short one with w = 3 only. What differs: with these loads "
-        f"{shown(START)} is not the best placement of nine processors, so that DRS also moves some; the smoothed rate "
-        f"is still below the true one when DRS first acts, so that it adds processors in several steps, T_ra apart, "
-        f"while a backlog builds up; and a re-allocation itself costs nothing here (paper: 3 s when adding, 0.6 s when "
-        f"removing)."
+        f"(+ added, - removed, = moved.) {said}. The paper's DRS answers lasting changes after 6, 5 and 1 min with "
+        f"w = 6 and after 3 min with w = 3, and the short one with w = 3 only. Differences: with these loads "
+        f"{as_text(START)} is not the best placement of nine processors, so DRS also moves some; the smoothed rate is "
+        f"still below the true one when DRS first acts, so it adds processors in several steps, T_ra apart, while a "
+        f"backlog builds up; a re-allocation costs nothing here (paper: 3 s when adding, 0.6 s when removing)."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from experiments.drs.applications import VIDEO, frames, measured_network, simulated
+from experiments.drs.applications import VIDEO, frames, measured_network, run_fixed
 from mead.policies.drs.measurer import Measurer
 from mead.policies.drs.search import assign_processors
 from mead.policies.drs.smoothing import Window
@@ -41,7 +41,7 @@ class Overhead:
 
 def overheads(clock: Callable[[], float], seed: int = 1) -> list[Overhead]:
     """Placing processors, and taking in one observation."""
-    observation = simulated(VIDEO, frames(60.0, seed), (10, 11, 1), seed).observation
+    observation = run_fixed(VIDEO, frames(60.0, seed), (10, 11, 1), seed).observation
     network = measured_network(VIDEO, observation)
     measurer = Measurer(lambda: Window(5))
     measurement_ms = _timed_ms(lambda: measurer.pull(observation, VIDEO), clock)

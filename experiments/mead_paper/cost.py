@@ -34,7 +34,7 @@ MEAN, P95 = "mean=0.3", "p95=0.5"
 
 
 @dataclass(frozen=True)
-class Step:
+class Cost:
     """Something that a round does."""
 
     name: str
@@ -59,7 +59,7 @@ class Costs:
     """All of it, on one workload."""
 
     trace: str
-    steps: tuple[Step, ...]
+    steps: tuple[Cost, ...]
     loops: tuple[LoopCost, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -67,21 +67,21 @@ class Costs:
         return {"trace": self.trace, "steps": list(map(asdict, self.steps)), "loops": list(map(asdict, self.loops))}
 
 
-def steps_of(workload: Workload, *, seed: int, clock: Callable[[], float]) -> Iterator[Step]:
+def steps_of(workload: Workload, *, seed: int, clock: Callable[[], float]) -> Iterator[Cost]:
     """The steps of a round of ``map``, one after the other; ``clock`` gives CPU seconds."""
     pipeline = workload.pipeline(required(MEAN))
     trace = workload.trace(seed)
     seen = Simulation(pipeline, trace, seed).observe(min(OBSERVED_S, trace.duration_s))
     for size in distinct(DEFAULT_WINDOWS, seen.iats_s.size):
         spent_s = _timed(lambda size=size: fit_windows(seen.iats_s, [size], best=5), clock)  # type: ignore[misc]
-        yield Step(f"fit of the last {min(size, seen.iats_s.size):,} IATs, best 5 MAPs", spent_s, "12-20 s for one MAP")
+        yield Cost(f"fit of the last {min(size, seen.iats_s.size):,} IATs, best 5 MAPs", spent_s, "12-20 s for one MAP")
     model = fit_windows(seen.iats_s, [DEFAULT_WINDOWS[0]], best=1)[0].models[0].map
-    yield Step("prediction of the mean, one MAP", _timed(lambda: _solve(pipeline, model, None), clock), "0.2 s")
-    yield Step("prediction of the p95, one MAP", _timed(lambda: _solve(pipeline, model, 95.0), clock), "2.5 s")
+    yield Cost("prediction of the mean, one MAP", _timed(lambda: _solve(pipeline, model, None), clock), "0.2 s")
+    yield Cost("prediction of the p95, one MAP", _timed(lambda: _solve(pipeline, model, 95.0), clock), "2.5 s")
     for text in (MEAN, P95):
         described = workload.pipeline(required(text))
         spent_s = _timed(lambda described=described: _round(described, seen), clock)  # type: ignore[misc]
-        yield Step(f"round of map, {text}", spent_s, "25-40 s")
+        yield Cost(f"round of map, {text}", spent_s, "25-40 s")
 
 
 def loop_cost(workload: Workload, policy: str, requirement: str, *, seed: int) -> LoopCost:

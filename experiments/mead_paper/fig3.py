@@ -26,7 +26,7 @@ UTILIZATIONS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 @dataclass(frozen=True)
-class Point:
+class UtilizationPoint:
     """Mean response times at one utilization."""
 
     utilization: float
@@ -51,7 +51,7 @@ class Curve:
     """All utilizations of one trace."""
 
     workload: Workload
-    points: tuple[Point, ...]
+    points: tuple[UtilizationPoint, ...]
     states: int
     fit_s: float
     note: str
@@ -94,12 +94,12 @@ def curve(workload: Workload, *, seed: int, clock: Callable[[], float]) -> Curve
     return Curve(workload, tuple(points), 0 if model is None else model.states, fit_s, fit.note)
 
 
-def _point(trace: Trace, utilization: float, map_s: float | None, seed: int) -> Point:
+def _point(trace: Trace, utilization: float, map_s: float | None, seed: int) -> UtilizationPoint:
     demand_s = utilization / trace.rate_per_s
     service = PH.with_moments(demand_s, 0.5)
     simulation = Simulation(Pipeline("one", [Operator("matcher", demand_s, scv=0.5)]), trace, seed)
     simulation.drain()
-    return Point(
+    return UtilizationPoint(
         utilization,
         float(simulation.responses("matcher").response_s.mean()),
         MeanAndP95.of(m_ph_1(trace.rate_per_s, service)).mean_s,

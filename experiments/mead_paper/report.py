@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from experiments.mead_paper.rows import COLUMNS, RUN_FIGURES, Row, run_json
+from experiments.mead_paper.rows import COLUMNS, RUN_FIGURES, PolicyRow, run_json
 from experiments.mead_paper.tables import Case
 from mead.reports.tables import plain_table
 
@@ -30,7 +30,7 @@ def headline(case: Case, seeds: int) -> str:
     return f"{workload.title}: {bound}; demand {1000 * workload.demand_s:.3g} ms{over}"
 
 
-def comparison_tables(rows: Sequence[Row]) -> Iterator[Table]:
+def comparison_tables(rows: Sequence[PolicyRow]) -> Iterator[Table]:
     """One table for each case."""
     for group in _by_case(rows):
         table = plain_table(headline(group[0].case, len(group[0].results)), "policy", *COLUMNS)
@@ -48,7 +48,7 @@ def comparison_tables(rows: Sequence[Row]) -> Iterator[Table]:
         yield table
 
 
-def proofs(rows: Sequence[Row]) -> str:
+def proofs(rows: Sequence[PolicyRow]) -> str:
     """What is proven about all schedules, in a sentence."""
     parts = [
         f"{100 * row.proven_cpu:.1f} % ({row.label.removeprefix('clairvoyant ')})" for row in rows if row.proven_cpu
@@ -56,7 +56,7 @@ def proofs(rows: Sequence[Row]) -> str:
     return f"No schedule keeps it for less CPU than {', '.join(parts)}." if parts else ""
 
 
-def markdown(title: str, rows: Sequence[Row]) -> str:
+def markdown(title: str, rows: Sequence[PolicyRow]) -> str:
     """The same tables as a page."""
     lines = [f"# {title}", "", NOTE, ""]
     for group in _by_case(rows):
@@ -67,7 +67,7 @@ def markdown(title: str, rows: Sequence[Row]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def write_csv(rows: Sequence[Row], path: Path) -> None:
+def write_csv(rows: Sequence[PolicyRow], path: Path) -> None:
     """One line for each run."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -83,7 +83,7 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
                 writer.writerow([row.case.workload.name, name, row.label, *figures.values(), *published])
 
 
-def write_all(folder: Path, name: str, title: str, rows: Sequence[Row]) -> list[Path]:
+def write_all(folder: Path, name: str, title: str, rows: Sequence[PolicyRow]) -> list[Path]:
     """CSV, Markdown and one plot for each case; the files that were written."""
     from mead.reports.comparison_plot import Panel, plot_comparison
 
@@ -102,7 +102,7 @@ def write_all(folder: Path, name: str, title: str, rows: Sequence[Row]) -> list[
     return [table, page, *plots]
 
 
-def _by_case(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def _by_case(rows: Iterable[PolicyRow]) -> Iterator[list[PolicyRow]]:
     for _, group in groupby(rows, key=lambda row: (row.case.workload.name, row.case.requirement)):
         yield list(group)
 

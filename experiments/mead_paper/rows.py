@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.comparison import Result
-from experiments.mead_paper.tables import Case, Published
+from experiments.mead_paper.tables import Case, PaperCase
 from mead.reports.comparison import spread
 from mead.reports.judge import Outcome
 
@@ -18,7 +18,7 @@ COLUMNS = ("response s", "met", "CPU %", "broken", "changes", "worst", "paper (C
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class PolicyRow:
     """All runs of one policy on one case."""
 
     case: Case
@@ -26,7 +26,7 @@ class Row:
     results: tuple[Result, ...]
 
     @property
-    def published(self) -> Published | None:
+    def published(self) -> PaperCase | None:
         """What the paper says."""
         return self.case.published.get(self.label)
 
@@ -93,11 +93,11 @@ def run_json(result: Result) -> dict[str, Any]:
     return {"seed": result.seed} | figures
 
 
-def rows_of(results: Iterable[Result]) -> list[Row]:
+def rows_of(results: Iterable[Result]) -> list[PolicyRow]:
     """One row for neighbours of the same case and policy."""
     groups = groupby(results, key=lambda result: (result.case.workload.name, result.case.requirement, result.label))
     rows = []
     for _, group in groups:
         members = tuple(group)
-        rows.append(Row(members[0].case, members[0].label, members))
+        rows.append(PolicyRow(members[0].case, members[0].label, members))
     return rows

@@ -14,7 +14,7 @@ from mead.values import Requirement
 
 
 @dataclass(frozen=True)
-class Published:
+class PaperCase:
     """What the paper reports."""
 
     response_s: float
@@ -27,7 +27,7 @@ class Case:
 
     workload: Workload
     requirement: Requirement
-    published: Mapping[str, Published] = field(default_factory=dict)
+    published: Mapping[str, PaperCase] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class PaperTable:
 
     title: str
     policies: tuple[str, ...]
-    published: Mapping[str, Mapping[str, Mapping[str, Published]]]
+    published: Mapping[str, Mapping[str, Mapping[str, PaperCase]]]
     others: tuple[str, ...]
     """The requirements for a trace that the paper does not have."""
 
@@ -51,9 +51,9 @@ class PaperTable:
         return cases
 
 
-def _rows(policies: Sequence[str], *rows: tuple[str, Sequence[tuple[float, float]]]) -> dict[str, dict[str, Published]]:
+def _rows(policies: Sequence[str], *rows: tuple[str, Sequence[tuple[float, float]]]) -> dict[str, dict[str, PaperCase]]:
     return {
-        requirement: {policy: Published(*pair) for policy, pair in zip(policies, pairs, strict=True)}
+        requirement: {policy: PaperCase(*pair) for policy, pair in zip(policies, pairs, strict=True)}
         for requirement, pairs in rows
     }
 

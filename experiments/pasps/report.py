@@ -84,8 +84,11 @@ def table_parts(result: TableResult) -> Iterator[Table | Text]:
         if paper := result.table.published.get(system):
             shown.add_row(Text("  paper", style="dim"), *(Text(cell, style="dim") for cell in _cells(paper)))
     yield shown
-    for claim in result.claims:
-        yield Text(f"{'holds' if claim.holds else 'DIFFERS'}: {claim.text}", style="" if claim.holds else "yellow")
+    claims = (
+        Text(f"{'holds' if claim.holds else 'DIFFERS'}: {claim.text}", style="" if claim.holds else "yellow")
+        for claim in result.claims
+    )
+    yield Text("\n").join(claims)
 
 
 def _cells(metrics: Metrics) -> list[str]:

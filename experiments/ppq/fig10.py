@@ -27,7 +27,7 @@ STREAMS: dict[str, tuple[str, Callable[[float, int], Trace]]] = {
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFig10:
     """From the authors' raw logs, control intervals from the ninth on; None where they do not say."""
 
     utilization: float
@@ -38,10 +38,10 @@ class Published:
 
 
 PUBLISHED = {
-    ("map", False): Published(2.83, None, 60, 1.0, 8.82),
-    ("ss", False): Published(2.18, None, 60, 1.0, 9.76),
-    ("map", True): Published(0.985, 0.895, 8.9, 6.6, None),
-    ("ss", True): Published(0.938, 0.890, 7.5, 4.9, None),
+    ("map", False): PublishedFig10(2.83, None, 60, 1.0, 8.82),
+    ("ss", False): PublishedFig10(2.18, None, 60, 1.0, 9.76),
+    ("map", True): PublishedFig10(0.985, 0.895, 8.9, 6.6, None),
+    ("ss", True): PublishedFig10(0.938, 0.890, 7.5, 4.9, None),
 }
 
 
@@ -49,7 +49,7 @@ FIELDS = ("utilization", "median", "workers", "splitting", "panes_per_s")
 
 
 @dataclass(frozen=True)
-class Run:
+class Fig10Run:
     """One stream under one form of control; means over the intervals from the ninth on."""
 
     stream: str
@@ -62,7 +62,7 @@ class Run:
     splitting: float
     panes_per_s: float
     """While tuples arrive."""
-    paper: Published
+    paper: PublishedFig10
 
     def as_json(self) -> dict[str, Any]:
         """One entry of ``runs``."""
@@ -70,7 +70,7 @@ class Run:
         return result
 
 
-def runs(seeds: Sequence[int], duration_s: float, profile: Profile = CODE) -> Iterator[Run]:
+def runs(seeds: Sequence[int], duration_s: float, profile: Profile = CODE) -> Iterator[Fig10Run]:
     """Both streams under both forms of control."""
     for name, (_, make) in STREAMS.items():
         for seed in seeds:
@@ -79,7 +79,7 @@ def runs(seeds: Sequence[int], duration_s: float, profile: Profile = CODE) -> It
                 splitting = Splitting.ADAPTIVE if two_level else Splitting.NEVER
                 outcome = simulate(trace, replace(PANES_ONLY, splitting=splitting, profile=profile))
                 steady = during_stream(outcome, WARM_UP_INTERVALS)
-                yield Run(
+                yield Fig10Run(
                     name,
                     two_level,
                     seed,
@@ -93,7 +93,7 @@ def runs(seeds: Sequence[int], duration_s: float, profile: Profile = CODE) -> It
                 )
 
 
-def fig10_parts(done: Sequence[Run]) -> Iterator[Table | str]:
+def fig10_parts(done: Sequence[Fig10Run]) -> Iterator[Table | str]:
     """Ours with the logs' in parentheses, and what follows."""
     table = plain_table(
         "Fig. 10: the pane stage at 80,000 tuples/s", "", "utilization", "median", "workers", "splitting", "panes/s"

@@ -46,7 +46,7 @@ BY_PID = {
 
 
 @dataclass(frozen=True)
-class Point:
+class SplitPoint:
     """One number of workers."""
 
     workers: int
@@ -71,7 +71,7 @@ class Point:
         return result
 
 
-def points(seed: int, duration_s: float, workers: Sequence[int]) -> Iterator[Point]:
+def points(seed: int, duration_s: float, workers: Sequence[int]) -> Iterator[SplitPoint]:
     """Static runs, evenly split and by the PID."""
     trace = markovian(80e3, 1e3, duration_s, seed)
     panes = [1000.0 * np.random.default_rng([seed, 3, place]).random((PANE_TUPLES, 8)) for place in range(REAL_PANES)]
@@ -82,7 +82,7 @@ def points(seed: int, duration_s: float, workers: Sequence[int]) -> Iterator[Poi
         steady = during_stream(by_pid, WARM_UP_INTERVALS)
         logged_splitting, logged_utilization = BY_PID.get(count, (None, None))
         real = np.mean([sum(skyline(pane[part::count].copy()).size for part in range(count)) for pane in panes])
-        yield Point(
+        yield SplitPoint(
             count,
             float(real) / PANE_TUPLES,
             formula_ratio(count),
@@ -98,7 +98,7 @@ def points(seed: int, duration_s: float, workers: Sequence[int]) -> Iterator[Poi
         )
 
 
-def fig11_parts(done: Sequence[Point]) -> Iterator[Table | str]:
+def fig11_parts(done: Sequence[SplitPoint]) -> Iterator[Table | str]:
     """Both halves of the figure, and what follows."""
     even = plain_table(
         "Fig. 11, left: panes split evenly (authors' logs in parentheses)",

@@ -24,7 +24,7 @@ LOGGED_MS = 600
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFig12:
     """From the authors' logs."""
 
     window_workers: float
@@ -32,14 +32,14 @@ class Published:
     merges_per_update: float
 
 
-PUBLISHED = {False: Published(25.0, 0.396, 0.0), True: Published(15.9, 0.224, 0.377)}
+PUBLISHED = {False: PublishedFig12(25.0, 0.396, 0.0), True: PublishedFig12(15.9, 0.224, 0.377)}
 PUBLISHED_SAVING = 0.43
 
 COLUMNS = ("window_workers", "idle_ratio", "merges_per_update", "overrun")
 
 
 @dataclass(frozen=True)
-class Run:
+class Fig12Run:
     """One form of scheduling; means over all control intervals while tuples arrive."""
 
     merging: bool
@@ -51,7 +51,7 @@ class Run:
     idle_ratio: float
     merges_per_update: float
     overrun: float
-    paper: Published
+    paper: PublishedFig12
 
     def as_json(self) -> dict[str, Any]:
         """One entry of ``runs``."""
@@ -59,7 +59,7 @@ class Run:
         return result
 
 
-def runs(seeds: Sequence[int], duration_s: float, window_ms: int, profile: Profile = CODE) -> Iterator[Run]:
+def runs(seeds: Sequence[int], duration_s: float, window_ms: int, profile: Profile = CODE) -> Iterator[Fig12Run]:
     """Without and with MERGE tasks, on the same stream."""
     setting = Setting(windows=Windows(window_ms, SLIDE_MS), set_point=0.8, profile=profile)
     for seed in seeds:
@@ -67,7 +67,7 @@ def runs(seeds: Sequence[int], duration_s: float, window_ms: int, profile: Profi
         for merging in (False, True):
             outcome = simulate(trace, replace(setting, merging=merging))
             inside = during_stream(outcome)
-            yield Run(
+            yield Fig12Run(
                 merging,
                 seed,
                 window_ms,
@@ -81,13 +81,13 @@ def runs(seeds: Sequence[int], duration_s: float, window_ms: int, profile: Profi
             )
 
 
-def saving(done: Sequence[Run], field: str) -> float:
+def saving(done: Sequence[Fig12Run], field: str) -> float:
     """By what part the mean of a field is lower with MERGE tasks."""
     without, merging = (mean([one for one in done if one.merging == wanted], attrgetter(field)) for wanted in (0, 1))
     return 1 - merging / without
 
 
-def fig12_parts(done: Sequence[Run]) -> Iterator[Table | str]:
+def fig12_parts(done: Sequence[Fig12Run]) -> Iterator[Table | str]:
     """Both forms with the logs' in parentheses, and what follows."""
     table = plain_table(
         f"Figs. 12 and 13: windows of {done[0].window_ms} ms (authors' logs in parentheses)",

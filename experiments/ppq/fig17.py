@@ -28,7 +28,7 @@ PUBLISHED_VARIATION = {1.0: 0.68, 2.5: 0.80, 5.0: 0.88, 10.0: 1.04, 20.0: 1.05}
 
 
 @dataclass(frozen=True)
-class Run:
+class Fig17Run:
     """One run with a control interval and a sampling period."""
 
     control_s: float
@@ -46,7 +46,7 @@ class Run:
         return result
 
 
-def runs(seeds: Sequence[int], duration_s: float, profile: Profile = CODE) -> Iterator[Run]:
+def runs(seeds: Sequence[int], duration_s: float, profile: Profile = CODE) -> Iterator[Fig17Run]:
     """All choices on the same stream."""
     base = replace(GAME.setting(SKYLINE), set_point=SET_POINT, profile=profile)
     for seed in seeds:
@@ -57,7 +57,7 @@ def runs(seeds: Sequence[int], duration_s: float, profile: Profile = CODE) -> It
                 inside = during_stream(outcome, int(WARM_UP_S / control_s))
                 utilization = mean(inside, lambda one: one.pane_utilization)
                 error = abs(utilization / SET_POINT - 1)
-                yield Run(
+                yield Fig17Run(
                     control_s,
                     pid_s,
                     seed,
@@ -68,14 +68,14 @@ def runs(seeds: Sequence[int], duration_s: float, profile: Profile = CODE) -> It
                 )
 
 
-def variations(done: Sequence[Run]) -> list[float]:
+def variations(done: Sequence[Fig17Run]) -> list[float]:
     """The CV by control interval, over all periods of the PID."""
     return [
         mean([one for one in done if one.control_s == control_s], attrgetter("variation")) for control_s in CONTROL_S
     ]
 
 
-def fig17_parts(done: Sequence[Run]) -> Iterator[Table | str]:
+def fig17_parts(done: Sequence[Fig17Run]) -> Iterator[Table | str]:
     """Both halves of the figure, and what follows."""
     table = plain_table(
         f"Fig. 17: error of the utilization, % and CV of the throughput ({GAME.title})",

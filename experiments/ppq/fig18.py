@@ -27,7 +27,7 @@ PUBLISHED = {0.0: (19.5, 4.93, 0.86), 1.0: (47.3, 4.50, 3.06)}
 
 
 @dataclass(frozen=True)
-class Run:
+class Fig18Run:
     """A run beside other work of one intensity."""
 
     intensity: float
@@ -43,14 +43,14 @@ class Run:
         return result
 
 
-def runs(seed: int, duration_s: float, profile: Profile = CODE) -> Iterator[Run]:
+def runs(seed: int, duration_s: float, profile: Profile = CODE) -> Iterator[Fig18Run]:
     """The same stream beside more and more other work."""
     trace, alone = GAME.make(duration_s, seed), replace(GAME.setting(SKYLINE), profile=profile)
     for intensity in INTENSITIES:
         speed = 1 / (1 + (SLOWEST - 1) * intensity)
         outcome = simulate(trace, replace(alone, interference=Interference.of([(0.0, speed)])))
         inside = during_stream(outcome, WARM_UP_INTERVALS)
-        yield Run(
+        yield Fig18Run(
             intensity,
             speed,
             mean(inside, lambda one: one.degrees.total),
@@ -59,7 +59,7 @@ def runs(seed: int, duration_s: float, profile: Profile = CODE) -> Iterator[Run]
         )
 
 
-def fig18_parts(done: Sequence[Run]) -> Iterator[Table | str]:
+def fig18_parts(done: Sequence[Fig18Run]) -> Iterator[Table | str]:
     """By intensity, with the logs' in parentheses, and what follows."""
     table = plain_table(
         f"Fig. 18: beside other programs ({GAME.title}; authors' logs in parentheses)",

@@ -30,7 +30,7 @@ IDEAL_PANES_PER_S = 10.0
 
 
 @dataclass(frozen=True)
-class Step:
+class RateStep:
     """One rate of one run."""
 
     rate_per_s: float
@@ -48,11 +48,11 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Run:
+class Fig9Run:
     """All steps of one seed."""
 
     seed: int
-    steps: tuple[Step, ...]
+    steps: tuple[RateStep, ...]
 
     @property
     def follows(self) -> bool:
@@ -66,7 +66,7 @@ class Run:
         return result
 
 
-def run(seed: int, step_s: float = 30.0, profile: Profile = CODE) -> Run:
+def run(seed: int, step_s: float = 30.0, profile: Profile = CODE) -> Fig9Run:
     """One run, step by step."""
     source = Steps(step_s=step_s)
     setting = replace(PANES_ONLY, start=Degrees(3, 1), first_decision_s=FIRST_DECISION_S, profile=profile)
@@ -77,7 +77,7 @@ def run(seed: int, step_s: float = 30.0, profile: Profile = CODE) -> Run:
         start_s, end_s = place * step_s, (place + 1) * step_s
         inside = [one for one in outcome.intervals if start_s < one.end_s <= end_s]
         found.append(
-            Step(
+            RateStep(
                 rate,
                 tuple(one.degrees.panes for one in inside),
                 mean(inside, lambda one: one.splitting),
@@ -86,10 +86,10 @@ def run(seed: int, step_s: float = 30.0, profile: Profile = CODE) -> Run:
                 published,
             )
         )
-    return Run(seed, tuple(found))
+    return Fig9Run(seed, tuple(found))
 
 
-def fig9_parts(runs: Sequence[Run]) -> Iterator[Table | str]:
+def fig9_parts(runs: Sequence[Fig9Run]) -> Iterator[Table | str]:
     """Workers step by step, one column per seed, and whether the shape is the paper's."""
     table = plain_table(
         "Fig. 9: pane workers under a rate that jumps, in the second half of each step",
@@ -110,5 +110,5 @@ def fig9_parts(runs: Sequence[Run]) -> Iterator[Table | str]:
     yield f"Of {IDEAL_PANES_PER_S:g} panes per second at least {_least(runs):.2f} are completed in every step."
 
 
-def _least(runs: Sequence[Run]) -> float:
+def _least(runs: Sequence[Fig9Run]) -> float:
     return min(step.panes_per_s for one in runs for step in one.steps)

@@ -70,7 +70,7 @@ CONTROLS = (
 
 
 @dataclass(frozen=True)
-class LiveRun:
+class ControlRun:
     """One form of control on the stream."""
 
     control: str
@@ -113,7 +113,9 @@ def bursty_points(rate_per_s: float, idc: float, duration_s: float, seed: int) -
     return GeneratedPoints(arrivals.with_random_delays(MEAN_DELAY_S, np.random.default_rng([seed, 2])), seed=seed)
 
 
-def runs(spark: SparkSession, points: GeneratedPoints, controls: Sequence[Control], folder: Path) -> Iterator[LiveRun]:
+def runs(
+    spark: SparkSession, points: GeneratedPoints, controls: Sequence[Control], folder: Path
+) -> Iterator[ControlRun]:
     """One after the other, each in real time."""
     expected = answers(points, WINDOWS)
     for control in controls:
@@ -143,7 +145,7 @@ def runs(spark: SparkSession, points: GeneratedPoints, controls: Sequence[Contro
 
 def _run(
     query: PreferenceQuery, control: Control, points: GeneratedPoints, expected: Sequence[Answer], took_s: float
-) -> LiveRun:
+) -> ControlRun:
     found, intervals = results_of(query), query.engine.levels.intervals
     nothing = np.empty((0, points.attributes))
     right = sum(answer.allows(found.get(window, nothing), DELTA) for window, answer in enumerate(expected))
@@ -152,7 +154,7 @@ def _run(
     utilizations = [one.pane_utilization for one in seen] or [float("nan")]
     counts = [pane.count for step in query.steps for pane in step.closed]
     stream_s = (int(points.trace.timestamps_us[-1]) - int(points.trace.timestamps_us[0])) / 1e6
-    return LiveRun(
+    return ControlRun(
         control.name,
         len(points.trace),
         query.dropped,
@@ -186,7 +188,7 @@ def results_of(query: PreferenceQuery) -> dict[int, FloatArray]:
     return {int(window): values[windows == window] for window in np.unique(windows)}
 
 
-def live_parts(done: Sequence[LiveRun]) -> Iterator[Table | str]:
+def live_parts(done: Sequence[ControlRun]) -> Iterator[Table | str]:
     """Side by side, and what follows."""
     columns = ("busy", "median", "most", "> 1, %", "tasks", "split, %", "late, s", "right")
     table = plain_table("Both levels on Spark", "acts", *columns)

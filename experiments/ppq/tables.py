@@ -25,7 +25,7 @@ MOST_OVERRUN, MOST_LOSS = 0.03, 0.01
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedRow:
     """A row of the paper."""
 
     pane_workers: float
@@ -38,32 +38,32 @@ class Published:
 
 PUBLISHED = {
     "skyline": {
-        "rw": Published(1.77, 12.6, 1.48, 0.40, 1.60),
-        "map1k": Published(4.28, 41.0, 3.37, 1.39, 0.82),
-        "map2k": Published(4.16, 38.8, 3.63, 1.77, 0.95),
-        "map3k": Published(4.30, 37.2, 3.54, 2.37, 1.29),
-        "map4k": Published(6.01, 36.8, 4.86, 2.64, 1.85),
-        "ss6": Published(3.05, 31.5, 2.99, 1.02, 0.86),
-        "ss7": Published(3.47, 34.7, 3.24, 1.11, 1.17),
-        "ss8": Published(3.50, 30.9, 3.05, 2.19, 2.30),
-        "game1": Published(3.82, 15.65, 2.74, 1.21, 0.86),
+        "rw": PublishedRow(1.77, 12.6, 1.48, 0.40, 1.60),
+        "map1k": PublishedRow(4.28, 41.0, 3.37, 1.39, 0.82),
+        "map2k": PublishedRow(4.16, 38.8, 3.63, 1.77, 0.95),
+        "map3k": PublishedRow(4.30, 37.2, 3.54, 2.37, 1.29),
+        "map4k": PublishedRow(6.01, 36.8, 4.86, 2.64, 1.85),
+        "ss6": PublishedRow(3.05, 31.5, 2.99, 1.02, 0.86),
+        "ss7": PublishedRow(3.47, 34.7, 3.24, 1.11, 1.17),
+        "ss8": PublishedRow(3.50, 30.9, 3.05, 2.19, 2.30),
+        "game1": PublishedRow(3.82, 15.65, 2.74, 1.21, 0.86),
     },
     "top-delta": {
-        "rw": Published(2.61, 17.0, 2.08, 0.44, 1.43),
-        "map1k": Published(5.43, 49.5, 4.31, 1.92, 0.96),
-        "map2k": Published(5.26, 46.28, 4.53, 2.14, 1.24),
-        "map3k": Published(5.65, 45.3, 4.81, 2.68, 1.58),
-        "map4k": Published(6.95, 43.06, 5.13, 3.06, 1.99),
-        "ss6": Published(3.71, 38.6, 3.41, 1.32, 0.97),
-        "ss7": Published(3.83, 41.8, 3.27, 1.87, 1.34),
-        "ss8": Published(4.01, 37.9, 3.68, 2.74, 2.97),
-        "game1": Published(4.11, 27.7, 2.98, 1.45, 0.96),
+        "rw": PublishedRow(2.61, 17.0, 2.08, 0.44, 1.43),
+        "map1k": PublishedRow(5.43, 49.5, 4.31, 1.92, 0.96),
+        "map2k": PublishedRow(5.26, 46.28, 4.53, 2.14, 1.24),
+        "map3k": PublishedRow(5.65, 45.3, 4.81, 2.68, 1.58),
+        "map4k": PublishedRow(6.95, 43.06, 5.13, 3.06, 1.99),
+        "ss6": PublishedRow(3.71, 38.6, 3.41, 1.32, 0.97),
+        "ss7": PublishedRow(3.83, 41.8, 3.27, 1.87, 1.34),
+        "ss8": PublishedRow(4.01, 37.9, 3.68, 2.74, 2.97),
+        "game1": PublishedRow(4.11, 27.7, 2.98, 1.45, 0.96),
     },
 }
 
 
 @dataclass(frozen=True)
-class Row:
+class QueryRow:
     """One query on one stream."""
 
     query: str
@@ -81,7 +81,7 @@ class Row:
     dropped_ratio: float
     static: StaticChoice | None
     """The best one; None where none was sought."""
-    paper: Published | None
+    paper: PublishedRow | None
 
     @property
     def loss(self) -> float | None:
@@ -100,13 +100,13 @@ class Row:
         return result
 
 
-def row(query: str, stream: Stream, seed: int, duration_s: float, *, static: bool, profile: Profile = CODE) -> Row:
+def row(query: str, stream: Stream, seed: int, duration_s: float, *, static: bool, profile: Profile = CODE) -> QueryRow:
     """One run under both levels of control and, if wanted, the best static one."""
     trace = stream.make(duration_s, seed)
     setting = replace(stream.setting(COSTS[query]), profile=profile)
     outcome = simulate(trace, setting)
     inside = during_stream(outcome)
-    return Row(
+    return QueryRow(
         query,
         stream.name,
         seed,
@@ -124,7 +124,7 @@ def row(query: str, stream: Stream, seed: int, duration_s: float, *, static: boo
     )
 
 
-def tables_parts(rows: Sequence[Row], streams: Sequence[Stream]) -> Iterator[Table | str]:
+def tables_parts(rows: Sequence[QueryRow], streams: Sequence[Stream]) -> Iterator[Table | str]:
     """A table per query, and what follows."""
     titles = {stream.name: stream.title for stream in streams}
     for query, title in TITLES.items():
@@ -143,14 +143,14 @@ def tables_parts(rows: Sequence[Row], streams: Sequence[Stream]) -> Iterator[Tab
     yield from _verdicts(rows)
 
 
-def _beside(one: Row) -> tuple[str, str]:
+def _beside(one: QueryRow) -> tuple[str, str]:
     """Which static choice is the best, and how far below it the throughput is."""
     if one.static is None or one.loss is None:
         return NOTHING, NOTHING
     return f"{one.static.degrees.panes} + {one.static.degrees.windows}", f"{100 * one.loss:.1f}"
 
 
-def _verdicts(rows: Sequence[Row]) -> Iterator[str]:
+def _verdicts(rows: Sequence[QueryRow]) -> Iterator[str]:
     late = [one for one in rows if one.overrun > MOST_OVERRUN]
     yield (
         f"Every run ends within {MOST_OVERRUN:.0%} of its stream."

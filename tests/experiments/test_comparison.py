@@ -12,7 +12,7 @@ import pytest
 from experiments.comparison import BoundContender, Contender, PolicyContender, Result, results
 from experiments.mead_paper.report import comparison_tables, markdown, write_all
 from experiments.mead_paper.rows import rows_of
-from experiments.mead_paper.tables import EVERYONE, TABLE_1, TABLE_2, TABLE_3, Case, Published
+from experiments.mead_paper.tables import EVERYONE, TABLE_1, TABLE_2, TABLE_3, Case, PaperCase
 from experiments.workloads import Workload, recorded, required, synt
 from rich.console import Console
 
@@ -83,9 +83,9 @@ def test_rows_hold_all_seeds_and_what_the_paper_says(compared: list[Result]) -> 
     ]
     bellcore = TABLE_1.cases([recorded("bc", bursty_workload().trace(1))])
     assert [case.published["mg1"] for case in bellcore] == [
-        Published(0.906, 46.9),
-        Published(2.101, 46.8),
-        Published(2.8, 46.9),
+        PaperCase(0.906, 46.9),
+        PaperCase(2.101, 46.8),
+        PaperCase(2.8, 46.9),
     ]
 
 

@@ -21,7 +21,7 @@ from mead.cli.inputs import (
     read_pipeline_or_fail,
     read_trace_or_fail,
 )
-from mead.cli.terminal import AsJson, Seed, check_writable, print_json, print_parts, progress_bar
+from mead.cli.terminal import AsJson, Seed, check_writable, collect, print_json, print_parts
 from mead.extras import require
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def evaluate(
         runs = _live(ctx, file, pipeline.parent, chosen, arrivals, duration or LIVE_S, place, quiet=as_json)
     else:
         runs = _simulated(file, chosen, _first(ctx, arrivals, duration), range(seed, seed + seeds))
-    trials = _followed(runs, len(chosen) * (1 if live else seeds))
+    trials = collect(runs, len(chosen) * (1 if live else seeds), lambda trial: trial.policy)
     arrivals_name = "its own source" if trace is None else trace.name
     comparison = Comparison.of(file.pipeline.name, arrivals_name, "spark" if live else "simulator", trials)
     if plot is not None:
@@ -133,16 +133,6 @@ def evaluate(
         print_json(comparison.as_json())
         return
     print_parts([*comparison.parts(), *([] if plot is None else [f"Plot: {plot}"])])
-
-
-def _followed(runs: Iterator[Trial], total: int) -> list[Trial]:
-    """All runs, with a progress bar while they are made."""
-    trials: list[Trial] = []
-    with progress_bar(total) as bar:
-        for trial in runs:
-            trials.append(trial)
-            bar(trial.policy, len(trials))
-    return trials
 
 
 def _usual(file: PipelineFile, *, live: bool) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any, NoReturn, Protocol
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 from typer.core import TyperGroup
@@ -17,15 +17,10 @@ from typer.exceptions import TyperException
 
 from mead.extras import MissingExtraError
 
+T = TypeVar("T")
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same answer.")]
-
-
-class JsonEntry(Protocol):
-    """One of several in a document."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values."""
 
 
 class OneLineErrors(TyperGroup):
@@ -67,14 +62,6 @@ def _drop_output() -> None:
 def print_json(document: dict[str, Any]) -> None:
     """The one document of a command. It is strict JSON: NaN and infinity would be a bug, and are refused."""
     typer.echo(json.dumps(document, allow_nan=False))
-
-
-def print_found(experiment: str, key: str, found: Sequence[JsonEntry], parts: Iterable[Any], *, as_json: bool) -> None:
-    """An experiment: one document with an entry per run, or tables and what follows from them."""
-    if as_json:
-        print_json({"experiment": experiment, key: [one.as_json() for one in found]})
-    else:
-        print_parts(parts)
 
 
 def print_parts(parts: Iterable[Any]) -> None:
@@ -119,3 +106,13 @@ def progress_bar(total: float) -> Iterator[Callable[[str, float], None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=total)
         yield lambda doing, completed: bar.update(task, description=doing, completed=completed)
+
+
+def collect(items: Iterable[T], total: int, label: Callable[[T], str]) -> list[T]:
+    """Make a list, with a progress bar that shows the label of the last item."""
+    found: list[T] = []
+    with progress_bar(total) as bar:
+        for item in items:
+            found.append(item)
+            bar(label(item), len(found))
+    return found

@@ -18,12 +18,12 @@ from experiments.arena.contest import (
     Bound,
     Bout,
     Contest,
-    Judged,
+    Score,
     bouts,
     contenders,
     contests,
-    fought,
-    named,
+    requirement_text,
+    run_bouts,
 )
 from experiments.arena.page import arena_page
 from experiments.arena.report import arena_tables, write_csv
@@ -44,8 +44,8 @@ def contest(duration_s: float = 60.0) -> Contest:
     return Contest(Workload("poisson", "Poisson", 0.0, Poisson(rate_per_s=300.0, duration_s=duration_s)))
 
 
-def line(policy: str, *, met: bool, cores: float, workload: str = "w", seed: int = 1, lost: int = 0) -> Judged:
-    return Judged(workload, "mean=1", policy, seed, met, 0.5, 1.0, cores, 2.0, 0.1, 0.7, 30.0, 6.0, lost, 0.001)
+def line(policy: str, *, met: bool, cores: float, workload: str = "w", seed: int = 1, lost: int = 0) -> Score:
+    return Score(workload, "mean=1", policy, seed, met, 0.5, 1.0, cores, 2.0, 0.1, 0.7, 30.0, 6.0, lost, 0.001)
 
 
 def bout(policy: str, **changes: float) -> Bout:
@@ -64,7 +64,7 @@ def test_every_workload_keeps_the_matcher_as_busy_with_every_seed() -> None:
     for one in found:
         for seed in (1, 2, 11):
             trace = one.trace(seed)
-            matcher = one.under(trace, [MEAN]).operator("matcher")
+            matcher = one.pipeline(trace, [MEAN]).operator("matcher")
             assert matcher.demand_s * trace.rate_per_s == pytest.approx(BUSY_CORES)
             assert (matcher.min_replicas, matcher.max_replicas, matcher.shares[-1]) == (1, 4, 1.0)
 
@@ -113,39 +113,39 @@ def test_who_looks_at_no_requirement_runs_once_for_all() -> None:
     assert [(one.policy.label, len(one.requirements)) for one in found] == [("static", 3)] * 2 + [("drs", 1)] * 6
     split = bouts([contest()], [PolicyContender.of("static@two_level=true")], REQUIREMENTS, [1])
     assert [len(one.requirements) for one in split] == [1, 1, 1], "what waits is split by what is required"
-    alone = next(fought(found[:1], jobs=1))
-    assert [one.requirement for one in alone] == [named(one) for one in REQUIREMENTS]
+    alone = next(run_bouts(found[:1], jobs=1))
+    assert [one.requirement for one in alone] == [requirement_text(one) for one in REQUIREMENTS]
 
 
 def test_a_run_is_judged_by_what_happened() -> None:
-    (judged,) = bout("static@share=0.7@replicas=3").judged()
+    (score,) = bout("static@share=0.7@replicas=3").scores()
     trace = contest().trace(1)
-    pipeline = contest().under(trace, [MEAN])
+    pipeline = contest().pipeline(trace, [MEAN])
     simulation = Simulation(pipeline, trace, seed=1)  # an independent run, held at the same level
     level = simulation.in_force.with_("matcher", replace(simulation.in_force["matcher"], share=0.7, replicas=3))
     simulation = Simulation(pipeline, trace, seed=1, allocation=level)
     simulation.drain()
     late = simulation.responses(MEAN.path).response_s
-    assert judged.response_s == pytest.approx(late.mean(), rel=0.05)  # the policy is asked after a second
-    assert judged.cores == pytest.approx(2.1, rel=0.03)
-    assert judged.replicas == pytest.approx(3.0, rel=0.03)
-    assert judged.replica_changes_per_h == pytest.approx(60.0, rel=0.02)
-    assert (judged.lost, judged.met) == (0, True)
+    assert score.response_s == pytest.approx(late.mean(), rel=0.05)  # the policy is asked after a second
+    assert score.cores == pytest.approx(2.1, rel=0.03)
+    assert score.replicas == pytest.approx(3.0, rel=0.03)
+    assert score.replica_changes_per_h == pytest.approx(60.0, rel=0.02)
+    assert (score.lost, score.met) == (0, True)
 
 
 def test_a_policy_that_loses_tuples_has_met_nothing() -> None:
-    (judged,) = bout("dabs@interval_s=10@hold_down_s=0@downtime_s=5").judged()
-    assert judged.lost > 0
-    assert not judged.met
+    (score,) = bout("dabs@interval_s=10@hold_down_s=0@downtime_s=5").scores()
+    assert score.lost > 0
+    assert not score.met
 
 
 @pytest.mark.parametrize("policy", ["static@share=1@replicas=2", "hybrid"])
 def test_nobody_who_meets_a_requirement_undercuts_the_bound(policy: str) -> None:
-    (judged,) = bout(policy).judged()
+    (score,) = bout(policy).scores()
     bound = Bound(contest(), MEAN, seed=1).cores()
-    assert judged.met
+    assert score.met
     assert bound is not None
-    assert 0.9 * BUSY_CORES < bound <= judged.cores
+    assert 0.9 * BUSY_CORES < bound <= score.cores
 
 
 def test_there_is_no_bound_where_everything_is_not_enough() -> None:
@@ -164,10 +164,10 @@ RUNS = st.lists(
 def test_requirements_come_first_and_cpu_decides_among_the_dependable(
     runs: list[tuple[str, str, int, bool, float]],
 ) -> None:
-    judged = [line(p, met=met, cores=cores, workload=w, seed=seed) for p, w, seed, met, cores in runs]
-    standings = board(judged, {})
+    scores = [line(p, met=met, cores=cores, workload=w, seed=seed) for p, w, seed, met, cores in runs]
+    standings = board(scores, {})
     assert [one.rank for one in standings] == list(range(1, len(standings) + 1))
-    possible = len({(one.workload, one.seed) for one in judged if one.met})
+    possible = len({(one.workload, one.seed) for one in scores if one.met})
     for first, then in pairwise(standings):
         assert first.dependable >= then.dependable
         if first.dependable and then.dependable:
@@ -180,11 +180,11 @@ def test_requirements_come_first_and_cpu_decides_among_the_dependable(
 
 
 def test_the_order_of_the_runs_makes_no_difference() -> None:
-    judged = [line("a", met=True, cores=2.0), line("b", met=True, cores=1.0), line("c", met=False, cores=0.5)]
-    assert len({board(order, {}) for order in permutations(judged)}) == 1
+    scores = [line("a", met=True, cores=2.0), line("b", met=True, cores=1.0), line("c", met=False, cores=0.5)]
+    assert len({board(order, {}) for order in permutations(scores)}) == 1
 
 
-def remark(*lines: Judged) -> str:
+def remark(*lines: Score) -> str:
     return by_workload(lines, {})[0].remark
 
 
@@ -198,7 +198,7 @@ def test_a_workload_says_where_ours_is_not_first() -> None:
 def test_where_nobody_is_dependable_it_is_said_what_decided() -> None:
     """Two policies meet different runs, so that neither meets nearly all that was met."""
 
-    def lines(policy: str, met: set[int], cores: float) -> list[Judged]:
+    def lines(policy: str, met: set[int], cores: float) -> list[Score]:
         return [line(policy, met=seed in met, cores=cores, seed=seed) for seed in range(4)]
 
     first, cheaper = lines("drs", {0, 1}, 2.0), lines(OURS, {3}, 1.5)
@@ -210,30 +210,30 @@ def test_where_nobody_is_dependable_it_is_said_what_decided() -> None:
 
 
 def test_cores_stand_beside_the_bound_of_their_own_workload_and_seed() -> None:
-    judged = [line("a", met=True, cores=1.5), line("a", met=True, cores=3.0, workload="v")]
-    (alone,) = board(judged, {("w", "mean=1", 1): 1.0, ("v", "mean=1", 1): 2.0})
+    scores = [line("a", met=True, cores=1.5), line("a", met=True, cores=3.0, workload="v")]
+    (alone,) = board(scores, {("w", "mean=1", 1): 1.0, ("v", "mean=1", 1): 2.0})
     assert alone.over_bound == pytest.approx(0.5)
     seeds = [line("a", met=True, cores=1.5, seed=1), line("a", met=True, cores=4.0, seed=2)]
     (alone,) = board(seeds, {("w", "mean=1", 1): 1.0, ("w", "mean=1", 2): 2.0})
     assert alone.over_bound == pytest.approx((0.5 + 1.0) / 2)
     (alone,) = board(seeds, {("w", "mean=1", 2): 2.0})
     assert alone.over_bound == pytest.approx(1.0), "a run whose own seed has no bound is not beside that of another"
-    (alone,) = board(judged, {("w", "mean=1", 1): None})
+    (alone,) = board(scores, {("w", "mean=1", 1): None})
     assert alone.over_bound is None
 
 
 def test_the_table_has_a_line_for_every_judgement(tmp_path: Path) -> None:
-    judged = [line("a", met=True, cores=1.5), line("b", met=False, cores=3.0, lost=7)]
-    write_csv(judged, tmp_path / "arena.csv")
+    scores = [line("a", met=True, cores=1.5), line("b", met=False, cores=3.0, lost=7)]
+    write_csv(scores, tmp_path / "arena.csv")
     with (tmp_path / "arena.csv").open(newline="") as file:
         read = list(csv.DictReader(file))
-    assert read == [{name: str(value) for name, value in asdict(one).items()} for one in judged]
+    assert read == [{name: str(value) for name, value in asdict(one).items()} for one in scores]
 
 
 def test_the_page_needs_nothing_else_and_shows_every_policy() -> None:
-    judged = [line("<b>", met=True, cores=1.5), line(OURS, met=True, cores=3.0), line("c", met=False, cores=1.0)]
+    scores = [line("<b>", met=True, cores=1.5), line(OURS, met=True, cores=3.0), line("c", met=False, cores=1.0)]
     bounds = {("w", "mean=1", 1): 1.2}
-    standings, workloads = board(judged, bounds), by_workload(judged, bounds)
+    standings, workloads = board(scores, bounds), by_workload(scores, bounds)
     page = arena_page(standings, workloads, bounds, ["1 seed"])
     assert "&lt;b&gt;" in page
     assert "<b>" not in page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from experiments.arena.contest import Judged
+from experiments.arena.contest import Score
 from experiments.arena.hybrid_loads import HEAVY_CORES, LIGHT_CORES, load_bouts
 from experiments.workloads import required
 
@@ -14,10 +14,10 @@ MINUTES = 8
 
 
 @cache
-def judged(load: str, policy: str) -> Judged:
+def judged(load: str, policy: str) -> Score:
     bouts = load_bouts(required("p95=0.5"), seeds=[1], duration_s=60.0 * MINUTES, delay_s=0.0)
     (one,) = (bout for bout in bouts if (bout.contest.name, bout.policy.label) == (load, policy))
-    (verdict,) = one.judged()
+    (verdict,) = one.scores()
     return verdict
 
 

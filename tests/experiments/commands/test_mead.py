@@ -102,7 +102,6 @@ def test_a_missing_bellcore_trace_is_skipped_with_a_word_on_standard_error(arriv
 def test_files_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     document = answer(
-        "evaluate",
         "mead-table1",
         "--only",
         "synt",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from experiments.drs.applications import K_MAX, PATTERNS, VIDEO, VIDEO_FRAMES, allocation, shown
-from experiments.drs.fig6 import APPLICATIONS, compared, fig6_parts
+from experiments.drs.applications import K_MAX, PATTERNS, VIDEO, VIDEO_FRAMES, allocation, as_text
+from experiments.drs.fig6 import APPLICATIONS, compare_placements, fig6_parts
 from experiments.drs.fig8 import Recovery, fig8_parts, recoveries
 from experiments.drs.fig9 import PATTERNS as RATES
 from experiments.drs.fig9 import Reaction, fig9_parts, reactions
@@ -30,7 +30,7 @@ def test_declared_loads_lead_to_the_published_placements(
 
 
 def test_fig6_finds_the_loop_application_best_where_drs_says() -> None:
-    found = compared(APPLICATIONS[2], seeds=[1], duration_s=60.0)
+    found = compare_placements(APPLICATIONS[2], seeds=[1], duration_s=60.0)
     assert found.best.processors == found.advice == (6, 13, 3)
     assert "as in the paper" in found.verdict
     assert len(list(fig6_parts([found]))) == 2
@@ -101,4 +101,4 @@ def test_table2_has_the_paper_beside_it() -> None:
 
 
 def test_allocations_are_written_as_in_the_paper() -> None:
-    assert shown(allocation(VIDEO, (4, 6, 1))) == "(4:6:1)"
+    assert as_text(allocation(VIDEO, (4, 6, 1))) == "(4:6:1)"

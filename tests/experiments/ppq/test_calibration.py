@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from experiments.ppq.calibration import closed_utilization, even_parts, even_points, fitted
 from experiments.ppq.fig11 import EVEN
-from experiments.ppq.fig12 import PUBLISHED, Run, fig12_parts, saving
+from experiments.ppq.fig12 import PUBLISHED, Fig12Run, fig12_parts, saving
 
 from mead.preference.simulator.cost import FORMULA_COMPARISON_S, SKYLINE
 
@@ -39,7 +39,7 @@ def test_the_fit_is_said() -> None:
 
 
 def test_what_merging_saves_is_over_all_runs() -> None:
-    runs = [Run(merging, seed, 600, 1, 20 - 8 * merging, 1, 0.4 - 0.2 * merging, 0, 0, PUBLISHED[merging])
+    runs = [Fig12Run(merging, seed, 600, 1, 20 - 8 * merging, 1, 0.4 - 0.2 * merging, 0, 0, PUBLISHED[merging])
             for seed in (1, 2) for merging in (False, True)]  # fmt: skip
     assert saving(runs, "window_workers") == pytest.approx(0.4)
     *_, said = fig12_parts(runs)

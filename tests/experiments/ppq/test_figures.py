@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from experiments.ppq.fig9 import Run, Step, fig9_parts
+from experiments.ppq.fig9 import Fig9Run, RateStep, fig9_parts
 from experiments.ppq.measures import during_stream, mean, per_second, variation
 from experiments.ppq.streams import GAME, STREAMS
 
@@ -69,8 +69,8 @@ def test_the_stand_in_for_a_game_is_late_as_that_was() -> None:
     assert scv(trace.iats_s) > 0.9
 
 
-def steps(*usual: int) -> Run:
-    return Run(1, tuple(Step(1.0, (count, count), 1.0, 0.9, 10.0, "") for count in usual))
+def steps(*usual: int) -> Fig9Run:
+    return Fig9Run(1, tuple(RateStep(1.0, (count, count), 1.0, 0.9, 10.0, "") for count in usual))
 
 
 def test_fig_9_says_how_many_seeds_are_like_the_paper() -> None:

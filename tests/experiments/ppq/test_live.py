@@ -6,7 +6,7 @@ import json
 from io import StringIO
 
 import numpy as np
-from experiments.ppq.live import CONTROLS, LiveRun, bursty_points, live_parts
+from experiments.ppq.live import CONTROLS, ControlRun, bursty_points, live_parts
 from experiments.ppq.live_oracle import answer_of, answers, in_time
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,7 +72,7 @@ def test_a_stream_is_the_same_for_the_same_seed() -> None:
 
 def test_every_run_has_a_row_and_a_document() -> None:
     done = [
-        LiveRun(control.name, 10, 1, 5, 5, 0.9, 0.9, 1.2, 0.1, 0.5, 3.0, 4, 2.0, 1.5, 0.5, 9, 20, 0.7)
+        ControlRun(control.name, 10, 1, 5, 5, 0.9, 0.9, 1.2, 0.1, 0.5, 3.0, 4, 2.0, 1.5, 0.5, 9, 20, 0.7)
         for control in CONTROLS
     ]
     table, _ = live_parts(done)
@@ -87,5 +87,5 @@ def test_every_run_has_a_row_and_a_document() -> None:
 
 def test_an_unknown_control_is_one_line() -> None:
     assert "--control hope: write one of elasticity, splitting, both, both-wide" in complaint(
-        "evaluate", "ppq-live", "--control", "hope"
+        "ppq-live", "--control", "hope"
     )
