@@ -19,7 +19,7 @@ apidoc_modules = [
 ]
 exclude_patterns = ["reference/api/modules.rst"]  # a table of contents with one entry
 suppress_warnings = ["ref.python"]  # a field called "type" beside the built-in of that name
-apidoc_automodule_options = {"members", "undoc-members", "show-inheritance"}
+apidoc_automodule_options = {"ignore-module-all", "members", "undoc-members", "show-inheritance"}
 
 html_theme = "furo"
 html_title = f"MEAD for Spark {release}"
