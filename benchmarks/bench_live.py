@@ -37,14 +37,13 @@ from mead.cpu import closing_shares, detect, measure_actuation_delay_s
 from mead.demo import counter, matcher, parser
 from mead.demo.calibration import calibrate
 from mead.history import IN_FOLDER, History
-from mead.policies import make_policy
-from mead.session.result import LiveResult
+from mead.session import LiveResult, Session
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.build import live_pipeline
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.in_place import InPlaceOperator, InPlaceReader
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
-from mead.spark.pipeline.run import run_live
+from mead.spark.pipeline.run import run_pipeline
 from mead.spark.pipeline.running import WARM_UP, RunningPipeline
 from mead.spark.runtime.java_machine import java_cpu_s, java_pid
 from mead.spark.runtime.quiet_start import start_quietly
@@ -157,16 +156,15 @@ def light_run(spark: SparkSession, policy: str, duration_s: float) -> LiveResult
     with tempfile.TemporaryDirectory() as name:
         light = Light.of(Path(name), MONITOR_RATE_PER_S, duration_s + SPARE_S, chosen=["matcher"])
         with closing_shares(detect().open(light.names)) as shares:
-            return run_live(
+            return run_pipeline(
+                Session(light.pipeline, options),
                 spark,
                 Knowledge(light.pipeline, measure_actuation_delay_s(detect().open)),
                 light.source,
                 light.work,
                 Path(name),
                 shares,
-                make_policy(options),
                 duration_s=duration_s,
-                kept_iats=options.kept_iats,
             )
 
 

@@ -79,7 +79,7 @@ def live(
     from experiments.live.comparison import LiveComparison, runs_of
     from experiments.live.replicas import REPLICA_RUN_S, master_for
     from experiments.live.rows import LiveRow, in_order, live_table, troubles
-    from mead.cli.runs.live import refuse_used
+    from mead.cli.runs.spark_run import refuse_used
     from mead.cpu import detect, measure_actuation_delay_s
     from mead.demo.calibration import calibrate
     from mead.spark.pipeline.run import SparkLostError

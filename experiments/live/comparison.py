@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,15 +22,14 @@ from experiments.workloads import PATH, Workload
 from mead.cpu import Opener, closing_shares
 from mead.demo import counter, matcher, parser
 from mead.history import IN_FOLDER, History
-from mead.policies import make_policy
 from mead.reports.judge import SketchedTimes, judge
 from mead.reports.runs.live_report import LiveReport
 from mead.reports.what_if.twin import replay_run
-from mead.session.result import LiveResult
+from mead.session import LiveResult, Session
 from mead.simulator import Timeline
 from mead.spark.pipeline.build import ARRIVALS, live_pipeline
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
-from mead.spark.pipeline.run import run_live
+from mead.spark.pipeline.run import run_pipeline
 from mead.spark.pipeline.running import WARM_UP
 from mead.spark.sources.inputs import TraceInput
 from mead.values import Batches, Knowledge, Pipeline, Requirement
@@ -169,29 +167,17 @@ class LiveComparison:
         np.save(folder / ARRIVALS, self.trace.timestamps_us - self.trace.timestamps_us[0])
         pipeline, options = run.pipeline(self.workload), run.policy.options
         source = TraceInput(folder / ARRIVALS, 1.0, folder / WARM_UP, "mead.demo.log_lines:log_lines", "line string")
-        with (
-            closing_shares(self.manager([operator.name for operator in pipeline.operators])) as shares,
-            History.open(folder / IN_FOLDER) as history,
-        ):
-            record = history.begin(
-                f"{pipeline.name}, {run}",
-                pipeline,
-                policy=options.name,
-                started=datetime.now(UTC).isoformat(timespec="seconds"),
-                options=options.model_dump(),
-                engine="spark",
-            )
-            result = run_live(
+        session = Session(pipeline, options, engine="spark", name=f"{pipeline.name}, {run}", history=folder / IN_FOLDER)
+        with closing_shares(self.manager([operator.name for operator in pipeline.operators])) as shares, session:
+            result = run_pipeline(
+                session,
                 self.spark,
                 Knowledge(pipeline, self.actuation_delay_s),
                 source,
                 self._work(),
                 folder,
                 shares,
-                make_policy(options),
                 duration_s=duration_s,
-                kept_iats=options.kept_iats,
-                on_round=lambda this, _: record(this),
             )
         if result.interrupted:
             raise KeyboardInterrupt

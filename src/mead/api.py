@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from mead.config.pipeline_file import PipelineFile, read_pipeline
 from mead.config.policy_choice import choose_policy
 from mead.loading import modules_in
+from mead.loop import Mode
 from mead.policies import PolicyOptions
 from mead.reports.runs.simulated_report import SimulatedReport
 from mead.session import Observer, Session
@@ -15,6 +17,10 @@ from mead.simulator import Conditions
 from mead.simulator import simulate as simulate_session
 from mead.values import Pipeline
 from mead.workload import Trace, read_trace
+
+if TYPE_CHECKING:
+    from mead.spark.pipeline.file_run import FolderReport
+    from mead.spark.runtime.fast_profile import FastProfile
 
 
 def simulate(
@@ -65,6 +71,42 @@ def simulate(
         report = SimulatedReport.of(done, seed)
         session.conclude(report.figures)
     return report
+
+
+def run(
+    pipeline: str | Path,
+    *,
+    policy: str | PolicyOptions | None = None,
+    mode: Literal["observe", "advise", "act"] | Mode = "act",
+    duration_s: float | None = None,
+    folder: str | Path | None = None,
+    master: str | None = None,
+    profile: FastProfile | None = None,
+    observers: Iterable[Observer] = (),
+) -> FolderReport:
+    """Run a pipeline file on Spark and keep its response times within their bounds.
+
+    ``policy`` is a name or the options of a policy; by default the pipeline file decides. ``mode`` "observe" and
+    "advise" change nothing. The run ends after ``duration_s``, or on Ctrl-C, SIGTERM or SIGHUP. ``folder`` keeps
+    checkpoints, streams, results, history and report, by default a new one in ``runs/``; a run that was killed
+    continues in its folder. ``master`` is the URL of a cluster, by default all cores of this machine. ``profile``
+    switches parts of the fast micro-batch profile off.
+
+    The `as_json` of the report is what ``mead run --json`` prints. If Spark is lost, the report covers the time up to
+    the loss, and its ``run.result.loss`` names the cause. Raises ConfigError, OperatorError, SparkStartError, OSError,
+    and SparkLostError if Spark is lost before the run has begun.
+    """
+    from mead.spark.pipeline.end_requests import EndRequests  # noqa: PLC0415 - a simulation needs no Spark
+    from mead.spark.pipeline.file_run import FolderReport, RunSettings, new_folder, run_file  # noqa: PLC0415
+    from mead.spark.runtime.fast_profile import FastProfile  # noqa: PLC0415
+
+    file, wanted = _read(pipeline), Mode(mode)
+    options, place = _options(policy, file.policy), Path(folder or new_folder(file.pipeline.name))
+    settings = RunSettings(options, place, wanted, duration_s, master, profile or FastProfile())
+    with EndRequests() as requests:
+        report = run_file(file, Path(pipeline).parent, settings, observers=observers, requests=requests)
+        about = f"Run of {Path(pipeline).name}, policy {options.name}, mode {wanted.value}."
+        return FolderReport.written(report, place, [about])
 
 
 def _read(pipeline: str | Path | PipelineFile) -> PipelineFile:

@@ -14,13 +14,13 @@ from tests.spark import log_pipeline as logs
 
 from mead.config.pipeline_file import parse_pipeline
 from mead.cpu import DryRunShares
-from mead.policies import PolicyOptions, make_policy
+from mead.policies import PolicyOptions
 from mead.policies.drs.policy import DRSOptions
 from mead.policies.pasps.policy import PaSpsOptions
-from mead.session.result import LiveResult
+from mead.session import LiveResult, Session
 from mead.spark.pipeline.build import live_pipeline, load_source, load_work
 from mead.spark.pipeline.query import last_finished
-from mead.spark.pipeline.run import run_live
+from mead.spark.pipeline.run import run_pipeline
 from mead.spark.pipeline.running import WARM_UP
 from mead.values import Knowledge
 
@@ -44,16 +44,15 @@ def ran(
     pipeline = live_pipeline(file.pipeline)
     source = load_source(file, EXAMPLES, folder, DURATION_S, folder / WARM_UP)
     with closing(DryRunShares([operator.name for operator in pipeline.operators])) as shares:
-        result = run_live(
+        result = run_pipeline(
+            Session(pipeline, policy),
             spark,
             Knowledge(pipeline, 0.0),
             source,
             load_work(file, EXAMPLES),
             folder,
             shares,
-            make_policy(policy),
             duration_s=DURATION_S,
-            kept_iats=1000,
         )
     last = last_finished(folder / "checkpoints" / pipeline.order[0])
     assert last is not None

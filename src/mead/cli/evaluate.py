@@ -149,7 +149,7 @@ def _options(ctx: typer.Context, file: PipelineFile, beside: Path, text: str) ->
 
 
 def _new_folder(file: PipelineFile) -> Path:
-    from mead.cli.runs.live import new_folder
+    from mead.spark.pipeline.file_run import new_folder
 
     return new_folder(f"evaluate-{file.pipeline.name}")
 
@@ -191,11 +191,12 @@ def _live(
     """Run every policy on Spark, each in its own folder. Ctrl-C ends the comparison after the current run."""
     import numpy as np
 
-    from mead.cli.runs.live import LiveOptions, refuse_used, run_file, write_report
-    from mead.loop import Mode
+    from mead.cli.runs.display import Display
+    from mead.cli.runs.spark_run import failures, refuse_used, warn
     from mead.reports.comparison import Trial
     from mead.spark.pipeline.build import ARRIVALS
     from mead.spark.pipeline.end_requests import EndRequests
+    from mead.spark.pipeline.file_run import FolderReport, RunSettings, run_file
 
     source = file.keys.source
     if arrivals is not None and (source is None or not (source.trace or source.generate)):
@@ -206,11 +207,10 @@ def _live(
         if arrivals is not None:
             place.mkdir(parents=True)
             np.save(place / ARRIVALS, arrivals.timestamps_us - arrivals.timestamps_us[0])
-        with EndRequests() as requests:
-            report = run_file(
-                ctx, file, beside, LiveOptions(options, Mode.ACT, duration_s, place, quiet=quiet), requests
-            )
-            write_report(place, report.notes)
+        settings = RunSettings(options, place, duration_s=duration_s)
+        with failures(ctx, place), EndRequests() as requests:
+            report = run_file(file, beside, settings, observers=[Display(quiet=quiet)], requests=requests)
+            FolderReport.written(report, place, warn=warn)
         yield Trial.of_live(text, report)
         if report.result.interrupted or report.result.loss:
             typer.echo(f"{ctx.command_path}: the run of {text} ended early; later policies are missing", err=True)

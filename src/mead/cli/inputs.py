@@ -133,11 +133,10 @@ def read_trace_or_fail(
 
 
 def check_java(ctx: typer.Context) -> None:
-    """Complain in one line, where Spark would print a page."""
-    import os
+    """Complain in one line if there is no Java for Spark."""
+    from mead.spark.runtime import quiet_start
 
-    from mead.spark.runtime.java import find_java
-
-    java = find_java(os.environ)
-    if java is None or not java.new_enough:
-        ctx.fail("Spark needs Java, and there is none that it runs on; `mead doctor` says what to install")
+    try:
+        quiet_start.check_java()
+    except quiet_start.SparkStartError as error:
+        ctx.fail(str(error))

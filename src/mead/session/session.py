@@ -150,6 +150,11 @@ class Session:
             observer.warn(what)
 
     @property
+    def recorded(self) -> bool:
+        """Whether the session writes a history."""
+        return self._recorder is not None
+
+    @property
     def learned(self) -> Pipeline:
         """The pipeline with the demands and overheads of the last round."""
         pipeline = self.facts.pipeline

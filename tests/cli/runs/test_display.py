@@ -1,11 +1,13 @@
-"""What a run says of itself where nobody looks at a terminal."""
+"""The lines that a run prints where there is no terminal."""
 
 from __future__ import annotations
 
 import pytest
 from tests.web import runs
 
-from mead.cli.runs.live import LINE_EVERY_S, _display
+from mead.cli.runs.display import LINE_EVERY_S, Display
+from mead.policies.baselines.static import StaticOptions
+from mead.session import Session
 from mead.values import Plan, Round
 
 MOST = runs.PIPELINE.most
@@ -17,17 +19,19 @@ def test_a_reason_is_a_text_whatever_it_holds(capsys: pytest.CaptureFixture[str]
         "[bold]loud[/bold] [red]",
         "mat\x1b[2Jcher, " + ", ".join(["because"] * 40),
     ]
-    with _display(runs.board([]), quiet=False) as (show, _, complain):
+    display = Display()
+    with display.following(Session(runs.PIPELINE, StaticOptions())):
         for turn, reason in enumerate(reasons):
-            show(Round(turn * LINE_EVERY_S, plan=Plan(MOST, MOST, reason), in_force=MOST))
-        complain("no [/such] file")
+            display.round(Round(turn * LINE_EVERY_S, plan=Plan(MOST, MOST, reason), in_force=MOST))
+        display.warn("no [/such] file")
     lines = capsys.readouterr().err.splitlines()
     shown = [reason.replace("\x1b", "?") for reason in reasons]
     assert lines == [*(f"{10 * i} s: {MOST}: {reason}" for i, reason in enumerate(shown)), "no [/such] file"]
 
 
 def test_of_rounds_that_follow_each_other_a_line_tells_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    with _display(runs.board([]), quiet=False) as (show, _, _):
+    display = Display()
+    with display.following(Session(runs.PIPELINE, StaticOptions())):
         for second in range(25):
-            show(Round(float(second), plan=Plan(MOST, MOST, "it is enough"), in_force=MOST))
+            display.round(Round(float(second), plan=Plan(MOST, MOST, "it is enough"), in_force=MOST))
     assert [line.split(":")[0] for line in capsys.readouterr().err.splitlines()] == ["0 s", "10 s", "20 s"]

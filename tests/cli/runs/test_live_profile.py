@@ -9,11 +9,12 @@ from types import SimpleNamespace
 import pytest
 from tests.cli.program import complaint
 
-from mead.cli.runs import live
-from mead.cli.runs.live import LiveOptions, ProfilePart, profile_without
-from mead.loop import Mode
+from mead.cli.runs.spark_run import ProfilePart, profile_without
 from mead.policies.baselines.static import StaticOptions
+from mead.session import Session
+from mead.spark.pipeline import file_run
 from mead.spark.runtime.fast_profile import FastProfile
+from mead.values import Operator, Pipeline
 
 PARTS = [field.name for field in fields(FastProfile)]
 
@@ -41,9 +42,11 @@ def test_spark_is_started_with_what_is_left(monkeypatch: pytest.MonkeyPatch, tmp
         profiles.append(profile)
         return SimpleNamespace(stop=lambda: None)
 
-    monkeypatch.setattr("mead.spark.runtime.spark_session.start_session", started)
-    monkeypatch.setattr("mead.spark.runtime.quiet_start.silence_loss", lambda _: None)
-    options = LiveOptions(StaticOptions(), Mode.ACT, None, tmp_path, quiet=True, left_out=(ProfilePart.PLAIN_PLANNING,))
-    with live._spark("test", options, tmp_path):
+    monkeypatch.setattr(file_run, "start_session", started)
+    monkeypatch.setattr(file_run, "silence_loss", lambda _: None)
+    options = StaticOptions()
+    session = Session(Pipeline("test", [Operator("matcher", 0.001)]), options)
+    profile = profile_without([ProfilePart.PLAIN_PLANNING])
+    with file_run._spark(session, file_run.RunSettings(options, tmp_path, profile=profile), tmp_path):
         pass
     assert [off(profile) for profile in profiles] == [["plain_planning"]]

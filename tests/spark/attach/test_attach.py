@@ -147,7 +147,7 @@ def test_acting_throttles_the_workers_and_detaching_leaves_nothing(
     monkeypatch.setattr("mead.cpu.share_probe.measure_actuation_delay_s", measured_delay_s)
     low = StaticOptions(share=0.2)
     with mead.attach(slow, "p95 <= 2 s", mode="act", policy=low, shares=(0.2, 2.0)) as attached:
-        assert [attached.loop.knowledge.actuation_delay_s] == delays_s
+        assert [attached.session.loop.knowledge.actuation_delay_s] == delays_s
         assert attached.savings() is None  # what it would be is what it is
         (folder, *_) = attached.engine.adoption.folders
         homes = attached.engine.adoption._homes
@@ -255,7 +255,7 @@ def test_what_cannot_be_put_back_is_told(
 def test_a_controller_that_dies_is_started_again(slow: StreamingQuery, caplog: pytest.LogCaptureFixture) -> None:
     with mead.attach(slow, "mean <= 100 s") as attached:
         wait(lambda: attached.decisions)
-        record, died = attached.loop.record, list[Round]()
+        record, died = attached.session.loop.record, list[Round]()
 
         def die_once(this: Round) -> None:
             if not died:
@@ -263,12 +263,12 @@ def test_a_controller_that_dies_is_started_again(slow: StreamingQuery, caplog: p
                 raise Stopped  # it ends the thread, although nobody has stopped the clock
             record(this)
 
-        attached.loop.record = die_once
+        attached.session.loop.record = die_once
         wait(lambda: died)
         before = len(attached.decisions)
         wait(lambda: len(attached.decisions) > before + 1)
         assert attached.active
-        assert "the controller ended before its time and was started again" in attached.notes
+        assert "the controller ended before its time and is started again" in attached.notes
     assert "started again" in caplog.text
     assert attached.decisions[-1].time_s > died[0].time_s
 

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.clock import RunClock
 from mead.history import History
-from mead.loop import ControlLoop, Mode
-from mead.policies import PolicyOptions, make_policy
+from mead.loop import Mode
+from mead.monitor import PathMonitor
+from mead.policies import PolicyOptions
 from mead.policies.baselines.static import StaticOptions
 from mead.policies.predictive.mg1 import MG1Options
 from mead.reports.pages.run_figures import RunFigures
-from mead.session import RunFacts
-from mead.session.record import RunRecord
+from mead.session import Session
 from mead.simulator import Simulation
-from mead.spark.attach.attach import Attached, Seen
+from mead.spark.attach.attach import Attached
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Requirement
 from mead.workload import Trace
 
@@ -40,6 +39,7 @@ class Quick:
     pipeline: Pipeline = PIPELINE
     exact: bool = True
     in_python: bool = True
+    paths: dict[str, PathMonitor] = field(default_factory=dict)
     allocation: Allocation = field(default_factory=lambda: PIPELINE.most)
 
     def observe(self, time_s: float) -> Observation:
@@ -62,14 +62,11 @@ def attached(mode: Mode, options: PolicyOptions, file: Path) -> Attached:
     trace = Trace.from_iats_s(np.random.default_rng(1).exponential(0.01, 30_000))
     engine: Any = Quick(Simulation(PIPELINE, trace, 1))
     query: Any = Query()
-    policy, opened, clock = make_policy(options), ExitStack(), RunClock()
-    policy.interval_s = 0.2
-    history = opened.enter_context(History.open(file))
-    recorder = history.begin("mine", PIPELINE, policy=options.name, started=STARTED, engine="spark", mode=mode.value)
-    seen = Seen(RunRecord(PIPELINE.most), recorder)
-    loop = ControlLoop(engine, policy, Knowledge(PIPELINE), clock, mode=mode, record=seen.add)
-    facts = RunFacts(PIPELINE, options.name, mode.value, "spark", "attached", STARTED, policy.interval_s)
-    return Attached(query, engine, loop, clock, opened, [], facts, options, seen)
+    session = Session(PIPELINE, options, mode=mode, engine="spark", workload="attached", history=file)
+    session.policy.interval_s = 0.2
+    opened = ExitStack()
+    opened.enter_context(session)
+    return Attached(query, engine, Knowledge(PIPELINE), session, opened)
 
 
 def after_some_rounds(this: Attached) -> Attached:
@@ -110,7 +107,7 @@ def test_what_cannot_be_concluded_is_a_note(tmp_path: Path, monkeypatch: pytest.
     def failing(*_: object) -> None:
         raise ValueError("no such thing")
 
-    monkeypatch.setattr("mead.spark.attach.attach.in_charge", failing)
+    monkeypatch.setattr("mead.reports.what_if.savings.simulated_savings", failing)
     this = after_some_rounds(attached(Mode.OBSERVE, StaticOptions(share=0.5), tmp_path / "h.sqlite"))
     assert this.notes == ["what would have been saved is not known: no such thing"]
     assert not this.active

@@ -21,6 +21,7 @@ from mead.demo import counter, matcher, parser
 from mead.loop import ControlLoop
 from mead.policies.drs.policy import DRS, DRSOptions
 from mead.queueing import Edge
+from mead.session import Session
 from mead.session.negotiation import NegotiatedEngine
 from mead.session.record import RunRecord
 from mead.spark.cluster import executors as executors_module
@@ -29,7 +30,7 @@ from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
 from mead.spark.pipeline.query_builder import STREAMS
-from mead.spark.pipeline.run import run_live
+from mead.spark.pipeline.run import run_pipeline
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.pipeline.wiring import RESULTS
 from mead.spark.runtime.spark_session import start_session
@@ -194,17 +195,17 @@ def controlled(spark: Any, folder: Path) -> dict[str, Any]:
     Without a negotiator executors follow the tasks, and one that is wanted no more is kept for a minute.
     """
     executors_module.HOLD_S = HOLD_S
+    policy = DRSOptions(interval_s=1.0, k_max=1, t_ra_s=0.0, window=1)
     with closing(detect().open(["parser"])) as shares:
-        result = run_live(
+        result = run_pipeline(
+            Session(ONE, policy),
             spark,
             Knowledge(ONE),
             source(folder),
             WORK,
             folder,
             shares,
-            DRS(DRSOptions(interval_s=1.0, k_max=1, t_ra_s=0.0, window=1)),
             duration_s=ROWS / ROWS_PER_S,
-            kept_iats=1000,
         )
     wait(lambda: len(Executors(spark).running) == 1, "the end of an executor", limit_s=30.0)
     return {

@@ -17,16 +17,16 @@ from tests.spark import log_pipeline as logs
 
 from mead.cpu import closing_shares, detect
 from mead.demo.parser import OUTPUT_SCHEMA, parse
-from mead.policies import Policy, make_policy
+from mead.policies import Policy
 from mead.policies.baselines.static import Static, StaticOptions
-from mead.session.result import LiveResult
+from mead.session import LiveResult, Observer, Session
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.folder_lock import lock_folder
 from mead.spark.pipeline.operators import OnBatches, OperatorError
 from mead.spark.pipeline.query import last_finished
-from mead.spark.pipeline.run import run_live
+from mead.spark.pipeline.run import run_pipeline
 from mead.spark.runtime.workers import find_processes
-from mead.values import Batches, Knowledge, Observation, Operator, Pipeline, Requirement
+from mead.values import Batches, Knowledge, Observation, Operator, Pipeline, Requirement, Round
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +42,7 @@ PATIENCE_S, LONG_S = 60.0, 600.0
 
 @dataclass
 class Ending:
-    """A run, and what is done to it: by whom a round is shown to, or who is told what it waits for."""
+    """A run, and how its observer ends it: after a round, or while the run waits."""
 
     spark: SparkSession
     folder: Path
@@ -66,29 +66,30 @@ class Ending:
                 time.sleep(pause_s)
             return parse(batch)
 
-        def seen(*_: object) -> None:
-            begun.touch()
-            on_round()
+        waits = self.waits
 
-        def waits(what: str) -> None:
-            self.waits.append(what)
-            on_wait(what)
+        class Told(Observer):
+            def round(self, this: Round) -> None:
+                del this
+                begun.touch()
+                on_round()
+
+            def wait(self, doing: str) -> None:
+                waits.append(doing)
+                on_wait(doing)
 
         source = logs.source(self.folder, [n / RATE_PER_S for n in range(round(LONG_S * RATE_PER_S))])
         with closing_shares(detect().open(["parser"])) as shares:
             self.group = shares.group("parser")
-            return run_live(
+            return run_pipeline(
+                Session(ONE, chosen or StaticOptions(), observers=[Told()]),
                 self.spark,
                 Knowledge(ONE),
                 source,
                 {"parser": OnBatches(work, OUTPUT_SCHEMA)},
                 self.folder,
                 shares,
-                chosen or make_policy(StaticOptions()),
                 duration_s=duration_s,
-                kept_iats=100,
-                on_round=seen,
-                on_wait=waits,
             )
 
     def assert_all_went_through(self, result: LiveResult) -> None:

@@ -17,11 +17,11 @@ import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.cpu import ShareManager, detect
-from mead.policies import PolicyOptions, make_policy
+from mead.policies import PolicyOptions
 from mead.policies.drs.policy import DRSOptions
 from mead.policies.pasps.policy import PaSpsOptions
-from mead.session.result import LiveResult
-from mead.spark.pipeline.run import run_live
+from mead.session import LiveResult, Session
+from mead.spark.pipeline.run import run_pipeline
 from mead.values import Batches, Knowledge, Pipeline
 
 if TYPE_CHECKING:
@@ -107,16 +107,15 @@ def crowd(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory:
     try:
         with closing(found.open([operator.name for operator in graph.operators])) as shares:
             noted = Noted(shares)
-            result = run_live(
+            result = run_pipeline(
+                Session(graph, options),
                 spark,
                 Knowledge(graph),
                 logs.source(folder, times_s.tolist()),
                 logs.work(),
                 folder,
                 cast("ShareManager", noted),
-                make_policy(options),
                 duration_s=RUN_S,
-                kept_iats=10_000,
             )
     finally:
         spark.conf.set("spark.sql.streaming.minBatchesToRetain", str(kept))

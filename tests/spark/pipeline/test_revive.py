@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mead.cli.runs import live
+from mead.cli.runs.display import Display
 from mead.cpu import DryRunShares
-from mead.reports.live.board import Board
-from mead.session import RunFacts
+from mead.policies.baselines.static import StaticOptions
+from mead.session import Session
 from mead.spark.pipeline.query import Query
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.inputs import TraceInput
@@ -46,8 +46,8 @@ def test_whoever_watches_hears_at_once_what_failed_and_why_and_of_the_same_only_
 
 @pytest.mark.parametrize("quiet", [False, True])
 def test_what_failed_is_a_line_on_standard_error(capsys: pytest.CaptureFixture[str], *, quiet: bool) -> None:
-    facts = RunFacts(PIPELINE, "static", "act", "spark", "", "2026-01-01T12:00:00Z", interval_s=1.0)
-    with live._display(Board(facts, wall_s=lambda: 0.0), quiet=quiet) as (_, _, complain):
-        complain(REASON)
+    display = Display(quiet=quiet)
+    with display.following(Session(PIPELINE, StaticOptions())):
+        display.warn(REASON)
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "" if quiet else f"{REASON}\n")

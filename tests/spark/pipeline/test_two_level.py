@@ -15,10 +15,9 @@ import pytest
 from tests.spark import log_pipeline as logs
 
 from mead.cpu import detect
-from mead.policies import make_policy
 from mead.policies.baselines.static import StaticOptions
-from mead.session.result import LiveResult
-from mead.spark.pipeline.run import run_live
+from mead.session import LiveResult, Session
+from mead.spark.pipeline.run import run_pipeline
 from mead.values import Batches, Knowledge, Pipeline
 
 if TYPE_CHECKING:
@@ -59,16 +58,15 @@ def crowd(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Crow
     times_s = np.cumsum(np.concatenate([rng.exponential(1 / rate, round(rate * length)) for rate, length in parts]))
     times_s = times_s[times_s < RUN_S - 0.5]  # all lines arrive, so that all can be counted
     with closing(found.open([operator.name for operator in graph.operators])) as shares:
-        result = run_live(
+        result = run_pipeline(
+            Session(graph, StaticOptions(replicas=1, two_level=True)),
             spark,
             Knowledge(graph),
             logs.source(folder, times_s.tolist()),
             logs.work(),
             folder,
             shares,
-            make_policy(StaticOptions(replicas=1, two_level=True)),
             duration_s=RUN_S,
-            kept_iats=10_000,
         )
     return Crowd(folder, result, times_s.size)
 

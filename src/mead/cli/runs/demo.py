@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mead.cli.runs.report import REPORT
 from mead.cli.runs.serve import DEFAULT_PORT, PageOptions, Port
+from mead.cli.runs.spark_run import LOST, failures, print_report, refuse_used, warn
 from mead.cli.terminal import AsJson, print_json
 from mead.extras import require
 
@@ -32,45 +32,44 @@ def demo(
     port: Port = DEFAULT_PORT,
     as_json: AsJson = False,
 ) -> None:
-    """Analyze log lines that come in bursts, on local Spark, auto-scaled live: a few minutes, nothing to prepare.
+    """Analyze bursty log lines on local Spark, auto-scaled: a few minutes, nothing to prepare.
 
     Three operators parse lines, count them, and search them for hundreds of patterns. The path to the matches must
     answer within 1 s in the mean. Watch how the share of each operator follows the load, and what is saved.
     """
-    from mead.cli.runs.live import LOST, LiveOptions, new_folder, print_report, refuse_used, run_file, write_report
+    from mead.cli.runs.display import Display
     from mead.config.pipeline_file import read_pipeline
     from mead.config.policy_choice import choose_policy
     from mead.demo import pipeline_path
     from mead.demo.calibration import calibrate
     from mead.keys import ConfigError
-    from mead.loop import Mode
     from mead.reports.what_if.twin import FullShare
     from mead.spark.pipeline.build import ARRIVALS
     from mead.spark.pipeline.end_requests import EndRequests
+    from mead.spark.pipeline.file_run import FolderReport, RunSettings, new_folder, run_file
 
     if serve:
         require("web", "the live page (omitted with --no-serve)")
     folder = folder or new_folder("demo")
     refuse_used(ctx, folder)
-    measured = calibrate()
     shipped = pipeline_path()
-    file = read_pipeline(shipped).with_options("matcher", {"tried": measured.tried(DEMAND_S)})
+    file = read_pipeline(shipped).with_options("matcher", {"tried": calibrate().tried(DEMAND_S)})
     try:
         options = choose_policy(file.policy, policy, [])
     except ConfigError as error:
         ctx.fail(str(error))
-    watched = PageOptions(port=port, or_any=True) if serve else None
-    live = LiveOptions(options, Mode.ACT, duration, folder, quiet=as_json, page=watched)
-    with EndRequests() as requests:
-        report = run_file(ctx, file, shipped.parent, live, requests)
-        # Of a run that was ended at once there is nothing to replay.
-        full = FullShare.of(report, folder / ARRIVALS) if report.result.tuples > 1 else None
+    display = Display(quiet=as_json, page=PageOptions(port=port, or_any=True) if serve else None)
+    settings = RunSettings(options, folder, duration_s=duration)
+    with failures(ctx, folder), EndRequests() as requests:
+        run = run_file(file, shipped.parent, settings, observers=[display], requests=requests)
+        # A run that was ended at once has nothing to replay.
+        full = FullShare.of(run, folder / ARRIVALS) if run.result.tuples > 1 else None
         notes = [] if full is None else [str(full)]
-        write_report(folder, [*notes, *report.notes])
+        report = FolderReport.written(run, folder, notes, warn=warn)
     if as_json:
-        where = {"folder": str(folder), "report": str(folder / REPORT)}
-        print_json(report.as_json() | {"full_share": None if full is None else full.as_json()} | where)
+        where = {"folder": str(folder), "report": str(report.page)}
+        print_json(run.as_json() | {"full_share": None if full is None else full.as_json()} | where)
     else:
-        print_report(report, folder, notes)
-    if report.result.loss:
+        print_report(report, notes)
+    if run.result.loss:
         raise typer.Exit(LOST)

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mead.cli.terminal import AsJson, print_json
 
-if TYPE_CHECKING:
-    from mead.history import Recorder
-    from mead.reports.judge import Figures
-    from mead.values import Pipeline, Round
-
 SHOWN_DECISIONS = 20
 LAST = -1
-
-SHARED_COMMIT = 100
-"""Rounds: in virtual time they follow each other without a pause."""
 
 HistoryPath = Annotated[
     Path | None,
@@ -112,70 +101,3 @@ def _forgotten(file: Path, keep: int) -> int:
         pass
     with History.open(file) as past:
         return past.keep(keep)
-
-
-def now() -> str:
-    """The present time, as a history records the start of a run."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-class Recorded:
-    """Shows every round of a run, and adds it to a history if there is one."""
-
-    def __init__(self, show: Callable[[Round], None], recorder: Recorder | None) -> None:
-        self._show, self._recorder = show, recorder
-
-    def __call__(self, this: Round) -> None:
-        """Record and show one round."""
-        if self._recorder is not None:
-            self._recorder(this)
-        self._show(this)
-
-    def conclude(self, figures: Figures) -> None:
-        """What is known of the whole run, now that it is over."""
-        if self._recorder is not None:
-            self._recorder.conclude(figures)
-
-
-@contextmanager
-def recorded(
-    ctx: typer.Context,
-    file: Path | None,
-    pipeline: Pipeline,
-    options: Mapping[str, Any],
-    workload: str,
-    show: Callable[[Round], None],
-    *,
-    started: str,
-    interval_s: float,
-    engine: str = "simulator",
-    mode: str = "act",
-) -> Iterator[Recorded]:
-    """What shows every round of a run and adds it to a history; without a file, it only shows.
-
-    ``interval_s`` is the time between two rounds.
-    """
-    from mead.history import History, HistoryError
-    from mead.reports.live.run_facts import ROUND_INTERVAL
-
-    if file is None:
-        yield Recorded(show, None)
-        return
-    try:
-        past = History.open(file)
-        recorder = past.begin(
-            pipeline.name,
-            pipeline,
-            policy=options["name"],
-            options={**options, ROUND_INTERVAL: interval_s},
-            workload=workload,
-            started=started,
-            engine=engine,
-            mode=mode,
-            batch=SHARED_COMMIT if engine == "simulator" else 1,
-        )
-    except HistoryError as error:
-        ctx.fail(str(error))
-
-    with past:
-        yield Recorded(show, recorder)

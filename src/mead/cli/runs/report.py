@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +14,7 @@ from mead.cli.terminal import AsJson, check_writable, print_json
 if TYPE_CHECKING:
     from mead.reports.pages.run_figures import RunFigures
 
-REPORT, COMPARISON = "report.html", "comparison.html"
+COMPARISON = "comparison.html"
 
 
 def report(
@@ -56,7 +55,7 @@ def report(
     from mead.history import History, HistoryError
     from mead.reports.live.history_board import history_file
     from mead.reports.pages.compare_page import compare_page
-    from mead.reports.pages.report_page import report_page
+    from mead.reports.pages.report_page import REPORT, report_page, write_page
     from mead.reports.pages.run_figures import RunFigures
 
     if run and len(runs) > 1:
@@ -81,16 +80,6 @@ def report(
         print_json({"report": str(target), "runs": [one.as_json() for one in found]})
     else:
         typer.echo(f"Report: {target}")
-
-
-def write_page(page: str, target: Path) -> None:
-    """Replace the page as a whole: somebody may be looking at the old one."""
-    new = target.with_name(f".{target.name}.{os.getpid()}.part")  # a name that is nobody else's
-    try:
-        new.write_text(page, encoding="utf-8")
-        new.replace(target)
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def names_of(found: Sequence[RunFigures], places: Sequence[Path]) -> list[str]:

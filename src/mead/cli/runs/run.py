@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from mead.cli.inputs import PipelinePath, PolicyName, PolicyOption, policy_or_fail, read_pipeline_or_fail
-from mead.cli.runs.live import ProfilePart
-from mead.cli.runs.report import REPORT
 from mead.cli.runs.serve import DEFAULT_HOST, DEFAULT_PORT, Host, KnownAs, PageOptions, Port
+from mead.cli.runs.spark_run import LOST, ProfilePart, failures, print_report, profile_without
 from mead.cli.terminal import AsJson, print_json
 
 
@@ -55,34 +54,33 @@ def run(
     known_as: KnownAs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a pipeline on Spark and keep its response times within what is required.
+    """Run a pipeline on Spark and keep its response times within their bounds.
 
-    Ctrl-C, SIGTERM, or the end of the terminal, ends it in good order: what has arrived goes through, and no process
-    and no control group stays behind. Who asks a second time does not want to wait for what has arrived. There is a
-    report in any case.
+    Ctrl-C, SIGTERM or the end of the terminal ends the run in good order: tuples that have arrived go through, and no
+    process and no control group stays behind. Press Ctrl-C again to stop without draining. A report is always written.
 
     Example: `mead run my-pipeline.yaml --mode advise --duration 600`
     """
-    from mead.cli.runs.live import LOST, LiveOptions, new_folder, print_report, run_file, write_report
-    from mead.loop import Mode
-    from mead.spark.pipeline.end_requests import EndRequests
+    from mead.api import run as run_pipeline
+    from mead.cli.runs.display import Display
 
     file = read_pipeline_or_fail(ctx, pipeline)
     options = policy_or_fail(ctx, file, pipeline.parent, policy, option or ())
-    folder = folder or new_folder(file.pipeline.name)
-    watched = PageOptions(host, port, known_as=tuple(known_as or ())) if serve else None
-    live = LiveOptions(
-        options, Mode(mode), duration, folder, master, quiet=as_json, page=watched, left_out=tuple(without or ())
-    )
-    with EndRequests() as requests:
-        report = run_file(ctx, file, pipeline.parent, live, requests)
-        about = f"Run of {pipeline.name}, policy {options.name}, mode {mode}."
-        figures = write_report(folder, [about, *report.notes])
-    savings = None if figures is None else figures.savings
+    page = PageOptions(host, port, known_as=tuple(known_as or ())) if serve else None
+    with failures(ctx, folder or Path("runs")):
+        report = run_pipeline(
+            pipeline,
+            policy=options,
+            mode=mode,
+            duration_s=duration,
+            folder=folder,
+            master=master,
+            profile=profile_without(without or ()),
+            observers=[Display(quiet=as_json, page=page)],
+        )
     if as_json:
-        found = {"savings": None if savings is None else savings.as_json()}
-        print_json(report.as_json() | found | {"folder": str(folder), "report": str(folder / REPORT)})
+        print_json(report.as_json())
     else:
-        print_report(report, folder, [] if savings is None else [str(savings)])
-    if report.result.loss:
+        print_report(report, [] if report.savings is None else [str(report.savings)])
+    if report.run.result.loss:
         raise typer.Exit(LOST)

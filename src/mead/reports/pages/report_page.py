@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from mead.reports.judge import CountedTimes, Verdict
@@ -14,6 +16,9 @@ from mead.reports.pages.standalone import html_table, standalone_page
 from mead.reports.pages.thinning import frame_columns, thin_frames
 from mead.reports.tables import NOTHING, number, number_or_nothing, percent_or_nothing
 from mead.session import RunFacts
+
+REPORT = "report.html"
+"""File name of the page in the folder of a run."""
 
 MOST_ROUNDS = 1800
 """The most rounds in the charts of a page. A screen has fewer points."""
@@ -134,3 +139,13 @@ def _numbers(figures: RunFigures) -> dict[str, Any]:
             for name, only in (("changes", True), ("all", False))
         },
     }
+
+
+def write_page(page: str, target: Path) -> None:
+    """Replace the page as a whole, because a browser may be reading the old one."""
+    new = target.with_name(f".{target.name}.{os.getpid()}.part")  # the process id keeps writers apart
+    try:
+        new.write_text(page, encoding="utf-8")
+        new.replace(target)
+    finally:
+        new.unlink(missing_ok=True)

@@ -7,15 +7,19 @@ demands and overheads that the run learned.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mead.arrays import FloatArray
+from mead.loop import Mode
 from mead.policies import PolicyOptions
 from mead.reports.judge import Figures, statistic_s
+from mead.reports.live.board import Board
 from mead.reports.live.decisions import model_error
 from mead.reports.live.frame import Frame, Kind
+from mead.session import Session
 from mead.values import Pipeline
 from mead.workload import Trace
 
@@ -122,6 +126,25 @@ def simulated_savings(
         {str(requirement): statistic_s(response_s, requirement) for requirement, response_s in responses.items()},
         f"{options.name} in control of the last {result.duration_s:.0f} s of arrivals, in virtual time",
     )
+
+
+def session_savings(session: Session) -> Savings | None:
+    """The savings of a session up to its last round; None in mode act, and before there is anything to go by.
+
+    In mode advise they follow from the plans. In mode observe the policy controls the latest arrivals in virtual time,
+    which may take seconds.
+    """
+    rounds, pipeline = list(session.record.last), session.facts.pipeline
+    if session.mode is Mode.ADVISE:
+        board = Board(session.facts, wall_s=time.time)
+        for this in rounds:
+            board.add(this)
+        return plan_savings(board.since(0), pipeline)
+    if session.mode is Mode.ACT or session.options is None or not rounds:
+        return None
+    ended_s = rounds[-1].time_s
+    in_force = sum(session.record.core_s(ended_s).values()) / ended_s
+    return simulated_savings(session.learned, session.options, session.iats_s, in_force)
 
 
 def savings_figures(savings: Savings | None) -> Figures:

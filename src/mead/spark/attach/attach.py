@@ -1,11 +1,8 @@
-"""A streaming query that somebody else has built and started, put under observation, advice or control.
+"""A running streaming query of the user's own, under observation, advice or control.
 
-    attached = mead.attach(query, requirement="p95 <= 2 s")
-    print(attached.status())
-    attached.detach()
-
-The module is not called ``attach``, as its function is: ``mead.attach`` would be one or the other, depending on who
-imported what before.
+attached = mead.attach(query, requirement="p95 <= 2 s")
+print(attached.status())
+attached.detach()
 """
 
 from __future__ import annotations
@@ -14,62 +11,38 @@ import atexit
 import logging
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
-from time import thread_time, time
 from typing import TYPE_CHECKING, Literal, Self
 
-from mead.arrays import FloatArray, frozen
-from mead.clock import RunClock
 from mead.config.policy_choice import choose_policy
 from mead.cpu import ShareManager, prepare
-from mead.history import History, Recorder
-from mead.loop import ControlLoop, Mode
-from mead.policies import PolicyOptions, make_policy
-from mead.reports.live.board import Board
-from mead.reports.what_if.savings import Savings, plan_savings, savings_figures, simulated_savings
-from mead.session import RunFacts
-from mead.session.controller import Controller
-from mead.session.record import RunRecord
+from mead.loop import Mode
+from mead.policies import PolicyOptions
+from mead.session import Session
 from mead.spark.attach.description import count_cores, describe_query, find_context
 from mead.spark.attach.engine import AttachedEngine, AttachError
 from mead.spark.runtime.java_machine import java_pid
 from mead.spark.telemetry.probe import stamped
-from mead.values import Requirement, Round
+from mead.values import Knowledge, Requirement, Round
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from mead.reports.what_if.savings import Savings
 
 __all__ = ["AttachError", "Attached", "attach", "stamped"]
 
 log = logging.getLogger(__name__)
 
-WATCH_S = 1
-"""How often we check that the query is still alive."""
+WATCH_S = 0.25
+"""Time between two checks that the query is still alive."""
 
 END_S = 30.0
-"""How long we wait at the end for a round that is under way."""
+"""Longest wait at the end for a round that is under way."""
 
 SHOWN_S = 60.0
 """How far back the response times in a status reach."""
-
-
-class Seen:
-    """What is kept of the rounds: the latest ones and the latest arrivals in memory, and all in a history, if any."""
-
-    def __init__(self, record: RunRecord, recorder: Recorder | None) -> None:
-        self.record, self.recorder = record, recorder
-        self.iats_s: FloatArray = frozen([])
-        """The last inter-arrival times, oldest first."""
-
-    def add(self, this: Round) -> None:
-        """Keep one round. The loop calls this in its own thread."""
-        if self.recorder is not None:
-            self.recorder(this)
-        self.record.add(this)
-        if this.observation is not None:
-            self.iats_s = this.observation.iats_s
 
 
 class Attached:
@@ -79,35 +52,32 @@ class Attached:
         self,
         query: StreamingQuery,
         engine: AttachedEngine,
-        loop: ControlLoop,
-        clock: RunClock,
+        knowledge: Knowledge,
+        session: Session,
         opened: ExitStack,
-        notes: Iterable[str],
-        facts: RunFacts,
-        options: PolicyOptions,
-        seen: Seen,
+        notes: Iterable[str] = (),
     ) -> None:
-        self.query, self.engine, self.loop = query, engine, loop
-        self._clock, self._opened, self._notes = clock, opened, tuple(notes)
-        self._facts, self._options, self._seen = facts, options, seen
-        self._watch = Thread(target=self._watched, name=f"mead-attached-{engine.operator.name}", daemon=True)
+        self.query, self.engine, self.session = query, engine, session
+        self._opened, self._notes = opened, tuple(notes)
+        session.begin(engine, knowledge, start=engine.allocation, responses=engine.paths)
+        self._watcher = Thread(target=self._watch, name=f"mead-attached-{engine.operator.name}", daemon=True)
         atexit.register(self.detach)  # registered before the thread that unregisters it starts
-        self._watch.start()
+        self._watcher.start()
 
     @property
     def mode(self) -> str:
         """The mode in effect: ``advise`` if acting was asked for but is not possible."""
-        return self.loop.mode.value
+        return self.session.mode.value
 
     @property
     def decisions(self) -> list[Round]:
-        """The latest rounds, oldest first: what was seen, what was decided and why. Single arrivals are not kept."""
-        return list(self._seen.record.last)
+        """The latest rounds, oldest first: readings, decision and reason. Single arrivals are not kept."""
+        return list(self.session.record.last)
 
     @property
     def active(self) -> bool:
         """Whether MEAD still watches the query."""
-        return self._watch.is_alive()
+        return self._watcher.is_alive()
 
     @property
     def notes(self) -> list[str]:
@@ -141,23 +111,14 @@ class Attached:
         In mode advise the savings follow from its plans. In mode observe the policy is run on the latest arrivals in
         virtual time, which may take seconds.
         """
-        rounds, pipeline = self.decisions, self.engine.pipeline
-        if self.loop.mode is Mode.ADVISE:
-            board = Board(self._facts, wall_s=time)
-            for this in rounds:
-                board.add(this)
-            return plan_savings(board.since(0), pipeline)
-        if self.loop.mode is Mode.ACT or not rounds:
-            return None
-        learned = rounds[-1].learned(pipeline)
-        ended_s = rounds[-1].time_s
-        in_force = sum(self._seen.record.core_s(ended_s).values()) / ended_s
-        return simulated_savings(learned, self._options, self._seen.iats_s, in_force)
+        from mead.reports.what_if.savings import session_savings  # noqa: PLC0415 - loads the simulator
+
+        return session_savings(self.session)
 
     def detach(self) -> None:
         """Lift the limit, leave nothing behind, and leave the query running."""
-        self._clock.stop()
-        self._watch.join(END_S)
+        self.session.clock.stop()
+        self._watcher.join(END_S)
 
     def __enter__(self) -> Self:
         return self
@@ -184,32 +145,37 @@ class Attached:
                 said.append(f"{1 - late / rows:.1%} within {requirement.bound_s:g} s of {requirement.percent:g}%")
         return said
 
-    def _watched(self) -> None:
-        """Keep the controller alive until the query ends or somebody detaches, then put everything back."""
-        controller = Controller(self.loop, self._clock, self.engine.operator.name)
-        controller.start()
+    def _watch(self) -> None:
+        """Keep the controller alive until the query ends or is detached, then put everything back."""
+        session = self.session
         try:
-            while not self._clock.stopped and not self.query.awaitTermination(WATCH_S):
-                if controller.revive():
-                    self._note("the controller ended before its time and was started again")
-        except Exception as error:  # noqa: BLE001 - it failed, or Spark is gone: the owner is told by Spark
+            session.watch(self._over, self._note)
+        except Exception as error:  # noqa: BLE001 - the query failed, or Spark is gone: Spark tells the owner
             log.info("%s has ended: %s", self.engine.operator.name, str(error).partition("\n")[0])
         finally:
-            controller.end(END_S)
+            session.end(END_S)
             self._conclude()
             try:
                 self._opened.close()
-            except Exception as error:  # noqa: BLE001 - in a thread nobody would hear of it
+            except Exception as error:  # noqa: BLE001 - an exception in this thread would be lost
                 self._note(f"not everything could be put back as it was: {error}")
             atexit.unregister(self.detach)  # or the handle would be kept as long as the program runs
 
+    def _over(self) -> bool:
+        if self.session.clock.stopped:
+            return True
+        ended = self.query.awaitTermination(WATCH_S)  # type: ignore[arg-type]  # PySpark takes fractions
+        return bool(ended)
+
     def _conclude(self) -> None:
-        """Add to the history of a run that was only observed what would have been saved, as `mead run` does."""
-        if self._seen.recorder is None or self.loop.mode is not Mode.OBSERVE:
+        """In mode observe, add to the history what would have been saved, as `mead run` does."""
+        if not self.session.recorded or self.session.mode is not Mode.OBSERVE:
             return
+        from mead.reports.what_if.savings import savings_figures  # noqa: PLC0415 - as above
+
         try:
-            self._seen.recorder.conclude(savings_figures(self.savings()))
-        except Exception as error:  # noqa: BLE001 - in a thread nobody would hear of it
+            self.session.conclude(savings_figures(self.savings()))
+        except Exception as error:  # noqa: BLE001 - an exception in this thread would be lost
             self._note(f"what would have been saved is not known: {error}")
 
     def _note(self, what: str) -> None:
@@ -248,37 +214,20 @@ def attach(
         wanted = Mode.ADVISE
         notes.append(f"shares can only be advised: {machine.detection}")
         log.warning("%s: %s", name, notes[-1])
-    policy_made = make_policy(options)
-    started = datetime.now(UTC).isoformat(timespec="seconds")
-    facts = RunFacts(pipeline, options.name, wanted.value, "spark", "attached", started, policy_made.interval_s)
+    session = Session(
+        pipeline,
+        options,
+        mode=wanted,
+        engine="spark",
+        workload="attached",
+        history=None if history is None else Path(history),
+    )
     with ExitStack() as opened:
         if manager is not None:
             opened.callback(manager.close)
             manager.weigh(cores)  # as many workers may run at the same time
-        engine = AttachedEngine(query, context, java_pid(context), pipeline, options.kept_iats, manager)
+        engine = AttachedEngine(query, context, java_pid(context), pipeline, session.kept_iats, manager)
         opened.pop_all()
         opened.callback(engine.close)
-        recorder = None
-        if history is not None:
-            recorder = opened.enter_context(History.open(Path(history))).begin(
-                name,
-                pipeline,
-                policy=options.name,
-                started=started,
-                options=options.model_dump(mode="json"),
-                engine=facts.engine,
-                mode=facts.mode,
-                workload=facts.workload,
-            )
-        seen, clock = Seen(RunRecord(engine.allocation), recorder), RunClock()
-        loop = ControlLoop(
-            engine,
-            policy_made,
-            machine.knowledge,
-            clock,
-            mode=wanted,
-            start=engine.allocation,
-            record=seen.add,
-            cpu_s=thread_time,
-        )
-        return Attached(query, engine, loop, clock, opened.pop_all(), notes, facts, options, seen)
+        opened.enter_context(session)
+        return Attached(query, engine, machine.knowledge, session, opened.pop_all(), notes)

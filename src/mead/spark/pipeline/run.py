@@ -1,28 +1,23 @@
-"""One run on Spark: queries, controller and monitor started together, watched, and ended together.
+"""One run on Spark: queries and session started together, watched, and ended together.
 
-The controller runs in a thread of its own. This thread watches over it and over the queries: whatever ends too early is
-started again, and meanwhile the allocation in force stays in force. However a run ends, its result is not lost.
+The session runs the controller in a thread of its own. This thread watches both the controller and the queries, and
+restarts what ends too early; meanwhile the allocation in force stays in force. A run that ends early still has a
+result.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from mead.clock import RunClock
 from mead.cpu import ShareManager
-from mead.loop import ControlLoop, Engine, Mode
-from mead.policies import Policy
-from mead.session.controller import Controller
-from mead.session.negotiation import NegotiatedEngine
-from mead.session.record import RunRecord
-from mead.session.result import LiveResult
+from mead.loop import Engine
+from mead.session import LiveResult, NegotiatedEngine, Session
 from mead.spark.cluster.executors import ExecutorNegotiator
 from mead.spark.pipeline.end_requests import EndRequests
 from mead.spark.pipeline.engine import OperatorState, SparkEngine
@@ -32,20 +27,20 @@ from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.java_machine import spark_loss
 from mead.spark.sources.inputs import Input
 from mead.spark.sources.rabbitmq.blocks import RabbitStreams
-from mead.values import Knowledge, Round
+from mead.values import Knowledge
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WARM_UP_LIMIT_S = 180.0
 DRAIN_LIMIT_S = 60.0
-"""How long the tuples that have arrived by the end of a run may take to go through."""
+"""Longest time for the tuples that have arrived by the end of a run to go through."""
 
 LAST_ROUND_S = 30.0
-"""How long we wait at the end for a round that is under way."""
+"""Longest wait at the end for a round that is under way."""
 
 WATCH_S = 0.25
-"""How often we check on the queries and the controller."""
+"""Time between two checks of the queries and the controller."""
 
 
 class SparkLostError(RuntimeError):
@@ -54,52 +49,45 @@ class SparkLostError(RuntimeError):
     def __init__(self, reason: str, result: LiveResult | None = None) -> None:
         super().__init__(reason)
         self.result = result
-        """What the run had measured until then; None if it had not begun."""
+        """The result up to the loss; None if the run had not begun."""
 
 
-def run_live(
+def run_pipeline(
+    session: Session,
     spark: SparkSession,
     knowledge: Knowledge,
     source: Input,
     work: Mapping[str, Work],
     folder: Path,
     shares: ShareManager,
-    policy: Policy,
     *,
     duration_s: float = inf,
-    mode: Mode = Mode.ACT,
-    kept_iats: int,
     streams: RabbitStreams | None = None,
     requests: EndRequests | None = None,
-    on_round: Callable[[Round, SparkEngine], None] = lambda *_: None,
-    on_wait: Callable[[str], None] = lambda _: None,
-    on_restart: Callable[[str], None] = lambda _: None,
 ) -> LiveResult:
-    """Run a pipeline under a policy until the time is over, or somebody asks for an end by Ctrl-C, SIGTERM or SIGHUP.
+    """Run a session on Spark for ``duration_s``, or until Ctrl-C, SIGTERM or SIGHUP asks for its end.
 
-    The first request ends the run: tuples that have arrived then have a minute to go through. A second request ends
-    that too. A caller that passes ``requests`` gets them back held, so that nothing interrupts what it does with the
-    result. Raises KeyboardInterrupt if an end is asked for before the run has begun; SparkLostError, with the result,
-    if Spark is lost, so that nobody takes half a run for a whole one; and OperatorError if another run is using the
-    folder.
+    The first request ends the run: tuples that have arrived by then have a minute to go through. A second request ends
+    that too. ``requests`` passed by the caller are still held afterwards, so that no signal interrupts the writing of a
+    report. ``streams`` join the operators; without them, embedded logs do.
 
-    ``on_round`` is called in this thread, so that a slow one does not delay the controller. ``on_restart`` is told what
-    has failed, and why, while the run goes on. ``streams`` join the operators; without them, embedded logs do.
+    Raises KeyboardInterrupt if an end is requested before the run has begun, SparkLostError with the result if Spark
+    is lost, and OperatorError if another run uses the folder.
     """
-    running = RunningPipeline(spark, knowledge.pipeline, source, work, folder, shares, streams, on_restart=on_restart)
+    pipeline = knowledge.pipeline
+    running = RunningPipeline(spark, pipeline, source, work, folder, shares, streams, on_restart=session.warn)
     with lock_folder(folder), requests or EndRequests() as asked:
         asked.hold()
 
         def wait(doing: str) -> None:
             asked.check()
-            on_wait(doing)
+            session.wait(doing)
 
         try:
             running.start(wait)
             running.begin(WARM_UP_LIMIT_S, wait)
             asked.check()
-            run = _Run.begun(running, knowledge, policy, mode, kept_iats, duration_s, asked, on_round)
-            result = run.result(on_wait)
+            result = _Run(session, running, knowledge, duration_s, asked).result()
         except Exception as error:
             if loss := spark_loss(spark.sparkContext):
                 raise SparkLostError(f"{loss} before the run began") from error
@@ -116,70 +104,47 @@ def run_live(
 class _Run:
     """A run from the moment at which its arrivals begin to count."""
 
+    session: Session
     running: RunningPipeline
-    engine: SparkEngine
-    loop: ControlLoop
-    clock: RunClock
-    controller: Controller
-    record: RunRecord
-    made: SimpleQueue[Round]
-    """Rounds that the controller has finished and this thread has not looked at yet."""
+    knowledge: Knowledge
     duration_s: float
     requests: EndRequests
-    on_round: Callable[[Round, SparkEngine], None]
+    engine: SparkEngine = field(init=False)
     loss: str = ""
 
-    @classmethod
-    def begun(
-        cls,
-        running: RunningPipeline,
-        knowledge: Knowledge,
-        policy: Policy,
-        mode: Mode,
-        kept_iats: int,
-        duration_s: float,
-        requests: EndRequests,
-        on_round: Callable[[Round, SparkEngine], None],
-    ) -> _Run:
-        """Set up the control loop and start the clock of the run."""
-        engine, clock = SparkEngine(running, kept_iats), RunClock()
-        made: SimpleQueue[Round] = SimpleQueue()
-        engine_of_loop: Engine = engine
-        if getattr(policy, "negotiates", False) and not engine.executors.local:
-            engine_of_loop = NegotiatedEngine(engine, ExecutorNegotiator(engine.executors), engine.allocation)
-        loop = ControlLoop(engine_of_loop, policy, knowledge, clock, mode=mode, record=made.put, cpu_s=time.thread_time)
-        controller = Controller(loop, clock, knowledge.pipeline.name, duration_s)
-        record = RunRecord(loop.allocation)
-        return cls(running, engine, loop, clock, controller, record, made, duration_s, requests, on_round)
+    def __post_init__(self) -> None:
+        self.engine = SparkEngine(self.running, self.session.kept_iats)
 
-    def result(self, on_wait: Callable[[str], None]) -> LiveResult:
-        """Run until the time is over, an end is asked for or Spark is lost; then let what has arrived go through."""
+    def result(self) -> LiveResult:
+        """Run until the time is over, an end is requested or Spark is lost; then let arrived tuples go through."""
         with self._while_spark_is_there():
-            self._watch()
-        asked = self.requests.count
+            self._control()
+        session, engine, asked, drained = self.session, self.engine, self.requests.count, False
         if asked:
-            on_wait("interrupted: ending in good order")
-        ended_s = min(self.clock.now_s(), self.duration_s)
-        engine, record, drained = self.engine, self.record, False
+            session.wait("interrupted: ending in good order")
+        ended_s = min(session.clock.now_s(), self.duration_s)
         cpu, used = engine.cpu, {name: engine.used(name) for name in engine.states}  # a last round may take its time
-        controlled = not self._control_ends()
+        ended = session.end(LAST_ROUND_S)
+        if not ended:
+            self.running.report_restart(f"the controller's last round is not over after {LAST_ROUND_S:g} s: left alone")
         first = self.running.pipeline.order[0]
-        self.running.inputs[first].insist()  # what has come by now has to be known, so that it can go through
+        self.running.inputs[first].insist()  # tuples that have arrived by now have to be known, so that they go through
         with self._while_spark_is_there():
-            if not controlled:
-                engine.observe(self.clock.now_s())  # what has come since the last round counts too
+            if ended:
+                engine.observe(session.clock.now_s())  # tuples since the last round count too
         source = engine.states[first]
         arrived = source.arrived
         with self._while_spark_is_there():
-            if not controlled:
-                on_wait("letting what has arrived go through")
+            if ended:
+                session.wait("letting what has arrived go through")
                 drained = self._drain(source, arrived, given_up=lambda: self.requests.count > asked)
-                engine.observe(self.clock.now_s())
+                engine.observe(session.clock.now_s())
             engine.close()
+        record, estimates = session.record, session.loop.estimates
         return LiveResult(
             pipeline=self.running.pipeline,
-            policy=self.loop.policy.name,
-            mode=self.loop.mode,
+            policy=session.policy.name,
+            mode=session.mode,
             duration_s=ended_s,
             rounds=tuple(record.last),
             total_rounds=record.rounds,
@@ -193,8 +158,8 @@ class _Run:
             cpu=cpu,
             loop_s=record.loop_s,
             used=used,
-            demands_s=self.loop.estimates.demands_s,
-            overheads_s=self.loop.estimates.overheads_s,
+            demands_s=estimates.demands_s,
+            overheads_s=estimates.overheads_s,
             rows_in={name: state.rows_in for name, state in engine.states.items()},
             rows_out={name: state.rows_out for name, state in engine.states.items()},
             first=source.before,
@@ -205,15 +170,20 @@ class _Run:
             loss=self.loss,
         )
 
-    def _watch(self) -> None:
-        """Keep the controller and the queries alive until the run ends."""
-        self.controller.start()
-        while self.clock.now_s() < self.duration_s and not self.requests.count:
-            time.sleep(WATCH_S)
-            self._take()
-            self.running.revive()
-            if self.controller.revive():
-                self.running.report_restart("the controller ended before its time and is started again")
+    def _control(self) -> None:
+        """Begin the session, and keep the controller and the queries alive until the run ends."""
+        engine: Engine = self.engine
+        if getattr(self.session.policy, "negotiates", False) and not self.engine.executors.local:
+            engine = NegotiatedEngine(engine, ExecutorNegotiator(self.engine.executors), self.engine.allocation)
+        self.session.begin(engine, self.knowledge, self.duration_s, responses=self.engine.paths)
+        self.session.watch(self._over, self.running.report_restart)
+
+    def _over(self) -> bool:
+        if self.session.clock.now_s() >= self.duration_s or self.requests.count:
+            return True
+        time.sleep(WATCH_S)
+        self.running.revive()
+        return False
 
     @contextmanager
     def _while_spark_is_there(self) -> Iterator[None]:
@@ -225,32 +195,12 @@ class _Run:
             if not self.loss:
                 raise
 
-    def _take(self) -> None:
-        """Record the rounds that the controller has finished, and report each to ``on_round``."""
-        with suppress(Empty):
-            while True:
-                this = self.made.get_nowait()
-                self.record.add(this)
-                self.on_round(this, self.engine)
-
-    def _control_ends(self) -> bool:
-        """End the controller. Returns whether it has ended: whether nothing can observe the engine or give orders now.
-
-        We do not wait forever for a round that hangs. Such a round may still observe the engine and give an order.
-        Nobody else can observe then without taking its readings away, so what it has not recorded stays unknown.
-        """
-        ended = self.controller.end(LAST_ROUND_S)
-        self._take()
-        if not ended:
-            self.running.report_restart(f"the controller's last round is not over after {LAST_ROUND_S:g} s: left alone")
-        return ended
-
     def _drain(self, source: OperatorState, arrived: int, given_up: Callable[[], bool]) -> bool:
-        """Have the source let in what has arrived, and nothing more. Returns whether all of it went through in time."""
+        """Let the source admit the arrived tuples and no others. Returns whether all of them went through in time."""
         until_s = time.monotonic() + DRAIN_LIMIT_S
         while source.completed < arrived and time.monotonic() < until_s and not given_up():
             time.sleep(WATCH_S)
             self.running.revive()
-            self.engine.observe(self.clock.now_s())
+            self.engine.observe(self.session.clock.now_s())
         drained = self.running.drain(until_s - time.monotonic(), given_up)
         return drained and source.completed >= arrived

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from mead.spark.runtime.java import find_java
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -22,6 +24,13 @@ LAST_WORDS_S = 1.0
 
 class SparkStartError(RuntimeError):
     """Spark did not start. The message is the first complaint that was printed."""
+
+
+def check_java() -> None:
+    """Raise SparkStartError, in one line, where Spark would print a page: there is no Java that it runs on."""
+    java = find_java(os.environ)
+    if java is None or not java.new_enough:
+        raise SparkStartError("Spark needs Java, and there is none that it runs on; `mead doctor` says what to install")
 
 
 class StandardErrorPipe:

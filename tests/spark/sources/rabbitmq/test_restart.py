@@ -23,12 +23,10 @@ from mead.config.pipeline_file import read_pipeline
 from mead.cpu import DryRunShares
 from mead.demo.log_lines import log_lines
 from mead.demo.parser import parse_line
-from mead.policies import make_policy
-from mead.session.result import LiveResult
+from mead.session import LiveResult, Observer, Session
 from mead.spark.log.tasks import write_number
 from mead.spark.pipeline.build import live_pipeline, load_source, load_work
-from mead.spark.pipeline.engine import SparkEngine
-from mead.spark.pipeline.run import run_live
+from mead.spark.pipeline.run import run_pipeline
 from mead.spark.pipeline.running import WARM_UP
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
 from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, StreamLocation
@@ -64,11 +62,12 @@ policy: {name: adaptive, interval_s: 0.5}
 
 
 @dataclass
-class Shop:
+class Shop(Observer):
     """Writes lines all the time, and its broker is killed and started again meanwhile."""
 
     broker: PrivateBroker
     published: int = 0
+    counted: int = 0
     seen: int | None = None
     """Lines that were counted when the broker was back."""
     back: Event = field(default_factory=Event)
@@ -97,10 +96,11 @@ class Shop:
         self.broker.start()
         self.back.set()
 
-    def watch(self, this: Round, engine: SparkEngine) -> None:
-        """With every round. What has been written when the shop closes is to be counted, without being waited for."""
-        del this
-        counted = engine.states["counter"].completed
+    def round(self, this: Round) -> None:
+        """Close the shop in time. Lines written when it closes have to be counted, without a wait for them."""
+        if this.observation is not None:
+            self.counted += this.observation.operators["counter"].completed
+        counted = self.counted
         if counted > MORE and self.crash.ident is None:
             self.crash.start()
         if self.back.is_set() and self.seen is None:
@@ -129,17 +129,15 @@ def day(spark: SparkSession, broker: PrivateBroker, tmp_path_factory: pytest.Tem
     shop.writer.start()
     try:
         with closing(DryRunShares([operator.name for operator in pipeline.operators])) as shares:
-            result = run_live(
+            result = run_pipeline(
+                Session(pipeline, file.policy, observers=[shop]),
                 spark,
                 Knowledge(pipeline),
                 source,
                 load_work(file, folder),
                 folder,
                 shares,
-                make_policy(file.policy),
                 duration_s=LONG_S,
-                kept_iats=1000,
-                on_round=shop.watch,
             )
     finally:
         shop.closed.set()
