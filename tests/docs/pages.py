@@ -26,6 +26,7 @@ UNTRIED = {"needs-cluster", "needs-kafka", "needs-query", TAKES_MINUTES}
 SHORTER = {
     "python -m experiments mead-table1 ": "--duration 70",
     "mead run ": "--duration 5",
+    "mead evaluate ": "--duration 5",
     "python -m experiments arena ": "--seeds 1 --duration 60 --no-bounds --policy static",
 }
 """By how a command begins, options that make it short: of an option that is given twice, the second counts."""
