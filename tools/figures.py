@@ -22,8 +22,8 @@ from mead.policies.predictive.map_network import ArrivalModel
 from mead.policies.predictive.mg1 import MG1, MG1Options
 from mead.policies.predictive.predictions import response_s
 from mead.queueing import MAP, PH, Edge, Unstable, idc, map_ph_1
-from mead.reports.models.fit_plot import KINGMAN, MODEL, PLAIN, SECONDS, STYLE, TRACE
-from mead.reports.models.fit_plot import MG1 as MG1_COLOUR
+from mead.reports.models.plots import KINGMAN, MODEL, PLAIN, SECONDS, STYLE, TRACE
+from mead.reports.models.plots import MG1 as MG1_COLOUR
 from mead.simulator import Simulation
 from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Resources
 from mead.workload import KINDS, Trace

@@ -9,7 +9,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from experiments.mead_paper.fig3 import Curve
-from mead.reports.models.fit_plot import KINGMAN, MG1, MODEL, SECONDS, STYLE, TRACE
+from mead.reports.models.plots import KINGMAN, MG1, MODEL, SECONDS, STYLE, TRACE
 
 
 def plot_curves(curves: Sequence[Curve], path: Path) -> None:

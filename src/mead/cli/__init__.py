@@ -12,7 +12,7 @@ import typer
 import mead
 from mead.cli import doctor, evaluate, metrics, preference
 from mead.cli.inputs import HelpsWithPolicies
-from mead.cli.models import allocate, characterize, fit, generate, plan, solve
+from mead.cli.models import characterize, fit, generate, plan, solve
 from mead.cli.runs import demo, explain, history, report, run, serve, simulate, top
 from mead.cli.terminal import OneLineErrors
 
@@ -27,7 +27,7 @@ app.add_typer(generate.app, name="generate")
 app.command(cls=fit.SeveralWindows)(fit.fit)
 app.command()(characterize.characterize)
 app.command()(solve.solve)
-app.command()(allocate.allocate)
+app.command()(solve.allocate)
 app.command()(demo.demo)
 app.command(cls=HelpsWithPolicies)(run.run)
 app.command(cls=HelpsWithPolicies)(simulate.simulate)

@@ -1,4 +1,4 @@
-"""``mead metrics``: what Prometheus and Grafana need to know, made from the list of metrics."""
+"""``mead metrics``: the list of metrics, and files for Prometheus and Grafana."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import typer
 
 from mead.cli.terminal import AsJson, print_json
 
-app = typer.Typer(
-    help="What a run tells Prometheus, and ready-made files for it and for Grafana.", no_args_is_help=True
-)
+app = typer.Typer(help="List the metrics of a run, and print files for Prometheus and Grafana.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_(*, as_json: AsJson = False) -> None:
-    """Every metric with its type, unit, labels and meaning."""
+    """List all metrics with type, unit, labels and meaning."""
     from dataclasses import asdict
 
     from mead.web.metrics import Metric
@@ -38,7 +36,7 @@ def list_(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def dashboard() -> None:
-    """A dashboard for Grafana, as JSON: `mead metrics dashboard > mead.json`, then import it there."""
+    """Print a dashboard for Grafana as JSON: `mead metrics dashboard > mead.json`, then import it."""
     from mead.web.dashboard import dashboard as document
 
     print_json(document())
@@ -46,7 +44,7 @@ def dashboard() -> None:
 
 @app.command()
 def alerts() -> None:
-    """Alert rules for Prometheus, as YAML: a requirement is broken; the controller is silent; the run is gone."""
+    """Print alert rules for Prometheus as YAML: requirement broken, controller silent, run gone."""
     from mead.web.alerts import alert_rules
 
     typer.echo(alert_rules(), nl=False)

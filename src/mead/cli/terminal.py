@@ -1,4 +1,4 @@
-"""What all commands share: one-line complaints, JSON on standard output, a few options."""
+"""Shared by all commands: one-line errors, JSON on standard output, common options."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives
 
 
 class OneLineErrors(TyperGroup):
-    """A program whose every complaint, about options or about input, is one line that begins with the command."""
+    """A program whose errors are one line that begins with the command."""
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
-        """Run and exit. Typer itself would draw a box of several lines around a complaint."""
+        """Run and exit. Typer itself would print an error as a box of several lines."""
         extra["standalone_mode"] = False
         try:
             code = super().main(*args, **extra)
@@ -38,34 +38,34 @@ class OneLineErrors(TyperGroup):
             context = getattr(error, "ctx", None)
             command = context.command_path if context else self.name
             message = printable(" ".join(error.format_message().split()))
-            typer.echo(f"{command}: {message.replace('Value error, ', '')}", err=True)  # two words of a library
+            typer.echo(f"{command}: {message.replace('Value error, ', '')}", err=True)  # a prefix of pydantic
             sys.exit(2)
         except MissingExtraError as error:
             typer.echo(f"{self.name}: {error}", err=True)
             sys.exit(2)
-        except OSError as error:  # commands deal with the files that they are given; what remains is their output
+        except OSError as error:  # commands handle their input files; this is their output
             typer.echo(f"{self.name}: {error.filename or 'standard output'}: {error.strerror or error}", err=True)
             _drop_output()
             sys.exit(2)
         except MemoryError:
-            typer.echo(f"{self.name}: there is not enough memory for this; ask for less at a time", err=True)
+            typer.echo(f"{self.name}: out of memory", err=True)
             sys.exit(2)
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def _drop_output() -> None:
-    """Let what is still in the buffer go nowhere: the interpreter would try again to write it, and complain."""
-    with suppress(OSError):  # a test may run the program without a file behind its output
+    """Discard the rest of the output; the interpreter would try to write it at exit, and fail again."""
+    with suppress(OSError):  # in a test, the output may not be a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """The one document of a command. It is strict JSON: NaN and infinity would be a bug, and are refused."""
+    """Print the document of a command as strict JSON: NaN and infinity are errors."""
     typer.echo(json.dumps(document, allow_nan=False))
 
 
 def print_parts(parts: Iterable[Any]) -> None:
-    """Tables and sentences, with a line between them."""
+    """Print tables and sentences, with a blank line after each."""
     from rich.console import Console
 
     console = Console()
@@ -75,24 +75,24 @@ def print_parts(parts: Iterable[Any]) -> None:
 
 
 def check_writable(ctx: typer.Context, path: Path, endings: tuple[str, ...]) -> None:
-    """Complain about a path before the work and not after it."""
+    """Fail early if a file cannot be written."""
     if path.suffix.lower() not in endings:
         ctx.fail(f"{path}: the name must end in one of {', '.join(endings)}")
     if not path.parent.is_dir():
-        ctx.fail(f"{path}: there is no folder {path.parent}; make it first")
+        ctx.fail(f"{path}: there is no folder {path.parent}; create it first")
     if path.is_dir():
-        ctx.fail(f"{path}: is a folder; name a file")
+        ctx.fail(f"{path}: is a folder; give a file name")
     try:
         if path.exists() and not os.access(path, os.W_OK):
             ctx.fail(f"{path}: cannot be written (the file is read-only)")
-        TemporaryFile(dir=path.parent).close()  # permissions alone do not tell: a file system may be read-only or full
+        TemporaryFile(dir=path.parent).close()  # the file system may be read-only or full
     except OSError as error:
         ctx.fail(f"{path}: cannot be written ({error.strerror or error})")
 
 
 @contextmanager
 def progress_bar(total: float) -> Iterator[Callable[[str, float], None]]:
-    """A bar on standard error, if somebody can see it. Call it with what is being done, and how far it is."""
+    """A progress bar on standard error, if that is a terminal. Call it with a description and the progress."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

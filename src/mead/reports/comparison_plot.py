@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from mead.reports.comparison import Course
 from mead.reports.judge import Outcome
-from mead.reports.models.fit_plot import KINGMAN, MG1, MODEL, SECONDS, STYLE
+from mead.reports.models.plots import KINGMAN, MG1, MODEL, SECONDS, STYLE
 
 
 class Panel(NamedTuple):

@@ -1,8 +1,8 @@
-"""Fits and solutions as tables for a terminal of 80 columns."""
+"""Building blocks of tables for a terminal of 80 columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from rich.box import SIMPLE_HEAD
@@ -10,14 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from mead.keys import printable
-from mead.reports.models.fit_report import ResponseAt, Statistics, WindowReport
-from mead.reports.models.solve import Answer, Figures
 
 NOTHING = "-"
 
 
 class TimeUnit(NamedTuple):
-    """One unit for all times of a table, so that they can be compared at a glance."""
+    """One unit for all times of a table."""
 
     name: str
     seconds: float
@@ -40,67 +38,8 @@ class TimeUnit(NamedTuple):
 UNITS = (TimeUnit("s", 1.0), TimeUnit("ms", 1e-3), TimeUnit("us", 1e-6))
 
 
-def solution_table(answer: Answer, model: str) -> Table:
-    """Operators first, then paths: utilization, mean and percentiles of the response time.
-
-    Names are wrapped, since a table reads plain strings as markup and would take ``[red]`` for a colour.
-    """
-    both = (*answer.operators.items(), *answer.paths.items())
-    unit = TimeUnit.of(time_s for _, figures in both for time_s in figures.times_s)
-    title = f"Response time in {unit.name} (model {model}, {number(answer.rate_per_s)} tuples/s)"
-    table = plain_table(title, "operator", "utilization", "mean", *(f"p{percent:.12g}" for percent in answer.percents))
-    for name, figures in answer.operators.items():
-        table.add_row(Text(name), *_solution_cells(figures, unit))
-    table.add_section()
-    for name, figures in answer.paths.items():
-        table.add_row(Text(f"path {name}"), *_solution_cells(figures, unit))
-    return table
-
-
-def _solution_cells(figures: Figures, unit: TimeUnit) -> list[Text]:
-    if not figures.stable:
-        return [Text(cell, style="bold red") for cell in (number(figures.utilization), "overloaded")]
-    return [Text(number(figures.utilization)), *(Text(unit.show(time_s)) for time_s in figures.times_s)]
-
-
-def fit_tables(report: WindowReport) -> Iterator[Table | Text]:
-    """The window beside its models, the response times behind both, and the note."""
-    span_s = float(report.iats_s.sum())
-    iats = "IAT" if report.fit.size == 1 else f"{report.fit.size:,} IATs"
-    window = f"The last {iats}, {number(span_s)} s; fitted in {report.seconds:.2f} s"
-    yield _statistics_table(window, report)
-    if report.responses:
-        yield _response_table(report.responses)
-    if report.fit.note:
-        yield Text(f"Note: {report.fit.note}.", style="yellow")
-
-
-def _statistics_table(title: str, report: WindowReport) -> Table:
-    span_s = max(report.used.idc, default=None)
-    idc = "IDC" if span_s is None else f"IDC({span_s:g} s)"
-    table = plain_table(title, "", "rate/s", "SCV", "ACF(1)", "ACF(100)", idc, "limit", "states", "score")
-    table.add_row("window", *_statistics_cells(report.trace, span_s))
-    if report.is_cut:
-        table.add_row("used part", *_statistics_cells(report.used, span_s))
-    lags, spans_s = list(report.used.acf), list(report.used.idc)
-    for model in report.fit.models:
-        cells = _statistics_cells(Statistics.of_map(model.map, lags, spans_s), span_s)
-        table.add_row(model.family, *cells, str(model.map.states), number(model.score))
-    return table
-
-
-def _statistics_cells(statistics: Statistics, span_s: float | None) -> list[str]:
-    correlations = [statistics.acf.get(lag) for lag in (1, 100)]
-    dispersion = None if span_s is None else statistics.idc.get(span_s)
-    return [
-        *(number_or_nothing(value) for value in (statistics.rate_per_s, statistics.scv)),
-        *(NOTHING if value is None else f"{value:.3f}" for value in correlations),
-        *(number_or_nothing(value) for value in (dispersion, statistics.idc_limit)),
-    ]
-
-
 def number_or_nothing(value: float | None) -> str:
-    """What is not known is a dash.
+    """A number; a dash if it is not known.
 
     >>> number_or_nothing(2.5), number_or_nothing(None)
     ('2.50', '-')
@@ -117,18 +56,8 @@ def percent_or_nothing(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.1%}"
 
 
-def _response_table(responses: Sequence[ResponseAt]) -> Table:
-    rows = [(at.utilization, [*at.replayed, *at.fitted, at.mg1.mean_s, at.kingman.mean_s]) for at in responses]
-    unit = TimeUnit.of(time_s for _, times_s in rows for time_s in times_s)
-    title = f"Response time in {unit.name} behind an Erlang-2 server"
-    table = plain_table(title, "utilization", "replayed", "p95", "best model", "p95", "M/G/1", "Kingman")
-    for utilization, times_s in rows:
-        table.add_row(f"{utilization:g}", *(unit.show(time_s) for time_s in times_s))
-    return table
-
-
 def plain_table(title: str, first: str, *others: str | Text) -> Table:
-    """A table with names on the left and numbers on the right of each column."""
+    """A table with names in the first column and right-aligned numbers in the others."""
     table = Table(
         title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0)
     )
@@ -139,7 +68,7 @@ def plain_table(title: str, first: str, *others: str | Text) -> Table:
 
 
 def plain_text(text: str, style: str = "") -> Text:
-    r"""A name or a reason from elsewhere: neither markup nor anything that a terminal would obey. Lines stay lines.
+    r"""Text from outside, without markup and control characters. Line breaks stay.
 
     >>> plain_text("[red]mat\x1b[2Jcher").plain
     '[red]mat?[2Jcher'
@@ -148,7 +77,7 @@ def plain_text(text: str, style: str = "") -> Text:
 
 
 def yes_or_no(*, met: bool | None) -> Text:
-    """Whether a requirement was met; None where nobody knows.
+    """Whether a requirement is met; None if not known.
 
     >>> yes_or_no(met=None).plain
     '?'
@@ -159,7 +88,7 @@ def yes_or_no(*, met: bool | None) -> Text:
 
 
 def number(value: float) -> str:
-    """Three digits, and no exponent where people would write none.
+    """A number with three digits, without an exponent for usual sizes.
 
     >>> [number(value) for value in (0.0, 0.04567, 2.0, 635.4, 12_345.6)]
     ['0', '0.0457', '2.00', '635', '12,300']

@@ -123,7 +123,7 @@ def test_old_runs_can_be_forgotten(past: Path, tmp_path: Path) -> None:
     copy.write_bytes(past.read_bytes())
     document = answer("history", copy, "--keep", 1)
     assert ([one["run"] for one in document["runs"]], document["forgotten"]) == ([2], 1)
-    assert "forgotten: 0 runs" in shown(copy, "--keep", 1)
+    assert "deleted: 0 runs" in shown(copy, "--keep", 1)
     assert answer("history", copy, "--keep", 1, "--run", "-1")["forgotten"] == 0
     assert copy.stat().st_size < past.stat().st_size
     missing = tmp_path / "missing.sqlite"
@@ -176,7 +176,7 @@ def test_what_cannot_be_shown_is_one_line(past: Path, trace: Path, tmp_path: Pat
         f"mead history: {past}: there is no run 7; those that it has are 1 to 2"
     )
     assert complaint("history", trace).endswith("is not a history; name another file")
-    assert "of which run? Add --run N" in complaint("history", past, "--changes")
+    assert "--changes and --limit need a run" in complaint("history", past, "--changes")
     assert complaint("simulate", LOG_ANALYSIS, "--trace", trace, "--history", tmp_path / "none" / "past.sqlite") == (
         f"mead simulate: {tmp_path}/none/past.sqlite: there is no folder {tmp_path}/none; make it first"
     )

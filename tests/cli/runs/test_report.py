@@ -80,7 +80,7 @@ def test_what_cannot_be_reported_is_one_line(folder: Path, tmp_path: Path) -> No
         "there is no such file; a run with --history makes one"
     )
     assert "there is no run 9" in complaint("report", folder, "--run", 9)
-    assert "--run chooses among the runs of one history" in complaint("report", folder, folder, "--run", 1)
+    assert "--run needs a single history" in complaint("report", folder, folder, "--run", 1)
     assert "the name must end in one of .html" in complaint("report", folder, "-o", tmp_path / "page.pdf")
 
 

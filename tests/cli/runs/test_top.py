@@ -139,7 +139,7 @@ class Odd:
 def test_a_page_that_is_none_cannot_steer_the_terminal_by_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(runs.board(runs.simulated().rounds)) as address, terminal("top", address, "--interval", "0.1") as view:
         view.shows(b"q quits")
-        monkeypatch.setattr("mead.web.application.so_far", lambda _: {"\x1b]0;gone\x07": Odd()})
+        monkeypatch.setattr("mead.web.application.path_times", lambda _: {"\x1b]0;gone\x07": Odd()})
         view.shows(b"this is not the page of a run")
         assert b"\x1b]0;" not in view.shown
         os.write(view.ours, b"q")
@@ -183,7 +183,7 @@ def test_the_newest_run_is_looked_at_unless_another_is_named(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert complaint() == "mead top: there is no run in runs/; name the folder of one, or the address of its page"
+    assert complaint() == "mead top: there is no run in runs/; give the folder of a run or the address of its page"
     for name, policy in (("older", "mg1"), ("newer", "threshold")):
         (tmp_path / "runs" / name).mkdir(parents=True)
         file = runs.written(tmp_path / "runs" / name / "history.sqlite", runs.simulated(policy))

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from mead.arrays import FloatArray
 from mead.queueing import MAP, Characteristics, Frame, Partial
-from mead.reports.models.characterize_plot import drawn, plot_characteristics
 from mead.reports.models.characterize_report import CharacterizeReport
+from mead.reports.models.plots import draw_characteristics, plot_characteristics
 
 LITTLE = [np.zeros(5), np.array([1.0]), np.array([1.0, 3.0]), np.full(500, 0.1)]
 
@@ -67,7 +67,7 @@ def test_tables_fit_a_terminal(bursty: Characteristics) -> None:
 def test_curves_are_the_numbers(bursty: Characteristics) -> None:
     curves = [
         {line.get_label(): np.asarray(line.get_ydata()).tolist() for line in axes.get_lines()}
-        for axes in drawn(bursty).axes
+        for axes in draw_characteristics(bursty).axes
     ]
     assert curves[0]["trace"] == list(bursty.acf.values())
     assert curves[1]["trace"] == list(bursty.idc.values())

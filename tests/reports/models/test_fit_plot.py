@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from mead.arrays import FloatArray
 from mead.queueing import MAP
-from mead.reports.models.fit_plot import drawn, plot_fits
 from mead.reports.models.fit_report import WindowReport, report_fits
+from mead.reports.models.plots import draw_fits, plot_fits
 from mead.workload import Trace
 
 
@@ -27,7 +27,7 @@ def bursty() -> list[WindowReport]:
 
 @pytest.fixture(scope="module")
 def figure(bursty: list[WindowReport]) -> Figure:
-    return drawn(bursty, seed=0)
+    return draw_fits(bursty, seed=0)
 
 
 def test_every_window_has_three_panels(figure: Figure) -> None:

@@ -1,4 +1,4 @@
-"""``mead characterize``: a trace of any size in a few numbers."""
+"""``mead characterize``: characteristics of a trace of any size, computed on Spark."""
 
 from __future__ import annotations
 
@@ -36,20 +36,18 @@ def characterize(
     sort: Sorted = False,
     master: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Where Spark runs.  [default: all cores of this machine]", show_default=False),
+        typer.Option(metavar="URL", help="Spark master.  [default: all cores of this machine]", show_default=False),
     ] = None,
     scratch: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Where `--sort` keeps what it has sorted, until the end.", show_default=False
-        ),
+        typer.Option(metavar="FOLDER", help="Folder for temporary files of `--sort`.", show_default=False),
     ] = None,
     plot: PlotPath = None,
     as_json: AsJson = False,
 ) -> None:
     """Characterize a trace of any size, on Spark: rate, variability, correlation, dispersion, long memory.
 
-    The memory that it takes does not grow with the trace.
+    It needs the same memory for a trace of any size.
 
     Example: `mead characterize arrivals.parquet --plot arrivals.png`
     """
@@ -57,12 +55,12 @@ def characterize(
         require("plot", "--plot")
         check_writable(ctx, plot, PLOT_ENDINGS)
     if scratch is not None and not scratch.is_dir():
-        ctx.fail(f"{scratch}: there is no such folder; make it first")
+        ctx.fail(f"{scratch}: there is no such folder; create it first")
     check_java(ctx)
     options: ReadOptions = {"iat": iat, "column": column, "unit": unit}
     found = _characteristics(ctx, trace, options, sort=sort, master=master, scratch=scratch)
     if plot is not None:
-        from mead.reports.models.characterize_plot import plot_characteristics
+        from mead.reports.models.plots import plot_characteristics
 
         try:
             plot_characteristics(found, plot)
@@ -87,7 +85,7 @@ def characterize(
 
 
 class ReadOptions(TypedDict):
-    """How the file is to be understood."""
+    """Options for reading the file."""
 
     iat: bool
     column: str | None
@@ -97,7 +95,7 @@ class ReadOptions(TypedDict):
 def _characteristics(
     ctx: typer.Context, trace: Path, options: ReadOptions, *, sort: bool, master: str | None, scratch: Path | None
 ) -> Characteristics:
-    """Compute them on Spark; if that fails, end the command with the reason."""
+    """Compute the characteristics on Spark, or end the command with the reason."""
     from pyspark.sql import SparkSession
 
     from mead.spark.characterize import characterize as by_spark
@@ -106,7 +104,7 @@ def _characteristics(
     from mead.workload import TraceError, split_trace
 
     try:
-        split_trace(trace, **options)  # what is wrong at first sight needs no Spark
+        split_trace(trace, **options)  # find simple errors before Spark starts
         ours = SparkSession.getActiveSession() is None
         with start_quietly():
             spark = start_session("mead characterize", master=master)

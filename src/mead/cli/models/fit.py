@@ -36,10 +36,10 @@ def fit(
             min=1, metavar="N ...", help="Fit the last N inter-arrival times, for each N.  [default: 50000 25000]"
         ),
     ] = None,
-    best: Annotated[int, typer.Option(min=1, metavar="N", help="How many models to keep per window.")] = 5,
+    best: Annotated[int, typer.Option(min=1, metavar="N", help="Number of models to keep per window.")] = 5,
     fitter: Annotated[
         Literal["calibrated", "kpc"],
-        typer.Option(help="By the queue that a model predicts, or by moments and correlation."),
+        typer.Option(help="Fit by the predicted queue, or by moments and correlation."),
     ] = "calibrated",
     iat: AreIats = False,
     column: ColumnName = None,
@@ -53,7 +53,7 @@ def fit(
 ) -> None:
     """Fit Markovian arrival processes to the last inter-arrival times of a trace.
 
-    Shows each window beside its best models, and the response times that both lead to.
+    Shows each window with its best models, and the response times that both lead to.
 
     Example: `mead fit arrivals.parquet --window 50000 25000 --plot fit.png`
     """
@@ -69,7 +69,7 @@ def fit(
     sizes = window or DEFAULT_WINDOWS
     reports = list(report_fits(arrivals, sizes, fitter=fitter, best=best, seed=seed, clock=perf_counter))
     if plot is not None:
-        from mead.reports.models.fit_plot import plot_fits
+        from mead.reports.models.plots import plot_fits
 
         try:
             plot_fits(reports, plot, seed=seed)
@@ -81,7 +81,7 @@ def fit(
 
     from rich.console import Console
 
-    from mead.reports.tables import fit_tables
+    from mead.reports.models.fit_report import fit_tables
 
     console = Console()
     for part in (part for report in reports for part in fit_tables(report)):

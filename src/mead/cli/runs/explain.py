@@ -1,13 +1,12 @@
-"""``mead explain``: how a decision was made, with the numbers."""
+"""``mead explain``: the inputs, candidates and effects of a decision."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mead.cli.runs.history import LAST
+from mead.cli.runs.history import DEFAULT_HISTORY, LAST, RunNumber, RunPath, choose_run
 from mead.cli.terminal import AsJson, print_json, print_parts
 
 
@@ -17,20 +16,15 @@ def explain(
         str,
         typer.Argument(
             metavar="DECISION",
-            help="The number of a round, as `mead history` shows it; `last`; or `change` for the last change.",
+            help="The number of a round as in `mead history`, `last`, or `change` for the last change.",
         ),
     ],
-    run_or_history: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN", help="The folder of a run, or a history, as `mead simulate --history` writes it."
-        ),
-    ] = Path("mead-history.sqlite"),
+    run_or_history: RunPath = DEFAULT_HISTORY,
     *,
-    run: Annotated[int, typer.Option(metavar="N", help="Which run of the history; -1 is the last one.")] = LAST,
+    run: RunNumber = LAST,
     as_json: AsJson = False,
 ) -> None:
-    """How a decision was made: what was seen, believed and weighed, why others were rejected, and what came of it.
+    """Explain a decision: its readings, models and candidates, why it rejected the others, and its effect.
 
     Example: `mead explain change runs/demo-20260101-120000`
     """
@@ -40,8 +34,7 @@ def explain(
 
     try:
         with History.read(history_file(run_or_history)) as history:
-            runs = history.runs()
-            chosen = history.run(runs[-1].number if run == LAST and runs else run)
+            chosen = choose_run(history, run)
             if not chosen.rounds:
                 ctx.fail(f"{history.path}: run {chosen.number} has no rounds yet")
             found = Explanation.of(history, chosen, find_round(history, chosen, decision))

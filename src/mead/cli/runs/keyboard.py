@@ -1,4 +1,4 @@
-"""Single keys of a terminal, as they are pressed; Ctrl-C and a request to end are keys like any other."""
+"""Single key presses of a terminal; signals that ask for an end count as keys."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 GONE = "\x04"
-"""The key that is reported when the terminal is gone or a signal asks for an end: Ctrl-D."""
+"""The key for a signal, or for a terminal that is gone: Ctrl-D."""
 
 ENDING = signal.SIGINT, signal.SIGTERM
 
 
 @contextmanager
 def keys() -> Iterator[Callable[[float], str]]:
-    """A function that waits up to so many seconds for a key and returns it; empty if none was pressed.
+    """A function that waits up to some seconds for a key and returns it; empty if there was none.
 
-    The terminal is left as it was found. Without one, only signals are heard. They do not interrupt: that could leave
-    half a screen, or a terminal that is not restored.
+    The terminal is restored at the end. Signals do not interrupt, which could leave half a screen or a terminal that is
+    not restored. Without a terminal, there are only signals.
     """
     with _signals() as asked, _single_keys() as typed:
 
@@ -33,7 +33,7 @@ def keys() -> Iterator[Callable[[float], str]]:
 
 @contextmanager
 def _signals() -> Iterator[int]:
-    """A file that becomes readable when a signal asks for an end."""
+    """A file that becomes readable with a signal."""
     reader, writer = os.pipe()
     with closing(os.fdopen(reader, "rb")), closing(os.fdopen(writer, "wb")):
 
@@ -50,7 +50,7 @@ def _signals() -> Iterator[int]:
 
 @contextmanager
 def _single_keys() -> Iterator[list[int]]:
-    """The terminal, that sends keys one by one; nothing if there is none."""
+    """The terminal in single-key mode; empty without a terminal."""
     if not sys.stdin.isatty():
         yield []
         return

@@ -1,4 +1,4 @@
-"""``mead report``: a run, or several beside each other, as one HTML file."""
+"""``mead report``: a report on a run, or a comparison of several, as one HTML file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mead.cli.runs.history import LAST
+from mead.cli.runs.history import LAST, choose_run
 from mead.cli.terminal import AsJson, check_writable, print_json
 
 if TYPE_CHECKING:
@@ -21,16 +21,14 @@ def report(
     ctx: typer.Context,
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN...", help="Folders of runs, or histories, as `mead simulate --history` writes them."
-        ),
+        typer.Argument(metavar="RUN...", help="Folders of runs, or history files."),
     ],
     *,
     run: Annotated[
         list[int] | None,
         typer.Option(
             metavar="N",
-            help="Which run of the history; -1 is the last one. May be repeated, to compare them.  [default: -1]",
+            help="Number of the run; -1 is the last. Repeat it to compare runs.  [default: -1]",
             show_default=False,
         ),
     ] = None,
@@ -40,15 +38,15 @@ def report(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to write.  [default: report.html beside the history, comparison.html here for several runs]",
+            help="File to write.  [default: report.html beside the history; comparison.html here for several runs]",
             show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write one HTML file about a run, or about several beside each other: figures, charts, decisions.
+    """Write a report on a run, or a comparison of several, as one HTML file with figures, charts and decisions.
 
-    The file holds everything that it shows and needs no network. Every chart gives its numbers away as CSV or JSON.
+    The file needs no network. The numbers of every chart can be downloaded as CSV or JSON.
 
     Example: `mead report runs/demo-20260101-120000`
     """
@@ -59,22 +57,19 @@ def report(
     from mead.reports.pages.run_figures import RunFigures
 
     if run and len(runs) > 1:
-        ctx.fail("--run chooses among the runs of one history; of several, the last run of each is taken")
+        ctx.fail("--run needs a single history; for several, the last run of each is used")
     found: list[RunFigures] = []
     try:
         for path in runs:
             with History.read(history_file(path)) as history:
-                known = history.runs()
-                if not known:
-                    ctx.fail(f"{history.path}: it has no runs yet")
-                numbers = [known[-1].number if number == LAST else number for number in run or [LAST]]
+                numbers = [choose_run(history, number).number for number in run or [LAST]]
                 found += [RunFigures.of(history, number) for number in numbers]
     except HistoryError as error:
         ctx.fail(str(error))
     beside = history_file(runs[0]).parent / REPORT if len(found) == 1 else Path(COMPARISON)
     target = output or beside
     check_writable(ctx, target, (".html",))
-    page = report_page(found[0]) if len(found) == 1 else compare_page(found, names_of(found, runs))
+    page = report_page(found[0]) if len(found) == 1 else compare_page(found, run_names(found, runs))
     write_page(page, target)
     if as_json:
         print_json({"report": str(target), "runs": [one.as_json() for one in found]})
@@ -82,8 +77,8 @@ def report(
         typer.echo(f"Report: {target}")
 
 
-def names_of(found: Sequence[RunFigures], places: Sequence[Path]) -> list[str]:
-    """What runs are called in a comparison: by their policy, and by where they are if that does not tell them apart."""
+def run_names(found: Sequence[RunFigures], places: Sequence[Path]) -> list[str]:
+    """Names of runs in a comparison: the policy, with the folder if policies are not unique."""
     policies = [one.run.policy for one in found]
     if len(set(policies)) == len(policies):
         return policies

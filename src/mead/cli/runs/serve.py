@@ -1,4 +1,4 @@
-"""``mead serve``: the page of a run that is over, or that another process is writing down."""
+"""``mead serve``: the page of a past run, or of a run of another process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mead.cli.inputs import read_trace_or_fail
-from mead.cli.runs.history import LAST
+from mead.cli.runs.history import LAST, RunNumber, RunPath, choose_run
 from mead.extras import require
 
 if TYPE_CHECKING:
@@ -17,48 +17,43 @@ if TYPE_CHECKING:
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
 FOLLOWED_S = 1.0
-"""How often we read a history again that is still being written."""
+"""Interval at which a growing history is read."""
 
 Host = Annotated[
     str,
-    typer.Option(metavar="ADDRESS", help="Who can look: 127.0.0.1 is this machine only, 0.0.0.0 everybody around it."),
+    typer.Option(
+        metavar="ADDRESS", help="Address to listen on: 127.0.0.1 for this machine only, 0.0.0.0 for the network."
+    ),
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Where; 0 takes any that is free.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 takes a free one.")]
 
 KnownAs = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME", help="Another name by which others reach this machine; may be repeated.", show_default=False
-    ),
+    typer.Option(metavar="NAME", help="Another host name of this machine; may be repeated.", show_default=False),
 ]
 
 
 @dataclass(frozen=True)
 class PageOptions:
-    """Where the page of a run is served."""
+    """Address of the page of a run."""
 
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
     or_any: bool = False
-    """Take any free port if that one is taken."""
+    """Take a free port if that one is in use."""
     known_as: tuple[str, ...] = ()
 
 
 def serve(
     ctx: typer.Context,
-    run_or_history: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN", help="The folder of a run, or a history, as `mead simulate --history` writes it."
-        ),
-    ],
+    run_or_history: RunPath,
     *,
-    run: Annotated[int, typer.Option(metavar="N", help="Which run of the history; -1 is the last one.")] = LAST,
+    run: RunNumber = LAST,
     trace: Annotated[
         Path | None,
         typer.Option(
             metavar="TRACE",
-            help="Arrivals, for the view Workload: a history keeps none.  [default: those in the folder]",
+            help="Arrivals for the view Workload; a history has none.  [default: those in the folder of the run]",
             show_default=False,
         ),
     ] = None,
@@ -66,10 +61,10 @@ def serve(
     port: Port = DEFAULT_PORT,
     known_as: KnownAs = None,
 ) -> None:
-    """Look at a run in the browser: response times, pipeline, decisions, workload, and what-if.
+    """Show a run in the browser: response times, pipeline, decisions, workload and what-if.
 
-    The run may be over, or another process may be writing it down: then the page follows. Metrics for Prometheus are at
-    /metrics. Nothing can be changed from there. Ctrl-C ends it.
+    The run may be over, or another process may be writing its history; then the page follows it. The page is
+    read-only. Metrics for Prometheus are at /metrics. Ctrl-C ends the server.
 
     Example: `mead serve runs/demo-20260101-120000`
     """
@@ -85,21 +80,18 @@ def serve(
     arrivals = _arrivals(ctx, trace, file)
     try:
         with History.read(file) as history:
-            runs = history.runs()
-            if not runs:
-                ctx.fail(f"{file}: it has no runs yet")
-            past = HistoryBoard(history, history.run(runs[-1].number if run == LAST else run), wall_s=time.time)
+            past = HistoryBoard(history, choose_run(history, run), wall_s=time.time)
             past.follow()
             if arrivals is not None:
                 past.with_arrivals(arrivals)
             with serving(past.board, host, port, known_as=known_as or ()) as address:
-                typer.echo(f"{past.board.facts.pipeline.name}: {address}  (Ctrl-C ends it)")
+                typer.echo(f"{past.board.facts.pipeline.name}: {address}  (Ctrl-C ends the server)")
                 warn_if_open(host)
                 try:
                     while not past.board.finished:
                         time.sleep(FOLLOWED_S)
                         past.follow()
-                    Event().wait()  # it is over, and can be looked at
+                    Event().wait()  # the run is over; serve it until Ctrl-C
                 except KeyboardInterrupt:
                     typer.echo("")
     except (HistoryError, ServeError) as error:
@@ -107,11 +99,11 @@ def serve(
 
 
 def warn_if_open(host: str) -> None:
-    """A page that others can reach shows them everything about the run."""
+    """Warn about a page that other machines can reach."""
     from mead.web.guard import is_loopback
 
     if not is_loopback(host):
-        typer.echo(f"Everybody who reaches {host} can look; there is no password.", err=True)
+        typer.echo(f"Every machine that reaches {host} can read the page; there is no password.", err=True)
 
 
 def _arrivals(ctx: typer.Context, trace: Path | None, history: Path) -> FloatArray | None:

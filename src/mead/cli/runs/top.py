@@ -1,4 +1,4 @@
-"""``mead top``: a run in the terminal, for people who came by SSH."""
+"""``mead top``: watch a run in the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mead.cli.runs.history import LAST
+from mead.cli.runs.history import LAST, RunNumber
 from mead.cli.runs.keyboard import GONE, keys
 from mead.cli.terminal import AsJson, print_json
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RUNS = Path("runs")
 QUIT = frozenset({"q", "Q", "\x1b", GONE})
-"""Escape quits, too: it is what people try first."""
+"""Keys that quit."""
 
 
 def top(
@@ -29,23 +29,23 @@ def top(
         str | None,
         typer.Argument(
             metavar="RUN",
-            help="The folder of a run, a history, or the address that `mead run --serve` prints.  "
+            help="The folder of a run, a history file, or the address that `mead run --serve` prints.  "
             "[default: the newest in runs/]",
             show_default=False,
         ),
     ] = None,
     *,
-    run: Annotated[int, typer.Option(metavar="N", help="Which run of a history; -1 is the last one.")] = LAST,
-    interval: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How often to look.")] = 1.0,
+    run: RunNumber = LAST,
+    interval: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time between two updates.")] = 1.0,
     once: Annotated[
-        bool, typer.Option("--once", help="Look once, print that, and end; so it is without a terminal.")
+        bool, typer.Option("--once", help="Print one snapshot and exit; the default without a terminal.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look at a run from a terminal: shares, load, backlog, response times against requirements, the last decision.
+    """Watch a run in the terminal: shares, load, backlog, response times with requirements, the last decision.
 
-    It is the table that `mead run` shows, from anywhere: by the folder of a run it needs no server, by an address it
-    works through a tunnel, too. Nothing can be changed from there. q, Escape and Ctrl-C end the view, and not the run.
+    This is the table of `mead run`. With the folder of a run it needs no server; with an address it also works through
+    a tunnel. It changes nothing. q, Escape and Ctrl-C end the view, but not the run.
 
     Example: `mead top runs/demo-20260101-120000`
     """
@@ -80,7 +80,7 @@ def _watching(place: str, run: int) -> Iterator[Watcher]:
 
 
 def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
-    """Show the run until the user has seen enough. One that cannot be reached for a while is shown as it was last."""
+    """Show the run until the user quits. If the run cannot be reached, keep the last table."""
     from rich.console import Group
     from rich.live import Live
     from rich.text import Text
@@ -105,16 +105,16 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
 
 
 def _newest(ctx: typer.Context) -> Path:
-    """The run in ``runs/`` that was written to last."""
+    """The run in ``runs/`` with the latest write."""
     from mead.history import IN_FOLDER
 
     written = {file.parent: _last_write_s(file) for file in RUNS.glob(f"*/{IN_FOLDER}")}
     if not written:
-        ctx.fail(f"there is no run in {RUNS}/; name the folder of one, or the address of its page")
+        ctx.fail(f"there is no run in {RUNS}/; give the folder of a run or the address of its page")
     return max(written, key=written.__getitem__)
 
 
 def _last_write_s(history: Path) -> float:
-    """A run that is under way writes into the log beside its history."""
+    """The time of the last write. A running process writes to the log beside its history."""
     files = (history, history.with_name(f"{history.name}-wal"))
     return max(file.stat().st_mtime for file in files if file.exists())

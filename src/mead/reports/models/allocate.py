@@ -1,4 +1,4 @@
-"""What ``mead allocate`` answers: a placement of processors, the rates of a network, or why there is neither."""
+"""The answers of ``mead allocate``: a placement of processors, the rates of a network, or a refusal."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Refusal: TypeAlias = UnstableLoop | InsufficientProcessors | TmaxUnreachable
 
 
 @dataclass(frozen=True)
-class Allocated:
-    """Processors, and the times that they bring."""
+class PlacementAnswer:
+    """A placement of processors, and its sojourn times."""
 
     network: OpenNetwork
     placement: Placement
 
     def as_json(self) -> dict[str, Any]:
-        """The document."""
+        """The document of `mead allocate --json`."""
         k = self.placement.processors
         return {
             "k": list(k),
@@ -46,7 +46,7 @@ class Allocated:
         }
 
     def parts(self) -> Iterator[Table | str]:
-        """Tables and sentences for people."""
+        """Tables for a terminal."""
         k, times_s = self.placement.processors, self.network.sojourns_s(self.placement.processors)
         unit = TimeUnit.of(times_s)
         table = plain_table(
@@ -64,14 +64,14 @@ class Allocated:
 
 
 @dataclass(frozen=True, eq=False)
-class Rates:
-    """Tuples per second, for a case that asks for nothing else."""
+class RatesAnswer:
+    """Tuples per second, for a case without service rates."""
 
     rates_per_s: FloatArray
     external_per_s: float
 
     def as_json(self) -> dict[str, Any]:
-        """The document."""
+        """The document of `mead allocate --json`."""
         return {
             "lambda_i": self.rates_per_s.tolist(),
             "lambda0": self.external_per_s,
@@ -79,7 +79,7 @@ class Rates:
         }
 
     def parts(self) -> Iterator[Table | str]:
-        """Tables and sentences for people."""
+        """Tables for a terminal."""
         table = plain_table(f"{number(self.external_per_s)} tuples/s from outside", "operator", "tuples/s", "visits")
         for place, rate_per_s in enumerate(self.rates_per_s.tolist()):
             table.add_row(str(place + 1), number(rate_per_s), number(rate_per_s / self.external_per_s))
@@ -87,38 +87,38 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Refused:
-    """There is no such placement. That is an answer, and no mistake in the question."""
+class RefusalAnswer:
+    """The reason why there is no placement. The case itself is valid."""
 
     why: Refusal
 
     def as_json(self) -> dict[str, Any]:
-        """The document."""
+        """The document of `mead allocate --json`."""
         details = {name: value for name in ("needed", "reason") if (value := getattr(self.why, name, None)) is not None}
         return {"error": {"type": type(self.why).__name__, "message": str(self.why)} | details}
 
     def parts(self) -> Iterator[Table | str]:
-        """A sentence for people."""
+        """A sentence for a terminal."""
         yield f"{type(self.why).__name__}: {self.why}"
 
 
-def allocate(case: AllocateCase) -> Allocated | Rates | Refused:
+def solve_allocation(case: AllocateCase) -> PlacementAnswer | RatesAnswer | RefusalAnswer:
     """Solve the case."""
     try:
         if case.gamma is not None and case.G is not None:
-            found = Rates(arrival_rates(case.G, case.gamma), sum(case.gamma))
+            found = RatesAnswer(arrival_rates(case.G, case.gamma), sum(case.gamma))
         else:
-            found = Rates(frozen(case.lambda_i or ()), case.lambda0 or 0.0)
+            found = RatesAnswer(frozen(case.lambda_i or ()), case.lambda0 or 0.0)
         if case.mu_i is None:
             return found
         ones = (1.0,) * len(case.mu_i)
         columns = zip(found.rates_per_s.tolist(), case.mu_i, case.a_i or ones, case.s_i or ones, strict=True)
         network = OpenNetwork(found.external_per_s, tuple(Station(*column) for column in columns), Model(case.model))
         if case.Kmax is not None:
-            return Allocated(network, assign_processors(network, case.Kmax))
+            return PlacementAnswer(network, assign_processors(network, case.Kmax))
         assert case.Tmax is not None  # noqa: S101 - checked with the keys
-        return Allocated(network, min_processors(network, case.Tmax, case.Kcap))
+        return PlacementAnswer(network, min_processors(network, case.Tmax, case.Kcap))
     except (UnstableLoop, InsufficientProcessors, TmaxUnreachable) as refusal:
-        return Refused(refusal)
+        return RefusalAnswer(refusal)
     except ValueError as error:
         raise ConfigError(str(error)) from error

@@ -1,4 +1,4 @@
-"""The characteristics of a trace as a document, and as tables for a terminal of 80 columns."""
+"""The report on a trace: its characteristics as a document and as tables."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mead.reports.tables import NOTHING, number, plain_table
 
 @dataclass(frozen=True)
 class CharacterizeReport:
-    """What `mead characterize` says."""
+    """The characteristics of a trace."""
 
     found: Characteristics
 
     def as_json(self) -> dict[str, Any]:
-        """The document of the reference page."""
+        """The document of `mead characterize --json`."""
         found, hurst = self.found, self.found.hurst
         return {
             "events": found.events,
@@ -38,7 +38,7 @@ class CharacterizeReport:
         }
 
     def tables(self) -> Iterator[Table | Text]:
-        """The trace as a whole, then lag by lag and span by span."""
+        """Tables: the whole trace, then by lag and by span."""
         found, hurst = self.found, self.found.hurst
         summary = plain_table(f"{found.events:,} arrivals in {number(found.duration_s)} s", "", "")
         summary.show_header = False

@@ -1,7 +1,7 @@
-"""A fitted window beside its best model: the four statistics, and the response times that both lead to.
+"""The report on a fit: statistics of a window and its models, and the response times that both lead to.
 
-What a fit is judged by is the queue that it predicts. So the report replays the window through an Erlang-2 server at a
-few utilizations, solves the queue of the best model there, and adds what M/G/1 and Kingman's formula would have said.
+A fit is as good as the queue that it predicts. The report replays the window through an Erlang-2 server at several
+utilizations, solves the queue of the best model there, and adds M/G/1 and Kingman's formula.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from rich.table import Table
+from rich.text import Text
 
 from mead.arrays import FloatArray
 from mead.queueing import (
@@ -36,6 +38,7 @@ from mead.queueing import (
     scv,
     spans_of,
 )
+from mead.reports.tables import NOTHING, TimeUnit, number, number_or_nothing, plain_table
 from mead.workload import Trace
 
 UTILIZATIONS = (0.3, 0.5, 0.7, 0.8, 0.9)
@@ -43,18 +46,18 @@ UTILIZATIONS = (0.3, 0.5, 0.7, 0.8, 0.9)
 
 @dataclass(frozen=True)
 class Statistics:
-    """A stream in four words, at lags in IATs and spans in seconds. None where it has no such value."""
+    """Four statistics of a stream, at lags in IATs and spans in seconds; None if undefined."""
 
     rate_per_s: float | None
     scv: float | None
     acf: Mapping[int, float]
     idc: Mapping[float, float]
     idc_limit: float | None = None
-    """Only for a model: no window is long enough to show it."""
+    """Only for a model, because no window is long enough."""
 
     @classmethod
     def of_iats(cls, iats_s: FloatArray, lags: Sequence[int], spans_s: Sequence[float]) -> Statistics:
-        """The statistics of a recorded stretch."""
+        """The statistics of recorded IATs."""
         if not iats_s.any():
             return cls(None, None, {}, {})
         return cls(
@@ -87,21 +90,21 @@ class Statistics:
 
 
 class MeanAndP95(NamedTuple):
-    """A response time in two numbers."""
+    """Mean and 95th percentile of a response time."""
 
     mean_s: float
     p95_s: float
 
     @classmethod
     def of(cls, solution: QueueSolution) -> MeanAndP95:
-        """The numbers of a queue that is stable, as every one is whose utilization is below 1."""
+        """Those of a stable queue."""
         response = cast(ResponseTime, solution)
         return cls(response.mean_s, response.percentile_s(95))
 
 
 @dataclass(frozen=True)
 class ResponseAt:
-    """The response time at one utilization, as it was and as three models predict it."""
+    """The response time at one utilization: replayed, and predicted by three models."""
 
     utilization: float
     mean_service_s: float
@@ -120,14 +123,14 @@ class ResponseAt:
 
 @dataclass(frozen=True)
 class WindowReport:
-    """One window with its models, and what there is to say about them."""
+    """One window with its models and their response times."""
 
     fit: WindowFit
     seconds: float
     """Wall time of the fit."""
     iats_s: FloatArray = field(repr=False)
     used_iats_s: FloatArray = field(repr=False)
-    """The stretch that the models describe: all of the window, unless a silence or a jump of the rate cuts it."""
+    """The part of the window that the models describe: all of it, unless a silence or a jump of the rate cuts it."""
     trace: Statistics
     used: Statistics
     fitted: Statistics | None
@@ -144,7 +147,7 @@ class WindowReport:
         return self.used_iats_s.size < self.iats_s.size
 
     def as_json(self) -> dict[str, Any]:
-        """One entry of ``windows`` in the document of the reference page."""
+        """One entry of ``windows`` in the document of `mead fit --json`."""
         return {
             "size": self.fit.size,
             "used": self.fit.used,
@@ -188,7 +191,7 @@ def _report(fit: WindowFit, iats_s: FloatArray, seconds: float, seed: int) -> Wi
         seconds=seconds,
         iats_s=iats_s,
         used_iats_s=used,
-        # Each at its own lags and spans: in a window with a long silence the short ones would be empty beyond number.
+        # Each at its own lags and spans: after a long silence, most short spans would be empty.
         trace=Statistics.of_iats(iats_s, lags_of(iats_s.size), spans_of(iats_s.size, float(iats_s.sum()))),
         used=Statistics.of_iats(used, lags, spans_s),
         fitted=None if model is None else Statistics.of_map(model, lags, spans_s),
@@ -197,8 +200,8 @@ def _report(fit: WindowFit, iats_s: FloatArray, seconds: float, seed: int) -> Wi
 
 
 def responses_at(iats_s: FloatArray, model: MAP, utilizations: Sequence[float], seed: int) -> tuple[ResponseAt, ...]:
-    """The window replayed, its model and two simpler ones, behind an Erlang-2 server sped up to each utilization."""
-    # Not the service times that the model was calibrated with: those would flatter it.
+    """The window replayed, its model and two simpler ones, behind an Erlang-2 server at each utilization."""
+    # Other service times than those of the calibration, which would favour the model.
     rng = np.random.default_rng([seed, 1])
     replayed = replay_at_utilizations(iats_s, ServiceTimes.drawn(REFERENCE_SERVICE, iats_s.size, rng), utilizations)
     fitted = map_ph_1_at_utilizations(model, REFERENCE_SERVICE, utilizations, percents=[95])
@@ -217,3 +220,49 @@ def responses_at(iats_s: FloatArray, model: MAP, utilizations: Sequence[float], 
             )
         )
     return tuple(answers)
+
+
+def fit_tables(report: WindowReport) -> Iterator[Table | Text]:
+    """Tables of the window, its models and the response times of both, and the note."""
+    span_s = float(report.iats_s.sum())
+    iats = "IAT" if report.fit.size == 1 else f"{report.fit.size:,} IATs"
+    window = f"The last {iats}, {number(span_s)} s; fitted in {report.seconds:.2f} s"
+    yield _statistics_table(window, report)
+    if report.responses:
+        yield _response_table(report.responses)
+    if report.fit.note:
+        yield Text(f"Note: {report.fit.note}.", style="yellow")
+
+
+def _statistics_table(title: str, report: WindowReport) -> Table:
+    span_s = max(report.used.idc, default=None)
+    idc = "IDC" if span_s is None else f"IDC({span_s:g} s)"
+    table = plain_table(title, "", "rate/s", "SCV", "ACF(1)", "ACF(100)", idc, "limit", "states", "score")
+    table.add_row("window", *_statistics_cells(report.trace, span_s))
+    if report.is_cut:
+        table.add_row("used part", *_statistics_cells(report.used, span_s))
+    lags, spans_s = list(report.used.acf), list(report.used.idc)
+    for model in report.fit.models:
+        cells = _statistics_cells(Statistics.of_map(model.map, lags, spans_s), span_s)
+        table.add_row(model.family, *cells, str(model.map.states), number(model.score))
+    return table
+
+
+def _statistics_cells(statistics: Statistics, span_s: float | None) -> list[str]:
+    correlations = [statistics.acf.get(lag) for lag in (1, 100)]
+    dispersion = None if span_s is None else statistics.idc.get(span_s)
+    return [
+        *(number_or_nothing(value) for value in (statistics.rate_per_s, statistics.scv)),
+        *(NOTHING if value is None else f"{value:.3f}" for value in correlations),
+        *(number_or_nothing(value) for value in (dispersion, statistics.idc_limit)),
+    ]
+
+
+def _response_table(responses: Sequence[ResponseAt]) -> Table:
+    rows = [(at.utilization, [*at.replayed, *at.fitted, at.mg1.mean_s, at.kingman.mean_s]) for at in responses]
+    unit = TimeUnit.of(time_s for _, times_s in rows for time_s in times_s)
+    title = f"Response time in {unit.name} behind an Erlang-2 server"
+    table = plain_table(title, "utilization", "replayed", "p95", "best model", "p95", "M/G/1", "Kingman")
+    for utilization, times_s in rows:
+        table.add_row(f"{utilization:g}", *(unit.show(time_s) for time_s in times_s))
+    return table

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mead.arrays import FloatArray
-from mead.reports.models.fit_plot import SECONDS, STYLE
+from mead.reports.models.plots import SECONDS, STYLE
 from mead.simulator import Responses, SimulatedRun
 
 MOST_POINTS = 1800

@@ -1,4 +1,4 @@
-"""A fit as a picture: correlation, dispersion and, above all, response times of window and model."""
+"""Plots of fits and of traces: correlation, dispersion, and response times of window and model."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from mead.arrays import FloatArray
-from mead.queueing import lags_of, spans_of
+from mead.queueing import Characteristics, lags_of, spans_of
 from mead.reports.models.fit_report import Statistics, WindowReport, responses_at
 
 UTILIZATIONS = tuple(np.linspace(0.1, 0.95, 18).round(2).tolist())
 POINTS = 40
 """Lags and spans per curve, evenly spaced on the logarithmic axis."""
 
-# Okabe and Ito's palette, which people with any kind of colour vision can tell apart; line styles differ as well.
+# Okabe and Ito's palette, for any kind of colour vision; line styles differ as well.
 TRACE, MODEL, MG1, KINGMAN = "#000000", "#0072B2", "#D55E00", "#009E73"
 
 PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
@@ -47,12 +47,12 @@ STYLE: dict[Any, Any] = {
 
 
 def plot_fits(reports: Sequence[WindowReport], path: Path, *, seed: int) -> None:
-    """Draw to a file, whose ending names the format."""
+    """Draw to a file; its ending sets the format."""
     with rc_context(STYLE):
-        drawn(reports, seed=seed).savefig(path, dpi=150)
+        draw_fits(reports, seed=seed).savefig(path, dpi=150)
 
 
-def drawn(reports: Sequence[WindowReport], *, seed: int) -> Figure:
+def draw_fits(reports: Sequence[WindowReport], *, seed: int) -> Figure:
     """One row per window: autocorrelation, index of dispersion, response time over utilization."""
     figure = Figure(figsize=(14.5, 4.0 * len(reports)), layout="constrained")
     rows = figure.subfigures(len(reports), squeeze=False, hspace=0.04)[:, 0]
@@ -101,7 +101,7 @@ def _draw_statistics(correlation: Axes, dispersion: Axes, report: WindowReport) 
 
 
 def widen(axes: Axes, low: float, high: float) -> None:
-    """Show at least this range: what lies within it is no burstiness, and must not look like any."""
+    """Show at least this range, within which values are no sign of burstiness."""
     bottom, top = axes.get_ylim()
     axes.set_ylim(min(bottom, low), max(top, high))
 
@@ -140,3 +140,69 @@ def _draw_responses(axes: Axes, report: WindowReport, seed: int) -> None:
         inside = "white" if label == "window, p95" else color
         axes.plot(UTILIZATIONS, times_s, style, color=color, mfc=inside, label=label, zorder=3 - depth / len(curves))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))  # beside the curves: they fill their axes
+
+
+def plot_characteristics(found: Characteristics, path: Path) -> None:
+    """Draw to a file; its ending sets the format."""
+    with rc_context(STYLE):
+        draw_characteristics(found).savefig(path, dpi=150)
+
+
+def draw_characteristics(found: Characteristics) -> Figure:
+    """Both curves side by side."""
+    figure = Figure(figsize=(10.0, 4.0), layout="constrained")
+    rate = "" if found.rate_per_s is None else f", {found.rate_per_s:,.4g} per second"
+    figure.suptitle(f"{found.events:,} arrivals{rate}", x=0.01, ha="left", weight="bold", size=11)
+    correlation, dispersion = figure.subplots(1, 2)
+    _draw_trace_correlation(correlation, found)
+    _draw_trace_dispersion(dispersion, found)
+    return figure
+
+
+def _draw_trace_correlation(axes: Axes, found: Characteristics) -> None:
+    axes.set_title("Autocorrelation of inter-arrival times")
+    axes.set(xlabel="lag", xscale="log")
+    axes.xaxis.set_major_formatter(PLAIN)
+    known = {lag: value for lag, value in found.acf.items() if value is not None}
+    if not known:
+        _explain_gap(axes, found.reasons["acf"])
+        return
+    noise = 1.96 / np.sqrt(found.events - 1)
+    axes.axhspan(-noise, noise, color="#dddddd", lw=0, label="95 % band of noise")
+    axes.plot(list(known), list(known.values()), "o-", color=TRACE, label="trace")
+    widen(axes, -0.05, 0.1)
+    axes.legend()
+
+
+def _draw_trace_dispersion(axes: Axes, found: Characteristics) -> None:
+    axes.set_title("Index of dispersion for counts")
+    axes.set(xlabel="interval in s", xscale="log", yscale="log")
+    axes.xaxis.set_major_formatter(PLAIN)
+    axes.yaxis.set_major_formatter(PLAIN)
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    known = {span_s: value for span_s, value in found.idc.items() if value > 0}  # a logarithmic axis has no 0
+    if not known:
+        _explain_gap(axes, found.reasons.get("idc", "the arrivals are regular: it is 0"))
+        return
+    axes.axhline(1.0, color=MG1, ls="-.", lw=1.2, label="Poisson")
+    axes.plot(list(known), list(known.values()), "o-", color=TRACE, label="trace")
+    _draw_slope(axes, found, known)
+    widen(axes, 0.5, 2.0)
+    axes.legend()
+
+
+def _draw_slope(axes: Axes, found: Characteristics, known: dict[float, float]) -> None:
+    """A line of slope 2H - 1, the growth of the index of dispersion with long memory."""
+    if found.hurst is None:
+        return
+    within = [span_s for span_s in known if found.hurst.shortest_s <= span_s <= found.hurst.longest_s]
+    if len(within) < 2:
+        return
+    slope = 2 * found.hurst.value - 1
+    spans_s = np.array(within)
+    height = np.exp(np.mean(np.log([known[span_s] for span_s in within]) - slope * np.log(spans_s)))
+    axes.plot(spans_s, height * spans_s**slope, "--", color=MODEL, label=f"slope of H = {found.hurst.value:.2f}")
+
+
+def _explain_gap(axes: Axes, reason: str) -> None:
+    axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", color="#666666", wrap=True)
