@@ -18,7 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from mead.policies.predictive.map_network import ArrivalModel, solved
+from mead.policies.predictive.map_network import ArrivalModel, solve_pipeline
 from mead.queueing import MAP, Edge, Unstable
 from mead.simulator import Simulation
 from mead.values import Batches, Operator, Pipeline
@@ -79,7 +79,7 @@ def errors(pipeline: Pipeline, arrivals: MAP, tuples: int) -> str:
     simulation = Simulation(pipeline, trace, seed=1)
     simulation.drain()
     simulated_s = simulation.responses(path).response_s
-    predicted = solved(pipeline, pipeline.most, [ArrivalModel(arrivals)], "map")[0].paths[path]
+    predicted = solve_pipeline(pipeline, pipeline.most, [ArrivalModel(arrivals)], "map")[0].paths[path]
     if isinstance(predicted, Unstable):
         return "overloaded"
     mean = predicted.mean_s / float(simulated_s.mean()) - 1

@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.progress import track
 
 from mead.policies.predictive.mg1 import MG1, MG1Options
-from mead.policies.predictive.predictions import meets, remembered, response_s, worst
-from mead.policies.predictive.search import Predictor, exact, heuristic
+from mead.policies.predictive.predictions import meets, memoize, response_s, worst_solution
+from mead.policies.predictive.search import Predictor, exact_search, heuristic_search
 from mead.queueing import Edge, NetworkSolution, Unstable
 from mead.values import Allocation, Operator, Pipeline, Requirement
 
@@ -43,9 +43,9 @@ class Counted:
 
         def solve(allocation: Allocation) -> NetworkSolution:
             self.solved += 1
-            return worst(policy.predict(pipeline, allocation, [RATE_PER_S]))
+            return worst_solution(policy.predict(pipeline, allocation, [RATE_PER_S]))
 
-        self.predict: Predictor = remembered(solve)
+        self.predict: Predictor = memoize(solve)
 
 
 def random_pipeline(rng: np.random.Generator, replicas: int) -> Pipeline | None:
@@ -101,9 +101,9 @@ def main() -> None:
         for pipeline in track(pipelines(count, replicas), "pipelines", count, transient=True):
             quick, slow = Counted(pipeline), Counted(pipeline)
             started = time.process_time()
-            found = heuristic(pipeline, quick.predict)
+            found = heuristic_search(pipeline, quick.predict)
             between = time.process_time()
-            cheapest = exact(pipeline, slow.predict)
+            cheapest = exact_search(pipeline, slow.predict)
             seconds.append((between - started, time.process_time() - between))
             solved.append((quick.solved, slow.solved))
             if not all(meets(quick.predict(found), r) for r in pipeline.requirements):

@@ -88,7 +88,7 @@ class GoLow:
         return answer
 
     def plan(self, observation: Observation, analysis: Allocation, knowledge: Knowledge) -> Plan:
-        return Plan(analysis, analysis, f"{knowledge.pipeline.name} is idle at {observation.time_s:g} s")
+        return Plan.keep(analysis, f"{knowledge.pipeline.name} is idle at {observation.time_s:g} s")
 
 
 def run(
@@ -108,7 +108,7 @@ def run(
 
 def reason(this: Round) -> str:
     assert this.plan is not None
-    return this.plan.reason
+    return str(this.plan.reason)
 
 
 def test_it_turns_on_its_interval_and_applies_a_plan_once() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from mead.policies import NotReady
 from mead.policies.predictive.base import Analysis, Predictive
 from mead.policies.predictive.kingman import Kingman, KingmanOptions
 from mead.policies.predictive.map import Map, MapOptions
@@ -62,7 +63,7 @@ class Walk:
         simulation, knowledge, policy = Simulation(PIPELINE, trace, seed=0), Knowledge(PIPELINE), Map(MapOptions())
         simulation.observe(BEFORE_S)
         seen = simulation.observe(DECIDED_S)
-        analysis = policy.analyze(seen, knowledge)
+        analysis = _analyze(policy, seen)
         plan = policy.plan(seen, analysis, knowledge)
         simulation.apply(plan.allocation)
         simulation.advance(END_S)
@@ -130,7 +131,6 @@ def candidates(walk: Walk) -> Figure:
     figure = Figure(figsize=(7.0, 3.6), layout="constrained")
     axes = figure.subplots()
     shares = PIPELINE.operator("matcher").shares
-    knowledge = Knowledge(PIPELINE)
     others: tuple[tuple[str, Predictive[Any], str, str], ...] = (
         ("Kingman", Kingman(KingmanOptions()), ":", KINGMAN),
         ("M/G/1", MG1(MG1Options()), "-.", MG1_COLOUR),
@@ -140,7 +140,7 @@ def candidates(walk: Walk) -> Figure:
         axes.plot(shares, column, color=MODEL, lw=0.5)
     axes.plot(shares, each_s.max(axis=1), color=MODEL, marker="o", label="worst of the MAPs")
     for label, policy, line, colour in others:
-        times_s = _predicted_s(walk, policy, policy.analyze(walk.seen, knowledge)).max(axis=1)
+        times_s = _predicted_s(walk, policy, _analyze(policy, walk.seen)).max(axis=1)
         axes.plot(shares, times_s, line, color=colour, marker=".", label=label)
     axes.axhline(BOUND_S, color=TRACE, ls="--", lw=1.0, label=f"required: {BOUND_S:g} s")
     axes.axvline(walk.plan.target["matcher"].share, color="#999999", lw=0.8, zorder=0)
@@ -149,6 +149,13 @@ def candidates(walk: Walk) -> Figure:
     axes.yaxis.set_major_formatter(SECONDS)
     axes.legend()
     return figure
+
+
+def _analyze(policy: Predictive[Any], seen: Observation) -> Analysis[Any]:
+    analysis = policy.analyze(seen, Knowledge(PIPELINE))
+    if isinstance(analysis, NotReady):
+        raise TypeError(analysis.reason)
+    return analysis
 
 
 def _predicted_s(walk: Walk, policy: Predictive[Any], analysis: Analysis[Any]) -> np.ndarray[Any, Any]:

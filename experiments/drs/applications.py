@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mead.arrays import FloatArray, frozen
+from mead.policies.drs.facts import Scheduled
 from mead.policies.drs.measurer import Measurer
 from mead.policies.drs.model import Model, OpenNetwork
 from mead.policies.drs.policy import DRS, DRSOptions, network_of
 from mead.policies.drs.smoothing import Window
 from mead.queueing import Edge
 from mead.simulator import Responses, SimulatedRun, Simulation, run
-from mead.values import Allocation, Observation, Operator, Pipeline, Resources
+from mead.values import Allocation, Observation, Operator, Pipeline, Plan, Resources
 from mead.workload import Poisson, Steps, Trace
 
 K_MAX = 22
@@ -166,8 +167,12 @@ def events(done: SimulatedRun) -> tuple[Event, ...]:
         plan, observation = this.plan, this.observation
         if plan is not None and observation is not None and plan.allocation != observation.allocation:
             processors = tuple(resources.replicas for resources in plan.allocation.values())
-            found.append(Event(round(this.time_s / 60, 2), processors, plan.reason.partition(":")[0]))
+            found.append(Event(round(this.time_s / 60, 2), processors, _action(plan)))
     return tuple(found)
+
+
+def _action(plan: Plan) -> str:
+    return next(fact.action for fact in plan.reason.facts if isinstance(fact, Scheduled)).replace("_", " ")
 
 
 def minute_means_s(done: SimulatedRun) -> FloatArray:

@@ -13,7 +13,7 @@ from experiments.pasps.scenarios import DURATION_S, Scenario
 from mead.arrays import FloatArray
 from mead.config.policy_choice import choose_policy
 from mead.policies import Policy, PolicyOptions, make_policy
-from mead.policies.pasps.policy import ForecastKeys, Outlook, asked_for
+from mead.policies.pasps.policy import ForecastKeys, Outlook, allocate
 from mead.queueing import replicas_needed, whole_replicas
 from mead.simulator import Conditions, SimulatedRun, run
 from mead.values import Knowledge, Observation, Pipeline, Plan
@@ -125,7 +125,7 @@ def _foreseen(
         if interval < received.size:
             inputs[interval] = outlook.forecast
             needed[interval] = _needed(outlook, pipeline, received[interval])
-            asked[interval] = sum(resources.replicas for resources in asked_for(outlook, pipeline).values())
+            asked[interval] = sum(resources.replicas for resources in allocate(outlook, pipeline).values())
     return inputs, needed, asked
 
 

@@ -13,8 +13,8 @@ from threadpoolctl import ThreadpoolController
 
 from mead.clock import Clock
 from mead.monitor import CostEstimates, implausible
-from mead.policies import Policy
-from mead.values import Allocation, Because, Knowledge, Observation, Plan, Round
+from mead.policies import NotReady, Policy
+from mead.values import Allocation, Cause, Knowledge, Observation, Plan, Round
 
 
 class Engine(Protocol):
@@ -99,7 +99,7 @@ class ControlLoop:
         except Exception as error:  # noqa: BLE001 - see above
             turn.fail(error)
             if self.mode is not Mode.OBSERVE:
-                turn.plan = Plan.keep(self.allocation, f"this round failed in {turn.error}", Because.FAILED)
+                turn.plan = Plan.keep(self.allocation, "the round failed", Cause.FAILED)
         if turn.plan is not None:
             self._execute(turn, turn.plan.allocation)
         return self._round(turn)
@@ -118,13 +118,15 @@ class ControlLoop:
     def _plan(self, turn: Turn, observation: Observation) -> Plan:
         """The policy's plan, or "keep" if readings are missing. Raises if the plan exceeds what operators may have."""
         if observation.missing:
-            return Plan.keep(self.allocation, observation.missing, Because.UNUSABLE)
+            return Plan.keep(self.allocation, observation.missing, Cause.UNUSABLE)
         # A policy's matrices are small: more threads would only take cores from the stream.
         with self.libraries.limit(limits=1, user_api="blas"):
             with turn.phase("analyze"):
                 knowledge = self.knowledge.with_demands(self.estimates.demands_s, self.estimates.overheads_s)
                 analysis = self.policy.analyze(observation, knowledge)
             with turn.phase("plan"):
+                if isinstance(analysis, NotReady):
+                    return Plan.keep(observation.allocation, analysis.reason)
                 plan = self.policy.plan(observation, analysis, knowledge)
                 self.knowledge.pipeline.check(plan.allocation)
         return plan

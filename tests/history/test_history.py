@@ -28,7 +28,9 @@ from mead.values import (
     NOTHING_SAMPLED,
     Allocation,
     Batches,
+    Cause,
     Knowledge,
+    Note,
     Observation,
     Operator,
     OperatorReading,
@@ -36,6 +38,7 @@ from mead.values import (
     Pipeline,
     Plan,
     Prediction,
+    Reason,
     Requirement,
     Resources,
     Round,
@@ -70,7 +73,12 @@ class SeeSaw:
         del observation
         wanted = LOW if analysis // 7 % 2 else knowledge.pipeline.most
         low = LOW.with_("matcher", Resources(0.55))
-        return Plan(wanted, low, f"see-saw at {analysis:g} s", {PATH: Prediction(0.01 * analysis, None)})
+        return Plan(
+            wanted,
+            low,
+            Reason(Cause.UNSAID, (Note(f"see-saw at {analysis:g} s"),)),
+            {PATH: Prediction(0.01 * analysis, None)},
+        )
 
 
 def past(path: Path, **options: Any) -> experiment.SimulatedRun:
@@ -100,7 +108,7 @@ def numbered(time_s: float, **changes: Any) -> Round:
         iats_s=np.full(9, 0.1),
         counts=np.full(20, 1.0),
     )
-    usual: dict[str, Any] = {"observation": observation, "plan": Plan(LOW, LOW, "usual"), "in_force": LOW}
+    usual: dict[str, Any] = {"observation": observation, "plan": Plan.keep(LOW, "usual"), "in_force": LOW}
     return Round(time_s, **usual | changes)
 
 
@@ -157,7 +165,7 @@ def test_every_round_can_be_read_as_it_was(path: Path) -> None:
         assert told.error == decision.error == this.error
         assert told.interval_s == 1.0
         assert (decision.before, decision.after, decision.target) == (before, this.plan.allocation, this.plan.target)
-        assert decision.reason == this.plan.reason
+        assert decision.reason == str(this.plan.reason)
         assert decision.effects[0].predicted == this.plan.predicted.get(PATH)
         before = this.in_force or before
     arrivals = np.searchsorted(TRACE.times_s, [29.0, 30.0])

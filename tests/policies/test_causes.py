@@ -21,7 +21,7 @@ from mead.policies.predictive.mg1 import MG1Options
 from mead.simulator import SimulatedRun, run
 from mead.values import (
     Allocation,
-    Because,
+    Cause,
     Observation,
     Operator,
     OperatorReading,
@@ -41,7 +41,7 @@ SEEN = Observation(10.0, 10.0, LOW, {"a": OperatorReading(10, 10, 0, 0.1)}, {}, 
 @cache
 def words(options: PolicyOptions, bound_s: float = 0.1, rate_per_s: float = 400.0) -> Counter[str]:
     """How often each was said in two minutes on one operator that can serve 1000 tuples a second."""
-    return Counter(this.because.value for this in simulated(options, bound_s, rate_per_s).rounds)
+    return Counter(this.cause.value for this in simulated(options, bound_s, rate_per_s).rounds)
 
 
 def simulated(options: PolicyOptions, bound_s: float, rate_per_s: float) -> SimulatedRun:
@@ -68,7 +68,7 @@ MG1 = MG1Options(interval_s=10.0, windows=(2000,))
 def test_policies_say_why(options: PolicyOptions, bound_s: float, said: set[str]) -> None:
     found = words(options, bound_s)
     assert said <= set(found), found
-    assert Because.UNSAID.value not in found
+    assert Cause.UNSAID.value not in found
 
 
 def test_more_is_needed_when_more_arrives() -> None:
@@ -79,24 +79,24 @@ def test_more_is_needed_when_more_arrives() -> None:
         assert this.observation is not None
         assert this.plan is not None
         more = this.plan.allocation.cores > this.observation.allocation.cores
-        assert more <= (this.because in {Because.NEEDED, Because.IMPOSSIBLE}), this.plan.reason
-    assert any(this.because is Because.NEEDED for this in result.rounds)
+        assert more <= (this.cause in {Cause.NEEDED, Cause.IMPOSSIBLE}), this.plan.reason
+    assert any(this.cause is Cause.NEEDED for this in result.rounds)
 
 
 def test_what_went_wrong_comes_before_what_the_policy_says() -> None:
-    plan = Plan.keep(LOW, "all is well", Because.ENOUGH)
+    plan = Plan.keep(LOW, "all is well", Cause.ENOUGH)
     said = {
-        Because.ENOUGH: Round(10.0, SEEN, plan),
-        Because.UNUSABLE: Round(10.0, replace(SEEN, missing="no answer"), plan),
-        Because.FAILED: Round(10.0, SEEN, plan, error="execute: OSError"),
-        Because.OBSERVED: Round(10.0, SEEN),
+        Cause.ENOUGH: Round(10.0, SEEN, plan),
+        Cause.UNUSABLE: Round(10.0, replace(SEEN, missing="no answer"), plan),
+        Cause.FAILED: Round(10.0, SEEN, plan, error="execute: OSError"),
+        Cause.OBSERVED: Round(10.0, SEEN),
     }
-    assert [this.because for this in said.values()] == list(said)
-    assert all(word.meaning for word in Because)
+    assert [this.cause for this in said.values()] == list(said)
+    assert all(word.meaning for word in Cause)
 
 
 def test_the_first_advice_is_a_change_if_it_is_another_than_what_is_in_force() -> None:
-    keep, move = (Round(10.0, SEEN, Plan(to, to, "so"), in_force=LOW) for to in (LOW, HIGH))
+    keep, move = (Round(10.0, SEEN, Plan.keep(to, "so"), in_force=LOW) for to in (LOW, HIGH))
     assert not keep.changes(None, None)
     assert move.changes(None, None)
     assert not move.changes(LOW, HIGH), "it was advised before"
@@ -108,9 +108,9 @@ def test_a_history_keeps_the_word_and_knows_none_of_other_times(tmp_path: Path) 
     pipeline = Pipeline("one", [Operator("a", 0.001)])
     with History.open(tmp_path / "history.sqlite") as history:
         record = history.begin("one", pipeline, policy="p", started="2026-01-01T12:00:00Z")
-        for word in Because:
+        for word in Cause:
             record(Round(10.0, SEEN, Plan.keep(LOW, "so", word), in_force=LOW))
-        assert [one.because for one in history.decisions(1)] == list(Because)
+        assert [one.because for one in history.decisions(1)] == list(Cause)
         history._connection.execute("UPDATE round SET because = 'by_decree' WHERE number = 1")
         history._connection.execute("UPDATE round SET because = NULL WHERE number = 2")
-        assert [one.because for one in history.decisions(1)][:2] == [Because.UNSAID] * 2
+        assert [one.because for one in history.decisions(1)][:2] == [Cause.UNSAID] * 2

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mead.policies.interval_merge import merged
+from mead.policies.two_level import merge_observations
 from mead.simulator import Simulation
 from mead.testing.readings import bursty, log_analysis
 from mead.workload import Trace
@@ -16,7 +16,7 @@ def test_looks_at_every_second_add_up_to_one_look_at_the_whole() -> None:
         often.advance(float(second))
         looks.append(often.observe(float(second)))
     once.advance(20.0)
-    whole, sum_of_looks = once.observe(20.0), merged(looks)
+    whole, sum_of_looks = once.observe(20.0), merge_observations(looks)
     assert sum_of_looks.time_s == whole.time_s
     assert sum_of_looks.interval_s == pytest.approx(whole.interval_s)
     assert sum_of_looks.allocation == whole.allocation

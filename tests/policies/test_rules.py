@@ -12,7 +12,7 @@ LEVELS = st.sampled_from(ONE.operators[0].shares)
 
 def limited(rules: Rules, target: float, now: float, since_change_s: float = 60.0) -> float:
     before, after = Allocation.of(matcher=Resources(now)), Allocation.of(matcher=Resources(target))
-    return rules.limited(after, before, ONE, since_change_s=since_change_s)["matcher"].share
+    return rules.limit(after, before, ONE, since_change_s=since_change_s)["matcher"].share
 
 
 def test_a_share_rises_at_once_and_falls_by_one_level() -> None:
@@ -35,7 +35,7 @@ def test_a_target_between_levels_is_rounded_up() -> None:
 def test_plans_stay_within_bounds(target: float, replicas: int, now: float, *, down: bool) -> None:
     before = Allocation.of(matcher=Resources(now))
     after = Allocation.of(matcher=Resources(target, replicas))
-    found = Rules(one_level_down=down).limited(after, before, ONE, since_change_s=60.0)["matcher"]
+    found = Rules(one_level_down=down).limit(after, before, ONE, since_change_s=60.0)["matcher"]
     assert found.share in ONE.operators[0].shares
     assert 1 <= found.replicas <= 4
 
@@ -50,7 +50,7 @@ def test_a_round_goes_down_one_level_and_never_up_on_the_way_down(
 ) -> None:
     shares = ONE.operators[0].shares
     rules = Rules(hold_down_s=100.0)
-    found = rules.limited(Allocation.of(matcher=target), Allocation.of(matcher=now), ONE, since_change_s=since_s)[
+    found = rules.limit(Allocation.of(matcher=target), Allocation.of(matcher=now), ONE, since_change_s=since_s)[
         "matcher"
     ]
     assert shares.index(found.share) >= shares.index(now.share) - 1
@@ -66,7 +66,7 @@ def test_a_round_goes_down_one_level_and_never_up_on_the_way_down(
 @given(target=st.builds(Resources, LEVELS, st.integers(1, 4)), now=st.builds(Resources, LEVELS, st.integers(1, 4)))
 def test_repeated_rounds_reach_the_target(target: Resources, now: Resources) -> None:
     for _ in range(12):
-        now = Rules().limited(Allocation.of(matcher=target), Allocation.of(matcher=now), ONE, since_change_s=60.0)[
+        now = Rules().limit(Allocation.of(matcher=target), Allocation.of(matcher=now), ONE, since_change_s=60.0)[
             "matcher"
         ]
     assert now == target

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from mead.policies import PolicyOptions, make_policy
+from mead.policies import PolicyOptions, decide, make_policy
 from mead.policies.baselines.static import StaticOptions
-from mead.policies.two_level import TwoLevel, split
+from mead.policies.reasons import Remark, ShortQueues
+from mead.policies.two_level import TwoLevel, split_queues
 from mead.simulator import run
 from mead.testing.conformance import CHECKS
 from mead.testing.readings import bursty, observed
@@ -51,7 +52,7 @@ class Planner:
 
     def plan(self, observation: Observation, analysis: None, knowledge: Knowledge) -> Plan:
         del observation, analysis, knowledge
-        return Plan(self.answer, self.answer, "matcher 2 x 0.5, because that is the answer")
+        return Plan.keep(self.answer, "that is the answer")
 
 
 def look(time_s: float, backlog: int, allocation: Allocation = PLANNED) -> Observation:
@@ -59,16 +60,11 @@ def look(time_s: float, backlog: int, allocation: Allocation = PLANNED) -> Obser
     return replace(seen, interval_s=1.0)
 
 
-def decide(two: TwoLevel, observation: Observation) -> Plan:
-    knowledge = Knowledge(ONE)
-    return two.plan(observation, two.analyze(observation, knowledge), knowledge)
-
-
 def controlled(two: TwoLevel, backlogs: list[int]) -> list[Plan]:
     """One plan a second, each in force in the next."""
     plans, now = [], PLANNED
     for second, backlog in enumerate(backlogs, start=1):
-        plans.append(decide(two, look(float(second), backlog, now)))
+        plans.append(decide(two, look(float(second), backlog, now), Knowledge(ONE)))
         now = plans[-1].allocation
     return plans
 
@@ -78,10 +74,10 @@ def test_what_waits_too_long_is_split_over_more_tasks_for_as_long_as_it_does() -
     plans = controlled(TwoLevel(planner), [100] * 30 + [1300, 700, 100])
     assert [plan.allocation["matcher"].replicas for plan in plans[-4:]] == [2, 6, 3, 2]
     assert {plan.allocation["matcher"].share for plan in plans} == {0.5}
-    assert (
-        plans[-3].reason == "matcher 2 x 0.5 -> 6 x 0.5, because 1300 tuples wait at matcher; planned: matcher 2 x 0.5"
+    assert str(plans[-3].reason) == (
+        "Raise matcher from 2 to 6 replicas: 1300 tuples wait at matcher; planned is matcher 2 x 0.5."
     )
-    assert plans[-1].reason.startswith("matcher 3 x 0.5 -> 2 x 0.5, because no more waits than matcher 2 x 0.5 clears")
+    assert plans[-1].reason.facts == (ShortQueues(PLANNED),)
 
 
 def test_the_slow_policy_sees_its_own_interval_and_its_own_allocation() -> None:
@@ -107,7 +103,7 @@ def test_an_order_that_is_on_its_way_is_not_taken_for_that_of_somebody_else(dela
     two, in_force = TwoLevel(planner), [PLANNED] * (1 + delay)
     for second in range(1, 61):
         waiting = 1300 if second % 4 < 2 else 700
-        in_force.append(decide(two, look(float(second), waiting, in_force[-1 - delay])).allocation)
+        in_force.append(decide(two, look(float(second), waiting, in_force[-1 - delay]), Knowledge(ONE)).allocation)
     assert [one.allocation for one in planner.shown] == [PLANNED, PLANNED]
 
 
@@ -115,7 +111,7 @@ def test_what_somebody_else_has_set_is_what_the_slow_policy_sees() -> None:
     planner, other = Planner(), Allocation.of(matcher=Resources(1.0, 5))
     two = TwoLevel(planner)
     for second in range(1, 61):
-        decide(two, look(float(second), 0, other))
+        decide(two, look(float(second), 0, other), Knowledge(ONE))
     assert planner.shown[1].allocation == other
 
 
@@ -124,9 +120,9 @@ def test_between_two_turns_broken_readings_keep_what_is_in_force() -> None:
     controlled(two, [1300] * 31)
     now = Allocation.of(matcher=Resources(0.5, 6))
     silent = {"matcher": OperatorReading(arrived=0, completed=0, backlog=0, busy_s=0.0)}
-    plan = decide(two, replace(look(32.0, 0, now), operators=silent))
+    plan = decide(two, replace(look(32.0, 0, now), operators=silent), Knowledge(ONE))
     assert plan.allocation == now
-    assert plan.reason == "keep, because nothing arrived, waited or was served since the last readings"
+    assert plan.reason.facts == (Remark.NO_TRAFFIC,)
 
 
 @given(backlog=st.integers(0, 10**6), more=st.integers(0, 10**6), planned=st.integers(1, 8))
@@ -134,7 +130,7 @@ def test_tasks_stay_between_the_plan_and_the_most_and_rise_with_what_waits(
     backlog: int, more: int, planned: int
 ) -> None:
     base = Allocation.of(matcher=Resources(0.5, planned))
-    fewer, many = (split(base, look(1.0, waiting), ONE)["matcher"] for waiting in (backlog, backlog + more))
+    fewer, many = (split_queues(base, look(1.0, waiting), ONE)["matcher"] for waiting in (backlog, backlog + more))
     assert planned <= fewer.replicas <= many.replicas <= MATCHER.max_replicas
     assert fewer.share == many.share == 0.5
 

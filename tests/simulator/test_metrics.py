@@ -132,7 +132,7 @@ class ByBacklog:
     def plan(self, observation: Observation, analysis: int, knowledge: Knowledge) -> Plan:
         del observation
         wanted = knowledge.pipeline.most if analysis > 5 else HALF
-        return Plan(wanted, wanted, f"{analysis} tuples wait")
+        return Plan.keep(wanted, f"{analysis} tuples wait")
 
 
 def test_an_experiment_can_be_run_with_faulty_metrics() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,10 @@ import pytest
 from tests.paths import EXAMPLES
 
 from mead.loading import modules_in, named
+from mead.policies import NotReady, not_ready
 from mead.policies.registry import OwnOptions, own_policy
-from mead.policies.steps import unusable
 from mead.testing.conformance import CHECKS, NonconformityError, check_policy
-from mead.values import Allocation, Knowledge, Observation, Plan, Prediction, Resources
+from mead.values import Allocation, Cause, Knowledge, Observation, Plan, Prediction, Reason, Resources
 
 
 class Careful:
@@ -24,12 +25,12 @@ class Careful:
     name = "careful"
     interval_s = 5.0
 
-    def analyze(self, seen: Observation, knowledge: Knowledge) -> str:
-        return unusable(seen, knowledge.pipeline)
+    def analyze(self, seen: Observation, knowledge: Knowledge) -> NotReady | None:
+        return not_ready(seen, knowledge.pipeline)
 
-    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
-        del knowledge
-        return Plan.keep(seen.allocation, analysis or "all is well")
+    def plan(self, seen: Observation, analysis: None, knowledge: Knowledge) -> Plan:
+        del analysis, knowledge
+        return Plan.keep(seen.allocation, "all is well")
 
 
 class Nameless(Careful):
@@ -41,39 +42,37 @@ class Hasty(Careful):
 
 
 class Silent(Careful):
-    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+    def plan(self, seen: Observation, analysis: None, knowledge: Knowledge) -> Plan:
         kept = super().plan(seen, analysis, knowledge)
-        return kept if analysis else Plan(kept.allocation, kept.target, "")
+        return replace(kept, reason=Reason(Cause.ENOUGH))
 
 
 class Greedy(Careful):
-    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
-        if analysis:
-            return super().plan(seen, analysis, knowledge)
+    def plan(self, seen: Observation, analysis: None, knowledge: Knowledge) -> Plan:
+        del analysis, knowledge
         target = Allocation.of({name: Resources(7.5) for name in seen.allocation})
-        return Plan(target, target, "more is more")
+        return Plan.move(seen.allocation, target, "more is more")
 
 
 class Wishful(Careful):
     """What it orders is fine, and what it wants is not."""
 
-    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+    def plan(self, seen: Observation, analysis: None, knowledge: Knowledge) -> Plan:
         kept = super().plan(seen, analysis, knowledge)
         wish = Allocation.of({name: Resources(7.5) for name in seen.allocation})
-        return kept if analysis else Plan(kept.allocation, wish, "keep, because more cannot be had")
+        return replace(kept, target=wish)
 
 
 class Trusting(Careful):
     """Does not look whether there is something to look at."""
 
-    def analyze(self, seen: Observation, knowledge: Knowledge) -> str:
+    def analyze(self, seen: Observation, knowledge: Knowledge) -> None:
         del seen, knowledge
-        return ""
 
-    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
-        del seen, analysis
+    def plan(self, seen: Observation, analysis: None, knowledge: Knowledge) -> Plan:
+        del analysis
         lowest = Allocation.of({o.name: o.least for o in knowledge.pipeline.operators})
-        return Plan(lowest, lowest, "to the floor, because less is cheaper")
+        return Plan.move(seen.allocation, lowest, "less is cheaper")
 
 
 class Moody(Careful):
@@ -81,15 +80,15 @@ class Moody(Careful):
 
     asked = count()
 
-    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+    def plan(self, seen: Observation, analysis: None, knowledge: Knowledge) -> Plan:
         kept = super().plan(seen, analysis, knowledge)
-        return kept if analysis else Plan.keep(kept.allocation, f"nobody has asked {next(Moody.asked)} times")
+        return Plan.keep(kept.allocation, f"nobody has asked {next(Moody.asked)} times")
 
 
 class Prophet(Careful):
-    def plan(self, seen: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+    def plan(self, seen: Observation, analysis: None, knowledge: Knowledge) -> Plan:
         kept = super().plan(seen, analysis, knowledge)
-        return Plan(kept.allocation, kept.target, kept.reason, {"nowhere>nothing": Prediction(0.1)})
+        return replace(kept, predicted={"nowhere>nothing": Prediction(0.1)})
 
 
 def test_a_policy_that_keeps_to_the_rules_passes_every_check() -> None:

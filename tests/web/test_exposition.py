@@ -28,7 +28,7 @@ from mead.monitor import BatchResponses, PathMonitor
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import model_error
 from mead.reports.live.frame import Kind
-from mead.values import Because, Requirement
+from mead.values import Cause, Requirement
 from mead.web.alerts import alert_rules
 from mead.web.dashboard import OMITTED, dashboard
 from mead.web.exposition import exposition
@@ -105,9 +105,9 @@ def test_decisions_are_counted_by_what_they_came_to_and_why() -> None:
     assert sum(counted.values()) == len(runs.simulated().rounds)
     for frame in board.since(0):
         assert counted[frame.kind.value, frame.because.value] > 0
-        assert frame.because is not Because.UNSAID
+        assert frame.because is not Cause.UNSAID
     assert len({because for (_, because), rounds in counted.items() if rounds}) > 2
-    assert len(counted) <= len(Kind) * len(Because), "the list has an end"
+    assert len(counted) <= len(Kind) * len(Cause), "the list has an end"
     assert counted["failed", "failed"] == 0, "and is there before anything happens"
 
 

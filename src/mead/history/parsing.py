@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from mead.history.records import Effect, InForce
-from mead.values import Allocation, Because, Prediction, Resources
+from mead.values import Allocation, Cause, Prediction, Resources
 
-KNOWN = {one.value for one in Because}
+KNOWN = {one.value for one in Cause}
 
 
 def newer(row: sqlite3.Row, column: str, default: Any) -> Any:
@@ -24,9 +24,9 @@ def by_name(rows: Sequence[sqlite3.Row], column: str) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def because_of(word: str | None) -> Because:
+def because_of(word: str | None) -> Cause:
     """The reason in one word; ``UNSAID`` if the file predates it, or holds a word of a later version."""
-    return Because(word) if word in KNOWN else Because.UNSAID
+    return Cause(word) if word in KNOWN else Cause.UNSAID
 
 
 def allocation_of(rows: Sequence[sqlite3.Row], prefix: str) -> Allocation | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mead.values import (
     Allocation,
-    Because,
+    Cause,
     OperatorReading,
     PathReading,
     Pipeline,
@@ -142,7 +142,7 @@ class Decision:
     effects: tuple[Effect, ...]
     caution: float = 1.0
     """Factor by which bounds were tightened."""
-    because: Because = Because.UNSAID
+    because: Cause = Cause.UNSAID
     """The reason in one word."""
 
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 from pydantic import AfterValidator, Field
 
 from mead.keys import Keys, Positive
-from mead.values import Knowledge, Observation, Plan
+from mead.policies.reasons import NoCpu, Remark
+from mead.values import Cause, Knowledge, Observation, Pipeline, Plan, Reason
 
 KEPT_IATS = 50_000
 """IATs that a monitor keeps for every policy: as many as the monitor of the MEAD paper."""
@@ -33,10 +34,39 @@ class Policy(Protocol):
     """Time between two decisions."""
 
     def analyze(self, observation: Observation, knowledge: Knowledge) -> Any:
-        """The policy's own analysis."""
+        """The policy's own analysis; ``NotReady`` if the readings do not suffice, and nothing changes."""
 
     def plan(self, observation: Observation, analysis: Any, knowledge: Knowledge) -> Plan:
-        """The allocation, and the reason for it."""
+        """The allocation, and the reason for it. Not called if the policy is not ready."""
+
+
+@dataclass(frozen=True)
+class NotReady:
+    """The answer of a policy that cannot analyze the readings."""
+
+    reason: Reason
+
+
+def not_ready(observation: Observation, pipeline: Pipeline) -> NotReady | None:
+    """Refuse true readings that tell nothing; missing or implausible ones never reach a policy.
+
+    A pipeline in which nothing arrived, waited or ran cannot be told from a broken monitor.
+    """
+    for operator in pipeline.operators:
+        if observation.allocation[operator.name].cores <= 0:
+            return NotReady(Reason(Cause.UNUSABLE, (NoCpu(operator.name),)))
+    readings = [observation.operators[operator.name] for operator in pipeline.operators]
+    if not any(reading.arrived or reading.completed or reading.backlog for reading in readings):
+        return NotReady(Reason(Cause.UNUSABLE, (Remark.NO_TRAFFIC,)))
+    return None
+
+
+def decide(policy: Policy, observation: Observation, knowledge: Knowledge) -> Plan:
+    """Analyze and plan, as one round of the loop does."""
+    analysis = policy.analyze(observation, knowledge)
+    if isinstance(analysis, NotReady):
+        return Plan.keep(observation.allocation, analysis.reason)
+    return policy.plan(observation, analysis, knowledge)
 
 
 @dataclass(frozen=True)

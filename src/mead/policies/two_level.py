@@ -1,39 +1,49 @@
-"""Two levels of adaptation for any policy that decides slowly: between its decisions, hot micro-batches are split.
+"""Two levels of adaptation for a policy that decides slowly: between its decisions, long queues are split.
 
-The idea is that of the Elastic-PPQ paper. There, an inner level splits hot panes over more workers within
-fractions of a second, because the outer level, which sets their number, is too slow for bursts. Here a policy plans
-shares and replicas in its own time, and every second an operator at which more waits than its tasks can clear soon
-gets more tasks, as many as it may have, for as long as that lasts. A number of tasks costs Spark nothing to change: it
-counts from the next micro-batch on.
+The idea is that of the Elastic-PPQ paper: an inner level splits hot panes over more workers within fractions of a
+second, because the outer level, which sets their number, is too slow for bursts. Here a policy plans shares and
+replicas in its own time. Every second, an operator whose queue its tasks cannot clear soon gets more tasks, for as long
+as the queue lasts. Spark changes a number of tasks at no cost: it counts from the next micro-batch on.
 
-The paper finds the size above which a pane is split by a regulator on the utilization, for it does not know what a
-tuple costs. The loop has learned that, so the size follows at once: what a task can do until the next look, or within
-the bound of the response time if that is shorter.
+The paper finds the size above which a pane is split by a regulator on the utilization. The loop knows the demand of a
+tuple, so the size follows at once: the work of a task until the next look, or within the bound if that is shorter.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any
 
-from mead.policies.base import Policy
-from mead.policies.interval_merge import merged
+from mead.policies.base import NotReady, Policy, decide, not_ready
+from mead.policies.reasons import Backlog, Planned, ShortQueues
 from mead.policies.rules import ROUNDING
-from mead.policies.steps import kept, moved, unusable
 from mead.queueing import PATH_SEPARATOR
-from mead.values import Allocation, Because, Knowledge, Observation, Operator, Pipeline, Plan, Resources
+from mead.values import (
+    Allocation,
+    Cause,
+    Knowledge,
+    Move,
+    Observation,
+    Operator,
+    OperatorReading,
+    PathReading,
+    Pipeline,
+    Plan,
+    Reason,
+    Resources,
+)
 
 LOOK_S = 1.0
-"""Time between two looks at what waits."""
+"""Time between two looks at the queues."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A turn of the slow policy: what has happened since its last one, and its analysis of that."""
+    """What a round decides: a new plan of the slow policy if it is its turn, otherwise only splits."""
 
-    observation: Observation
-    analysis: Any
+    plan: Plan | None
 
 
 class TwoLevel:
@@ -46,72 +56,109 @@ class TwoLevel:
         self._due_s = slow.interval_s
         self._planned: Plan | None = None
         self._level: Allocation | None = None
-        """What the slow policy has planned, or before that what a run has started with."""
+        """The allocation that the slow policy has planned; before its first plan, the first one in force."""
         self._orders: list[Allocation] = []
         """Orders since the slow policy's last turn: any of them may be in force by now."""
 
-    def analyze(self, observation: Observation, knowledge: Knowledge) -> Turn | None:
-        """Collect what is seen until it is the slow policy's turn. None in between."""
-        if not unusable(observation, knowledge.pipeline):
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Turn | NotReady:
+        """Collect observations until it is the slow policy's turn, then let it decide on all of them together."""
+        unready = not_ready(observation, knowledge.pipeline)
+        if not unready:
             self._looks.append(observation)
         if observation.time_s < self._due_s - ROUNDING or not self._looks:
-            return None
-        whole = replace(merged(self._looks), allocation=self._base(observation), time_s=observation.time_s)
+            return unready or Turn(None)
+        whole = merge_observations(self._looks)
+        whole = replace(whole, allocation=self._base(observation), time_s=observation.time_s)
         self._looks, self._due_s = [], observation.time_s + self.slow.interval_s
         self._orders.clear()
-        return Turn(whole, self.slow.analyze(whole, knowledge))
+        return Turn(decide(self.slow, whole, knowledge))
 
-    def plan(self, observation: Observation, analysis: Turn | None, knowledge: Knowledge) -> Plan:
-        """What the slow policy has planned, and more tasks where more waits than that can clear."""
-        if analysis is not None:
-            self._planned = self.slow.plan(analysis.observation, analysis.analysis, knowledge)
-        elif unknown := unusable(observation, knowledge.pipeline):
-            return kept(observation, knowledge.pipeline, unknown)
+    def plan(self, observation: Observation, analysis: Turn, knowledge: Knowledge) -> Plan:
+        """The slow policy's plan, with more tasks where it cannot clear a queue in time."""
+        self._planned = analysis.plan or self._planned
         base = self._base(observation) if self._planned is None else self._planned.allocation
         self._level = base
-        ordered = split(base, observation, knowledge.pipeline)
+        ordered = split_queues(base, observation, knowledge.pipeline)
         self._orders.append(ordered)
-        if analysis is not None and self._planned is not None and ordered == base:
-            return self._planned
-        more = [name for name in base if ordered[name] != base[name]]
-        hot = [f"{observation.operators[name].backlog} tuples wait at {name}" for name in more]
-        because = " and ".join(hot) or f"no more waits than {base} clears soon"
-        what = moved(observation.allocation, ordered) or "keep"
-        word = Because.of(observation.allocation, ordered)
-        return Plan(ordered, base, f"{what}, because {because}; planned: {base}", because=word)
+        if analysis.plan is not None and ordered == base:
+            return analysis.plan
+        longer = [Backlog(name, observation.operators[name].backlog) for name in base if ordered[name] != base[name]]
+        now = observation.allocation
+        facts = (*longer, Planned(base)) if longer else (ShortQueues(base),)
+        return Plan(ordered, base, Reason(Cause.of(now, ordered), facts, Move(now, ordered)))
 
     def _base(self, observation: Observation) -> Allocation:
-        """What is in force without the tasks that were added; or all of it, if somebody else set it.
+        """The allocation in force without added tasks; all of it, if it was set from outside.
 
-        Orders take time to act, so what is in force may be an order of some seconds ago.
+        Orders take time to act, so an order of some seconds ago may be in force.
         """
         if self._level is None or observation.allocation not in self._orders:
             return observation.allocation
         return self._level
 
 
-def split(base: Allocation, observation: Observation, pipeline: Pipeline) -> Allocation:
-    """Every operator with as many tasks as clear what waits there in time, and no fewer than planned."""
+def split_queues(base: Allocation, observation: Observation, pipeline: Pipeline) -> Allocation:
+    """Every operator with as many tasks as clear its queue in time, and no fewer than planned."""
     return Allocation.of(
         {
-            o.name: _tasks(o, base[o.name], observation.operators[o.name].backlog, within_s(o.name, pipeline))
+            o.name: _tasks(o, base[o.name], observation.operators[o.name].backlog, due_s(o.name, pipeline))
             for o in pipeline.operators
         }
     )
 
 
-def within_s(operator: str, pipeline: Pipeline) -> float:
-    """How soon what waits at an operator should be done."""
+def due_s(operator: str, pipeline: Pipeline) -> float:
+    """The time in which the queue of an operator should be cleared."""
     bounds_s = (r.bound_s for r in pipeline.requirements if operator in r.path.split(PATH_SEPARATOR))
     return min([LOOK_S, *bounds_s])
 
 
-def _tasks(operator: Operator, base: Resources, backlog: int, soon_s: float) -> Resources:
-    """As many tasks as it takes for each to get no more than it can do within ``soon_s``.
+def _tasks(operator: Operator, base: Resources, backlog: int, within_s: float) -> Resources:
+    """As many tasks as clear a backlog within a time.
 
-    >>> _tasks(Operator("matcher", demand_s=0.002, max_replicas=8), Resources(0.5), backlog=600, soon_s=1.0)
+    >>> _tasks(Operator("matcher", demand_s=0.002, max_replicas=8), Resources(0.5), backlog=600, within_s=1.0)
     Resources(share=0.5, replicas=3)
     """
-    each = base.share * soon_s / operator.demand_s
+    each = base.share * within_s / operator.demand_s
     wanted = ceil(backlog / each - ROUNDING)
     return Resources(base.share, max(base.replicas, min(wanted, operator.max_replicas)))
+
+
+def merge_observations(observations: Sequence[Observation]) -> Observation:
+    """One observation over the whole time: counts are added up, states such as a backlog are the last ones."""
+    last = observations[-1]
+    return replace(
+        last,
+        interval_s=sum(one.interval_s for one in observations),
+        operators={name: _merge_operator([one.operators[name] for one in observations]) for name in last.operators},
+        paths={name: _merge_path([one.paths[name] for one in observations]) for name in last.paths},
+    )
+
+
+def _merge_operator(readings: Sequence[OperatorReading]) -> OperatorReading:
+    first, *others = readings
+    for other in others:
+        first = OperatorReading(
+            first.arrived + other.arrived,
+            first.completed + other.completed,
+            other.backlog,
+            first.busy_s + other.busy_s,
+            first.batches + other.batches,
+            first.serving_s + other.serving_s,
+            first.throttled_s + other.throttled_s,
+            first.iats + other.iats,
+            first.services + other.services,
+        )
+    return first
+
+
+def _merge_path(readings: Sequence[PathReading]) -> PathReading:
+    beyond: Counter[float] = Counter()
+    for reading in readings:
+        beyond.update(reading.beyond)
+    return PathReading(
+        sum(reading.completed for reading in readings),
+        sum(reading.response_sum_s for reading in readings),
+        sum(reading.late for reading in readings),
+        dict(beyond),
+    )

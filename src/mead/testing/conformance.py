@@ -16,7 +16,7 @@ from math import ceil, inf
 from typing import Any, TypeAlias
 
 from mead.monitor import implausible
-from mead.policies import Policy
+from mead.policies import Policy, decide
 from mead.simulator import SimulatedRun, run
 from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analysis, observed, shapes
 from mead.values import Knowledge, Observation, Pipeline, Plan
@@ -43,7 +43,7 @@ def says_who_it_is(make: Maker) -> None:
 def keeps_what_is_in_force_on_broken_readings(make: Maker) -> None:
     """Check that it decides nothing on readings that are missing, implausible or empty, and that its reason says so.
 
-    ``mead.policies.steps.unusable`` tells which these are.
+    ``mead.policies.not_ready`` finds the empty ones.
     """
     pipeline, iats_s = log_analysis(), bursty()
     for kind, changes in BROKEN.items():
@@ -51,10 +51,7 @@ def keeps_what_is_in_force_on_broken_readings(make: Maker) -> None:
         plan = planned(make(), observed(pipeline, **readings), pipeline)
         held = readings["allocation"]
         _expect(plan.allocation == held, f"readings {kind}: it orders {plan.allocation} where {held} is in force")
-        _expect(
-            plan.reason.startswith("keep, because "),
-            f"readings {kind}: its reason is {plan.reason!r}; use Plan.keep(observation.allocation, why)",
-        )
+        _expect(bool(plan.reason.facts), f"readings {kind}: it gives no reason; return not_ready(...) from analyze")
 
 
 def decides_the_same_on_the_same_readings(make: Maker) -> None:
@@ -68,8 +65,8 @@ def decides_the_same_on_the_same_readings(make: Maker) -> None:
     by_turns = [(planned(first, one, pipeline), planned(second, one, pipeline)) for one in seen]
     alone = make()
     for (one, other), again in zip(by_turns, [planned(alone, one, pipeline) for one in seen], strict=True):
-        _expect(one == other, f"two of them decide differently on the same readings: {one.reason!r}, {other.reason!r}")
-        _expect(one == again, f"it decides differently when it runs again: {one.reason!r}, {again.reason!r}")
+        _expect(one == other, f"two of them decide differently on the same readings: '{one.reason}', '{other.reason}'")
+        _expect(one == again, f"it decides differently when it runs again: '{one.reason}', '{again.reason}'")
 
 
 def controls_pipelines_of_all_shapes(make: Maker) -> None:
@@ -114,7 +111,7 @@ def planned(policy: Policy, observation: Observation, pipeline: Pipeline) -> Pla
     knowledge = Knowledge(pipeline)
     if fault := observation.missing or implausible(observation, pipeline, after_s=0.0):
         return Plan.keep(observation.allocation, fault)
-    return policy.plan(observation, policy.analyze(observation, knowledge), knowledge)
+    return decide(policy, observation, knowledge)
 
 
 def controlled(make: Maker) -> Iterator[tuple[str, SimulatedRun]]:
@@ -131,7 +128,7 @@ def _expect_control(shape: str, this: SimulatedRun) -> None:
         where = f"{shape}, {turn.time_s:g} s"
         _expect(turn.error == "", f"{where}: it failed in {turn.error}")
         assert turn.plan is not None  # noqa: S101 - a round without error has one
-        _expect(bool(turn.plan.reason), f"{where}: it gives no reason")
+        _expect(bool(turn.plan.reason.facts), f"{where}: it gives no reason")
         unknown = set(turn.plan.predicted) - set(this.pipeline.paths)
         _expect(not unknown, f"{where}: it predicts for {unknown}, which are no paths")
         try:

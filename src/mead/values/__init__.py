@@ -8,7 +8,7 @@ from mead.values.knowledge import Knowledge
 from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
 from mead.values.pipeline import DEFAULT_SHARES, Batches, InvalidPipelineError, Operator, Pipeline
 from mead.values.plan import Plan, Prediction
-from mead.values.reason import Because
+from mead.values.reason import Cause, Fact, Move, Note, Reason
 from mead.values.requirement import STEP_S, WINDOW_S, Requirement, late_bound_s
 from mead.values.round import Round
 from mead.values.samples import NOTHING_SAMPLED, SampledTimes
@@ -22,11 +22,14 @@ __all__ = [
     "WINDOW_S",
     "Allocation",
     "Batches",
-    "Because",
     "Candidate",
+    "Cause",
+    "Fact",
     "Grounds",
     "InvalidPipelineError",
     "Knowledge",
+    "Move",
+    "Note",
     "Observation",
     "Operator",
     "OperatorReading",
@@ -34,6 +37,7 @@ __all__ = [
     "Pipeline",
     "Plan",
     "Prediction",
+    "Reason",
     "Requirement",
     "Resources",
     "Round",

@@ -1,18 +1,19 @@
-"""What a policy decides, with the reason and the numbers behind it."""
+"""The decision of a policy, with its reason and the predictions behind it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from mead.values.allocation import Allocation
 from mead.values.grounds import NO_GROUNDS, Grounds
-from mead.values.reason import Because
+from mead.values.reason import Cause, Fact, Move, Note, Reason
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a path's response time is expected to be; None where the model gives no such number or sees overload."""
+    """The expected response time of a path; None where the model gives no such number or sees overload."""
 
     mean_s: float | None
     p95_s: float | None = None
@@ -21,28 +22,30 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Plan:
-    """The allocation to apply, and why. A plan that changes nothing has a reason too.
-
-    ``target`` is what the policy would have liked before bounds and planning rules; the two differ for example where
-    shares may fall by one level per round only.
-    """
+    """The allocation to apply, and the reason. A plan that changes nothing has a reason too."""
 
     allocation: Allocation
     target: Allocation
-    reason: str
+    """The allocation that the policy wants; planning rules may allow only a part of the way to it."""
+    reason: Reason
     predicted: Mapping[str, Prediction] = field(default_factory=dict)
     """By path, for ``allocation``."""
     grounds: Grounds = NO_GROUNDS
-    """What the decision was based on, so that it can be explained later."""
+    """The models and candidates, so that the decision can be explained later."""
     kept_mean_s: Mapping[str, float | None] = field(default_factory=dict)
-    """By path, the mean response time that the same model predicts for what is in force; None where it sees overload.
+    """By path, the mean response time that the model predicts if nothing changes; None where it sees overload.
 
-    Where nobody follows the plan, observations are compared with this. Empty for a policy that does not ask its
-    model."""
-    because: Because = Because.UNSAID
-    """The reason in one word, which can be counted."""
+    In mode advise, observations are compared with this. Empty for a policy that does not ask its model."""
 
     @classmethod
-    def keep(cls, allocation: Allocation, why: str, because: Because = Because.UNSAID) -> Plan:
-        """Leave everything as it is."""
-        return cls(allocation, allocation, f"keep, because {why}", because=because)
+    def keep(cls, allocation: Allocation, reason: Reason | str, cause: Cause = Cause.UNSAID) -> Self:
+        """Leave everything as it is. A reason in words gets the ``cause``."""
+        if isinstance(reason, str):
+            reason = Reason(cause, (Note(reason),))
+        return cls(allocation, allocation, replace(reason, move=Move(allocation, allocation)))
+
+    @classmethod
+    def move(cls, now: Allocation, target: Allocation, *facts: Fact | str, cause: Cause | None = None) -> Self:
+        """Go from one allocation to another at once. Without a ``cause``, the step implies it."""
+        known = tuple(Note(fact) if isinstance(fact, str) else fact for fact in facts)
+        return cls(target, target, Reason(cause or Cause.of(now, target), known, Move(now, target)))

@@ -10,7 +10,7 @@ from mead.values.allocation import Allocation
 from mead.values.observation import Observation
 from mead.values.pipeline import Pipeline
 from mead.values.plan import Plan
-from mead.values.reason import Because
+from mead.values.reason import Cause
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Round:
         return self.plan is not None and self.plan.allocation != (advised or self.since(before))
 
     @property
-    def because(self) -> Because:
+    def cause(self) -> Cause:
         """The reason as a category: errors first, then missing readings, then the reason of the policy."""
         if self.error:
-            return Because.FAILED
+            return Cause.FAILED
         if self.observation is not None and self.observation.missing:
-            return Because.UNUSABLE
-        return Because.OBSERVED if self.plan is None else self.plan.because
+            return Cause.UNUSABLE
+        return Cause.OBSERVED if self.plan is None else self.plan.reason.cause
 
     def expected_mean_s(self, path: str, *, advised: bool) -> float | None:
         """The mean response time that the model predicts for the allocation in force after this round.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mead.arrays import FloatArray
-from mead.policies.predictive.map_network import ArrivalModel, solved
-from mead.policies.predictive.predictions import enough, meets, remembered, response_s
+from mead.policies.predictive.map_network import ArrivalModel, solve_pipeline
+from mead.policies.predictive.predictions import meets, meets_all, memoize, response_s
 from mead.policies.predictive.search import Predictor
 from mead.queueing import MAP, NetworkSolution, QueueSolution, Unstable, fit_calibrated, lags_of, spans_of
 from mead.reports.documents import allocation_json
@@ -58,7 +58,7 @@ def prediction(pipeline: Pipeline, question: Question) -> dict[str, Any]:
     solution = _predictor(required, question)(question.allocation)
     return {
         "cores": question.allocation.cores,
-        "met": enough(solution, required.requirements),
+        "met": meets_all(solution, required.requirements),
         "operators": {name: {"utilization": queue.utilization} for name, queue in solution.operators.items()},
         "paths": {path: _response(queue) for path, queue in solution.paths.items()},
         "requirements": [
@@ -151,9 +151,9 @@ def _predictor(pipeline: Pipeline, question: Question) -> Predictor:
     source = ArrivalModel(arrivals(question.rate_per_s, question.idc))
 
     def predict(allocation: Allocation) -> NetworkSolution:
-        return solved(pipeline, allocation, [source], POLICY)[0]
+        return solve_pipeline(pipeline, allocation, [source], POLICY)[0]
 
-    return remembered(predict)
+    return memoize(predict)
 
 
 def _response(queue: QueueSolution) -> dict[str, Any]:

@@ -14,19 +14,19 @@ from mead.reports.judge import CountedTimes, counts_within
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import model_error
 from mead.reports.live.frame import Frame, Kind
-from mead.values import WINDOW_S, Because
+from mead.values import WINDOW_S, Cause
 from mead.web.metrics import Metric
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Bounds of the histogram, from hardly any wait to a long backlog."""
 
-SOLE_REASON = {Kind.FAILED: Because.FAILED, Kind.BLIND: Because.UNUSABLE, Kind.OBSERVE: Because.OBSERVED}
+SOLE_REASON = {Kind.FAILED: Cause.FAILED, Kind.BLIND: Cause.UNUSABLE, Kind.OBSERVE: Cause.OBSERVED}
 """Outcomes of a round with only one possible reason."""
 
 POSSIBLE = (
     *SOLE_REASON.items(),
-    *((kind, why) for kind in Kind if kind not in SOLE_REASON for why in Because if why not in SOLE_REASON.values()),
-    (Kind.KEEP, Because.UNUSABLE),
+    *((kind, why) for kind in Kind if kind not in SOLE_REASON for why in Cause if why not in SOLE_REASON.values()),
+    (Kind.KEEP, Cause.UNUSABLE),
 )
 """Combinations that are counted from 0, so that the first one shows as an increase."""
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from mead.reports.live.frame import Kind
-from mead.values import Because
+from mead.values import Cause
 from mead.web.metrics import Metric
 
 PAGE = """# Metrics
@@ -38,7 +38,7 @@ def page() -> str:
         ),
         decisions=Metric.DECISIONS.value.name,
         kinds=_table(("kind", "meaning"), [(f"`{kind.value}`", kind.meaning) for kind in Kind]),
-        reasons=_table(("because", "meaning"), [(f"`{why.value}`", why.meaning) for why in Because]),
+        reasons=_table(("because", "meaning"), [(f"`{why.value}`", why.meaning) for why in Cause]),
     )
 
 

@@ -8,7 +8,7 @@ from tests.web import runs
 from mead.cli.runs.display import LINE_EVERY_S, Display
 from mead.policies.baselines.static import StaticOptions
 from mead.session import Session
-from mead.values import Plan, Round
+from mead.values import Cause, Note, Plan, Reason, Round
 
 MOST = runs.PIPELINE.most
 
@@ -22,7 +22,8 @@ def test_a_reason_is_a_text_whatever_it_holds(capsys: pytest.CaptureFixture[str]
     display = Display()
     with display.following(Session(runs.PIPELINE, StaticOptions())):
         for turn, reason in enumerate(reasons):
-            display.round(Round(turn * LINE_EVERY_S, plan=Plan(MOST, MOST, reason), in_force=MOST))
+            plan = Plan(MOST, MOST, Reason(Cause.UNSAID, (Note(reason),)))
+            display.round(Round(turn * LINE_EVERY_S, plan=plan, in_force=MOST))
         display.warn("no [/such] file")
     lines = capsys.readouterr().err.splitlines()
     shown = [reason.replace("\x1b", "?") for reason in reasons]
@@ -33,5 +34,5 @@ def test_of_rounds_that_follow_each_other_a_line_tells_now_and_then(capsys: pyte
     display = Display()
     with display.following(Session(runs.PIPELINE, StaticOptions())):
         for second in range(25):
-            display.round(Round(float(second), plan=Plan(MOST, MOST, "it is enough"), in_force=MOST))
+            display.round(Round(float(second), plan=Plan.keep(MOST, "it is enough"), in_force=MOST))
     assert [line.split(":")[0] for line in capsys.readouterr().err.splitlines()] == ["0 s", "10 s", "20 s"]

@@ -15,7 +15,20 @@ from tests.paths import EXAMPLES
 from tests.web import runs
 
 from mead.history import History
-from mead.values import Allocation, Candidate, Grounds, Operator, Pipeline, Plan, Prediction, Requirement, Round
+from mead.values import (
+    Allocation,
+    Candidate,
+    Cause,
+    Grounds,
+    Note,
+    Operator,
+    Pipeline,
+    Plan,
+    Prediction,
+    Reason,
+    Requirement,
+    Round,
+)
 
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
 
@@ -161,7 +174,7 @@ def test_names_and_reasons_of_somebody_elses_file_cannot_steer_the_terminal(tmp_
     with History.open(tmp_path / "history.sqlite") as history:
         record = history.begin(EVIL, pipeline, policy=EVIL, started=runs.STARTED, engine=EVIL, workload=EVIL)
         for second, plan in enumerate((most, least, most)):
-            decided = Plan(plan, plan, EVIL, {one: Prediction(0.1, 0.2)}, grounds)
+            decided = Plan(plan, plan, Reason(Cause.UNSAID, (Note(EVIL),)), {one: Prediction(0.1, 0.2)}, grounds)
             record(Round(float(second), plan=decided, error=f"plan: {EVIL}", in_force=plan))
     for words in (("history", tmp_path), ("history", tmp_path, "--run", 1), ("explain", "last", tmp_path)):
         said = run(*words, columns=200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -216,7 +217,7 @@ def test_a_row_has_what_the_run_measured_and_what_its_policy_predicted(
     """Ten tuples in every round took half a second each, where the policy had said 0.4 s."""
     (this,) = runs_of([REQUIREMENTS[1]], [PolicyContender.of("mg1")])
     pipeline = this.pipeline(BURSTS)
-    plan = Plan(pipeline.most, pipeline.most, "keep", {path: Prediction(0.4) for path in pipeline.paths})
+    plan = replace(Plan.keep(pipeline.most, "it is enough"), predicted=dict.fromkeys(pipeline.paths, Prediction(0.4)))
     rounds = [seen(float(second), pipeline, plan=plan) for second in range(1, 6)]
 
     def done(_: LiveComparison, run: LiveRun, folder: Path, duration_s: float) -> LiveResult:

@@ -10,6 +10,7 @@ import pytest
 from mead.clock import VirtualClock
 from mead.loop import ControlLoop, Mode
 from mead.policies.adaptive.policy import Adaptive, AdaptiveOptions
+from mead.policies.reasons import OutOfReach
 from mead.queueing import Edge
 from mead.reports.judge import Outcome
 from mead.simulator import Simulation, run
@@ -48,7 +49,7 @@ def test_a_service_that_is_longer_than_the_bound_is_found_out_whatever_the_repli
     pipeline = one(0.5, Requirement("matcher", 0.45), shares=(0.5, 1.0), max_replicas=8)
     last = run(pipeline, poisson(4.0, 120.0), Adaptive(AdaptiveOptions()), seed=1).rounds[-1].plan
     assert last is not None
-    assert "NO ALLOCATION KEEPS mean of matcher <= 0.45 s" in last.reason
+    assert "no allocation meets mean of matcher <= 0.45 s" in str(last.reason)
     predicted = last.predicted["matcher"].mean_s
     assert predicted == pytest.approx(0.5, rel=0.05)
 
@@ -63,7 +64,7 @@ def test_overload_is_no_number_and_what_comes_closest_is_what_is_ordered() -> No
     last = run(pipeline, poisson(1000.0, 60.0), Adaptive(AdaptiveOptions()), seed=1).rounds[-1].plan
     assert last is not None
     assert last.predicted["parser>matcher"] == Prediction(None, None, stable=False)
-    assert f"{last.allocation} comes closest" in last.reason
+    assert last.reason.facts[-1] == OutOfReach(last.allocation, pipeline.requirements)
     assert last.allocation["matcher"] == Resources(1.0)
     assert last.allocation["parser"] == Resources(0.4), "more for the parser would be for nothing"
 
@@ -90,7 +91,7 @@ def test_advice_that_nobody_takes_is_not_judged_by_what_came_but_its_model_is(sh
     )
     loop.run(trace.duration_s)
     # Of what is in force it knows well what should come. What its own rule would have made of it is another matter.
-    (ratio,) = adaptive.ratios.values()
+    (ratio,) = adaptive.error.ratios.values()
     assert ratio != 1.0
     assert ratio == pytest.approx(1.0, abs=0.25)
     expected_s = [this.plan.kept_mean_s["matcher"] for this in rounds if this.plan and this.plan.kept_mean_s]
@@ -127,7 +128,7 @@ def test_a_model_is_not_judged_by_what_others_have_set_now_and_then() -> None:
         Fickle(Simulation(pipeline, trace, 1)), adaptive, Knowledge(pipeline), VirtualClock(), mode=Mode.ADVISE
     )
     loop.run(trace.duration_s)
-    assert set(adaptive.ratios.values()) == {1.0}
+    assert set(adaptive.error.ratios.values()) == {1.0}
 
 
 @dataclass
@@ -148,7 +149,7 @@ def test_rules_that_are_obeyed_are_judged() -> None:
     trace = KINDS["map"].build(rate_per_s=330.0, idc=30.0, duration_s=180.0).generate(np.random.default_rng(2))
     adaptive = Adaptive(AdaptiveOptions())
     run(one(0.0015, Requirement("matcher", 0.5)), trace, adaptive, seed=1)
-    assert set(adaptive.ratios.values()) != {1.0}
+    assert set(adaptive.error.ratios.values()) != {1.0}
 
 
 @dataclass
@@ -170,6 +171,6 @@ def test_arrivals_that_are_forgotten_change_no_rule_and_fail_no_round() -> None:
     engine, policy = Forgetful(Simulation(pipeline, poisson(300.0, 200.0), 1)), Adaptive(AdaptiveOptions())
     ControlLoop(engine, policy, Knowledge(pipeline), VirtualClock(), record=rounds.append).run(199.0)
     assert [this.error for this in rounds if this.error] == []
-    assert all(this.plan is not None and this.plan.reason for this in rounds)
+    assert all(this.plan is not None and this.plan.reason.facts for this in rounds)
     assert rounds[-1].plan is not None
     assert 0.4 < rounds[-1].plan.allocation["matcher"].share < 1.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mead.arrays import FloatArray
-from mead.policies.adaptive.futures import LEAST_TO_FIT, REFIT_S, SAMPLED_S, Futures
+from mead.policies.adaptive.lookahead import LEAST_TO_FIT, REFIT_S, SAMPLED_S, Futures
 from mead.queueing import MAP
 from mead.values import COUNT_BIN_S, Observation
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
@@ -17,9 +18,10 @@ from mead.policies.adaptive.decision import backlogs
 from mead.policies.adaptive.hybrid import HybridOptions, TwoKnobs
 from mead.policies.adaptive.kernel import Rule, decide, follow
 from mead.policies.adaptive.policy import AdaptiveOptions
+from mead.policies.reasons import KnobChoice
 from mead.reports.judge import Outcome
 from mead.simulator import Conditions, SimulatedRun, run
-from mead.values import Operator, Pipeline, Requirement, Resources
+from mead.values import Operator, Pipeline, Requirement, Resources, Round
 from mead.workload import KINDS, Trace
 
 SHARES = (0.4, 0.7, 1.0)
@@ -101,18 +103,21 @@ def test_replicas_that_take_their_time_are_ordered_in_time_and_shares_bridge_the
 
 def test_reasons_name_the_knob_and_what_the_other_would_cost() -> None:
     this = controlled(HybridOptions(), one(4))
-    seen = {"replicas ": 0, "share only": 0, "neither knob": 0}
+    seen = Counter[str]()
     for before, turn in pairwise(this.rounds):
-        if turn.plan is None or before.plan is None or " core-seconds more" not in turn.plan.reason:
-            continue
-        was, now = before.plan.allocation["matcher"], turn.plan.allocation["matcher"]
-        if now.replicas != was.replicas:
-            knob = f"replicas {was.replicas} -> {now.replicas}"
-        else:
-            knob = "share only" if now.share != was.share else "neither knob"
-        assert f"({knob}, for " in turn.plan.reason
-        seen[knob[:9] if knob.startswith("replicas") else knob] += 1
-    assert min(seen.values()) > 0
+        for choice in choices(turn):
+            assert before.plan is not None
+            assert turn.plan is not None
+            assert (choice.before, choice.after) == (before.plan.allocation["matcher"], turn.plan.allocation["matcher"])
+            assert choice.alternative is not None
+            assert (choice.alternative.replicas == choice.before.replicas) == (choice.knob == "replicas")
+            seen[choice.knob] += 1
+    assert min(seen[knob] for knob in ("replicas", "share", "none")) > 0
+
+
+def choices(turn: Round) -> list[KnobChoice]:
+    """The choices of a round between two knobs."""
+    return [fact for fact in turn.plan.reason.facts if isinstance(fact, KnobChoice)] if turn.plan else []
 
 
 def rule(seed: int, sooner: int, ready: float = 1.0) -> Rule:
@@ -253,7 +258,7 @@ def test_a_jump_such_as_never_seen_finds_replicas_that_are_ready_for_it() -> Non
     assert Outcome.of(ready).met
     assert not Outcome.of(unready).met
     assert Outcome.of(ready).cpu < 2.2  # of 4
-    assert "at least 3 are kept ready for a jump" in ready.rounds[100].plan.reason  # type: ignore[union-attr]
+    assert [choice.ready for choice in choices(ready.rounds[100])] == [3]
 
 
 def test_where_replicas_come_at_once_none_is_kept_ready() -> None:

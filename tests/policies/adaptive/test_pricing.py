@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mead.policies.adaptive.decision import PricedBacklogs
 from mead.policies.adaptive.hybrid import TwoKnobs
 from mead.policies.adaptive.kernel import Rule, decide
 from mead.policies.adaptive.knobs import levels
-from mead.policies.adaptive.pricing import CHANGE_COSTS, PRICES, Rulebook, Setting, _Charges
+from mead.policies.adaptive.pricing import CHANGE_COSTS, PRICES, Rulebook, Setting
 from mead.policies.adaptive.rates import RateModel, learn
 from mead.queueing import Edge
 from mead.values import Batches, Operator, Pipeline, Requirement, Resources
@@ -98,16 +99,16 @@ def test_a_mean_is_a_sum_so_what_is_spent_elsewhere_does_not_count() -> None:
 def test_half_of_all_tuples_are_late_where_their_response_is_the_bound() -> None:
     operator = Operator("b", 0.001)
     grid = np.array([0.0, 0.399, 0.499, 3.0])
-    charges = _Charges(operator, levels(operator), grid, 1.0, 300.0)
+    charges = PricedBacklogs(operator, levels(operator), grid, 1.0, 300.0)
     charges.add(LATE, elsewhere_s=0.0, price=2.0)
     per_period = charges.total.arriving[:, 4] * 300.0  # at one core
     assert per_period[0] == pytest.approx(0.0, abs=1e-6)
     assert per_period[2] == pytest.approx(2.0 * 0.5 * 20)  # 0.5 s in all: half are late, and each uses 20 units
     assert per_period[3] == pytest.approx(2.0 * 20, rel=1e-6)
-    nearer = _Charges(operator, levels(operator), grid, 1.0, 300.0)
+    nearer = PricedBacklogs(operator, levels(operator), grid, 1.0, 300.0)
     nearer.add(LATE, elsewhere_s=0.1, price=2.0)
     assert nearer.total.arriving[1, 4] * 300.0 == pytest.approx(2.0 * 0.5 * 20)
-    nothing_left = _Charges(operator, levels(operator), grid, 1.0, 300.0)
+    nothing_left = PricedBacklogs(operator, levels(operator), grid, 1.0, 300.0)
     nothing_left.add(LATE, elsewhere_s=9.0, price=2.0)
     assert np.isfinite(nothing_left.total.arriving).all()
 
@@ -115,7 +116,7 @@ def test_half_of_all_tuples_are_late_where_their_response_is_the_bound() -> None
 def test_a_mean_is_charged_its_price_where_the_response_is_the_bound() -> None:
     operator = Operator("b", 0.001)
     # By Little's law, 0.499 s of 300 tuples per second.
-    charges = _Charges(operator, levels(operator), np.array([0.499 * 300 * 0.001]), 1.0, 300.0)
+    charges = PricedBacklogs(operator, levels(operator), np.array([0.499 * 300 * 0.001]), 1.0, 300.0)
     charges.add(MEAN, elsewhere_s=0.0, price=2.0)
     assert charges.total.waiting[0, 4] == pytest.approx(2.0)
 

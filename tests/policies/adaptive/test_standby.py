@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mead.policies.adaptive.account import MARGIN_PERCENTILE
-from mead.policies.adaptive.standby import FOLLOWED_S, Surge, ready_replicas
+from mead.policies.adaptive.pricing import FOLLOWED_S, Surge, ready_replicas
 from mead.values import COUNT_BIN_S, WINDOW_S, Operator, Requirement
 
 MATCHER = Operator("matcher", 0.004, shares=(0.4, 0.7, 1.0), max_replicas=6)

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mead.policies import decide
 from mead.policies.baselines.threshold import Threshold, ThresholdOptions
-from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources
+from mead.policies.reasons import Utilizations
+from mead.values import Allocation, Cause, Knowledge, Observation, Operator, Pipeline, Plan, Resources
 
 if TYPE_CHECKING:
     from tests.policies.conftest import Observer
@@ -15,7 +17,7 @@ ONE = Pipeline("one", [Operator("matcher", 0.0015, max_replicas=2)])
 
 def planned(observation: Observation, policy: Threshold | None = None) -> Plan:
     policy, knowledge = policy or Threshold(ThresholdOptions()), Knowledge(ONE)
-    return policy.plan(observation, policy.analyze(observation, knowledge), knowledge)
+    return decide(policy, observation, knowledge)
 
 
 @pytest.mark.parametrize(
@@ -36,14 +38,15 @@ def test_one_level_at_a_time_first_the_share_and_then_replicas(
 ) -> None:
     plan = planned(observed(ONE, allocation=Allocation.of(matcher=now), utilization=utilization))
     assert plan.allocation["matcher"] == then
-    assert f"matcher {utilization:.2f}" in plan.reason
+    assert f"matcher {utilization:.2f} (raised above 0.7, lowered below 0.5)" in str(plan.reason)
 
 
 def test_busy_time_is_measured_against_the_cores_of_the_interval(observed: Observer) -> None:
     observation = observed(ONE, allocation=Allocation.of(matcher=Resources(0.4, 2)), utilization=0.6)
     assert observation.operators["matcher"].busy_s == pytest.approx(0.6 * 0.8 * 60)
     analysis = Threshold(ThresholdOptions()).analyze(observation, Knowledge(ONE))
-    assert analysis.by_operator == {"matcher": pytest.approx(0.6)}
+    assert isinstance(analysis, Utilizations)
+    assert dict(analysis.by_operator) == {"matcher": pytest.approx(0.6)}
 
 
 def test_after_a_change_nothing_falls_for_the_hold_down_time(observed: Observer) -> None:
@@ -53,7 +56,10 @@ def test_after_a_change_nothing_falls_for_the_hold_down_time(observed: Observer)
     held = planned(observed(ONE, allocation=high, utilization=0.1, time_s=120.0), policy)
     assert held.allocation == high
     assert held.target == low
-    assert held.reason.startswith("keep (target matcher 0.55 -> 0.4; the planning rules allow less)")
+    assert (held.reason.cause, held.reason.target) == (Cause.RULES, low)
+    assert str(held.reason).startswith(
+        "Keep the allocation (target matcher 0.4; the planning rules allow less), because"
+    )
     assert planned(observed(ONE, allocation=high, utilization=0.1, time_s=180.0), policy).allocation == low
 
 

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from tests.paths import vectors
 
+from mead.policies.drs.facts import Placed, Postponed, Reachable, Sojourn
 from mead.policies.drs.model import OpenNetwork, Station
 from mead.policies.drs.schedule import Goal, Situation, decide
 from mead.policies.drs.search import Limits
+from mead.policies.reasons import Remark
 from mead.values import Batches
 
 DECISIONS = vectors("drs.json")["decisions"]
@@ -42,13 +44,13 @@ def test_decisions_are_those_of_the_vectors(case: dict[str, Any]) -> None:
         assert list(decision.placement.processors) == expected["k"]
     else:
         assert decision.placement.processors == now.processors
-        assert decision.reason == expected["reason"]
-    assert decision.detail
+        assert decision.case == expected["reason"]
+    assert decision.facts
 
 
 def test_processors_that_are_not_needed_are_removed() -> None:
     decision = decide(GOAL, video(6.0, (6, 8, 1), measured_s=0.3))
-    assert (decision.action, decision.reason) == ("scale_in", "over-provision")
+    assert (decision.action, decision.case) == ("scale_in", "over-provision")
     assert decision.placement.sojourn_s <= 1.0
     assert decision.placement.total < 15
 
@@ -56,41 +58,42 @@ def test_processors_that_are_not_needed_are_removed() -> None:
 def test_no_more_are_removed_than_the_model_can_spare() -> None:
     lean = decide(GOAL, video(6.0, (6, 8, 1), measured_s=0.3)).placement
     again = decide(GOAL, video(6.0, lean.processors, measured_s=0.3))
-    assert (again.action, again.reason) == ("none", "optimal")
+    assert (again.action, again.case) == ("none", "optimal")
 
 
 def test_a_target_out_of_reach_changes_nothing() -> None:
     decision = decide(replace(GOAL, t_max_s=0.5), video(12.0, (4, 6, 1), measured_s=0.7))
-    assert (decision.action, decision.reason) == ("none", "lower_bound")
+    assert (decision.action, decision.case) == ("none", "lower_bound")
     pooled = decide(replace(GOAL, t_max_s=0.54, k_max=11), video(12.0, (4, 6, 1), measured_s=0.7))
-    assert (pooled.action, pooled.reason) == ("none", "Kcap")
+    assert (pooled.action, pooled.case) == ("none", "Kcap")
 
 
 def test_an_operator_that_cannot_keep_up_is_a_shortage_before_anybody_waits_for_long() -> None:
     overloaded = video(18.0, (4, 6, 1), measured_s=0.6)
     decision = decide(GOAL, overloaded)
-    assert (decision.action, decision.reason) == ("scale_out", "shortage")
+    assert (decision.action, decision.case) == ("scale_out", "shortage")
     hopeless = decide(replace(GOAL, t_max_s=0.5, k_max=14), overloaded)  # all that there are, if no target can be met
     assert hopeless.action == "scale_out"
     assert hopeless.placement.total == 14
-    assert decide(replace(GOAL, t_max_s=0.5, k_max=11), overloaded).reason == "insufficient"
+    assert decide(replace(GOAL, t_max_s=0.5, k_max=11), overloaded).case == "insufficient"
 
 
 def test_all_processors_are_used_for_the_shortest_time() -> None:
     goal = Goal(k_max=22, t_ra_s=840.0)
     decision = decide(goal, video(13.0, (8, 12, 2), None))
     assert (decision.action, decision.placement.processors) == ("rebalance", (10, 11, 1))
-    assert decide(goal, video(13.0, (8, 12, 2), None, since_s=839.0)).reason == "T_ra"
-    assert decide(goal, video(13.0, (10, 11, 1), None)).reason == "optimal"
+    assert decide(goal, video(13.0, (8, 12, 2), None, since_s=839.0)).case == "T_ra"
+    assert decide(goal, video(13.0, (10, 11, 1), None)).case == "optimal"
     assert decide(goal, video(13.0, (5, 5, 1), None)).action == "scale_out"
     assert decide(goal, video(13.0, (20, 20, 1), None)).action == "scale_in"
-    assert decide(Goal(k_max=5), video(13.0, (3, 4, 1), None)).reason == "insufficient"
+    assert decide(Goal(k_max=5), video(13.0, (3, 4, 1), None)).case == "insufficient"
 
 
 def test_a_passive_scheduler_never_acts() -> None:
     decision = decide(Goal(k_max=22, t_ra_s=inf), video(13.0, (8, 12, 2), None, since_s=1e9))
-    assert (decision.action, decision.reason) == ("none", "T_ra")
-    assert "(10:11:1)" in decision.detail  # and says what it would do
+    assert (decision.action, decision.case) == ("none", "T_ra")
+    assert isinstance(waiting := decision.facts[-1], Postponed)
+    assert waiting.processors == (10, 11, 1)
 
 
 def test_limits_of_operators_are_kept() -> None:
@@ -100,7 +103,7 @@ def test_limits_of_operators_are_kept() -> None:
 
 
 def test_without_a_response_time_nothing_is_decided() -> None:
-    assert decide(GOAL, video(12.0, (4, 6, 1), None)).reason == "no_response"
+    assert decide(GOAL, video(12.0, (4, 6, 1), None)).case == "no_response"
 
 
 def test_an_overload_beyond_the_pool_gets_the_whole_pool() -> None:
@@ -108,14 +111,14 @@ def test_an_overload_beyond_the_pool_gets_the_whole_pool() -> None:
     limits = Limits((1, 1), (4, 4))
     now = Situation(network, (1, 1), 30.0, 1000.0, limits)
     decision = decide(GOAL, now)
-    assert (decision.action, decision.reason) == ("scale_out", "shortage")
+    assert (decision.action, decision.case) == ("scale_out", "shortage")
     assert decision.placement.processors == (4, 4)
-    assert "5 processors are needed" in decision.detail
-    assert "(4:4) is all that may be used" in decision.detail
+    assert "5 processors are needed" in str(decision.facts[-2])
+    assert decision.facts[-1] == Placed((4, 4))
     pooled = decide(replace(GOAL, k_max=5), now)
     assert (pooled.action, pooled.placement.processors) == ("scale_out", (4, 1))  # each to who has most to do
-    assert decide(GOAL, replace(now, processors=(4, 4))).reason == "insufficient"
-    assert decide(replace(GOAL, k_max=2), now).reason == "insufficient"
+    assert decide(GOAL, replace(now, processors=(4, 4))).case == "insufficient"
+    assert decide(replace(GOAL, k_max=2), now).case == "insufficient"
 
 
 def test_k_max_too_few_are_used_all_if_they_are_more_than_now() -> None:
@@ -129,21 +132,22 @@ def test_a_backlog_that_makes_the_calibrated_target_unreachable_still_gets_more(
     limits = Limits((1, 1, 1), (8, 8, 2))
     backlog = video(12.0, (4, 6, 1), measured_s=60.0, limits=limits)
     decision = decide(goal, backlog)  # T_max itself is kept by what there is: one more
-    assert (decision.action, decision.reason, decision.placement.total) == ("scale_out", "shortage", 12)
-    assert "without the ratio" in decision.detail
+    assert (decision.action, decision.case, decision.placement.total) == ("scale_out", "shortage", 12)
+    assert Reachable(1.0) in decision.facts
     lean = video(12.0, (3, 4, 1), measured_s=60.0, limits=limits)
     assert decide(goal, lean).placement == decide(GOAL, lean).placement  # what T_max needs
     full = decide(goal, video(12.0, (8, 8, 2), measured_s=60.0, limits=limits))
-    assert (full.action, full.reason) == ("none", "lower_bound")
+    assert (full.action, full.case) == ("none", "lower_bound")
     assert decide(replace(goal, k_max=11), backlog).action == "none"
     hopeless = decide(replace(goal, t_max_s=0.5), backlog)  # with and without the ratio
-    assert (hopeless.action, hopeless.reason) == ("none", "lower_bound")
+    assert (hopeless.action, hopeless.case) == ("none", "lower_bound")
 
 
 def test_an_overload_is_seen_before_anything_has_left() -> None:
     decision = decide(GOAL, video(18.0, (4, 6, 1), None))
-    assert (decision.action, decision.reason) == ("scale_out", "shortage")
-    assert "nothing has left a path yet" in decision.detail
+    assert (decision.action, decision.case) == ("scale_out", "shortage")
+    assert isinstance(seen := decision.facts[0], Sojourn)
+    assert seen.measured_s is None
 
 
 def in_batches(processors: tuple[int, ...], measured_s: float, **more: Any) -> Situation:
@@ -158,8 +162,8 @@ def in_batches(processors: tuple[int, ...], measured_s: float, **more: Any) -> S
 
 def test_a_target_below_what_micro_batches_take_adds_nothing_and_says_so() -> None:
     decision = decide(replace(GOAL, t_max_s=0.14, t_min_s=0.0, calibrated=True), in_batches((1,), 0.3))
-    assert (decision.action, decision.reason) == ("none", "lower_bound")
-    assert "micro-batches on the way take 0.15 s whatever the replicas" in decision.detail
+    assert (decision.action, decision.case) == ("none", "lower_bound")
+    assert "micro-batches on the way take 0.15 s with any number of replicas" in str(decision.facts[-1])
 
 
 def test_what_micro_batches_take_is_no_error_of_the_model() -> None:
@@ -168,7 +172,8 @@ def test_what_micro_batches_take_is_no_error_of_the_model() -> None:
     now = in_batches((1,), 0.273)
     assert now.model_s + now.gates_s == pytest.approx(0.273, abs=0.002)
     decision = decide(goal, now)
-    assert "ratio 1" in decision.detail
+    assert isinstance(seen := decision.facts[0], Sojourn)
+    assert seen.ratio == pytest.approx(1.0, abs=0.02)
     assert (decision.action, decision.placement.processors) == ("scale_out", (2,))
     assert decision.placement.sojourn_s + now.gates_s < 0.25
 
@@ -177,7 +182,7 @@ def test_processors_are_added_one_by_one_only_while_somebody_waits_for_them() ->
     """Something else takes 2 s, such as a busy machine. No number of processors makes up for it."""
     goal = replace(GOAL, t_max_s=0.4, t_min_s=0.0, calibrated=True)
     idle = decide(goal, in_batches((2,), 2.0, backlogged=False))
-    assert (idle.action, idle.reason) == ("none", "Kcap")
-    assert "no more tuples wait than the model expects" in idle.detail
+    assert (idle.action, idle.case) == ("none", "Kcap")
+    assert Remark.NO_BACKLOG in idle.facts
     waiting = decide(goal, in_batches((2,), 2.0, backlogged=True))
     assert (waiting.action, waiting.placement.processors) == ("scale_out", (3,))

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mead.policies import decide
 from mead.policies.pasps.dabs import Dabs, DabsOptions
-from mead.policies.pasps.policy import PaSps, PaSpsOptions, PspsOptions
+from mead.policies.pasps.policy import Outlook, PaSps, PaSpsOptions, PspsOptions
+from mead.policies.reasons import Restarting
 from mead.queueing import CycleError, Edge
-from mead.values import Allocation, Knowledge, Observation, Operator, OperatorReading, Pipeline, Plan, Resources
+from mead.values import Allocation, Cause, Knowledge, Observation, Operator, OperatorReading, Pipeline, Plan, Resources
 
 POOL: dict[str, Any] = {"shares": (1.0,), "max_replicas": 8}
 CHAIN = Pipeline(
@@ -42,7 +44,7 @@ def observed(
 
 def planned(policy: PaSps, observation: Observation, pipeline: Pipeline) -> Plan:
     knowledge = Knowledge(pipeline)
-    return policy.plan(observation, policy.analyze(observation, knowledge), knowledge)
+    return decide(policy, observation, knowledge)
 
 
 def replicas(plan: Plan) -> list[int]:
@@ -59,8 +61,10 @@ def test_steady_arrivals_are_given_what_equation_2_says(predictor: str) -> None:
 
 def test_the_reason_has_the_forecast_the_queues_and_the_replicas() -> None:
     plan = planned(PaSps(PspsOptions()), observed(CHAIN, 800.0, backlog={"b": 900}), CHAIN)
-    assert plan.reason.startswith("a 8 x 1 -> 2 x 1, b 8 x 1 -> 7 x 1, c 8 x 1 -> 5 x 1, because basic foresees 24000")
-    assert "b with 24000 + 900 queued needs 6.64 of 8 replicas" in plan.reason
+    assert str(plan.reason).startswith(
+        "Lower a from 8 to 2 replicas and b from 8 to 7 replicas and c from 8 to 5 replicas: basic forecasts 24000"
+    )
+    assert "b needs 6.64 of 8 replicas for 24000 tuples and 900 queued" in str(plan.reason)
 
 
 def test_no_more_than_the_pool_has_and_no_less_than_one() -> None:
@@ -72,7 +76,7 @@ def test_a_fall_that_ends_below_zero_is_taken_for_silence() -> None:
     observation = observed(CHAIN, 100.0, backlog={"a": 3000})
     falling = replace(observation, counts=np.repeat([6.0, 5.0, 4.0, 3.0, 2.0, 0.5], 50))
     outlook = PaSps(PaSpsOptions(predictor="lr")).analyze(falling, Knowledge(CHAIN))
-    assert not isinstance(outlook, str)
+    assert isinstance(outlook, Outlook)
     assert outlook.forecast == 0.0
     assert outlook.loads["c"].queued == 3000
 
@@ -80,7 +84,7 @@ def test_a_fall_that_ends_below_zero_is_taken_for_silence() -> None:
 def test_what_operators_send_is_measured_not_declared() -> None:
     observation = observed(DIAMOND, 100.0, left=2400, right=600, join=3000)
     outlook = PaSps(PspsOptions()).analyze(observation, Knowledge(DIAMOND))
-    assert not isinstance(outlook, str)
+    assert isinstance(outlook, Outlook)
     assert [outlook.loads[name].share for name in ("left", "right", "join")] == pytest.approx([0.8, 0.2, 1.0])
 
 
@@ -89,7 +93,7 @@ def test_a_silent_operator_keeps_its_last_ratios() -> None:
     policy.analyze(observed(DIAMOND, 100.0, left=2400, right=600, join=3000), knowledge)
     silent = observed(DIAMOND, 100.0, time_s=60.0, split=0, left=0, right=0, join=0, backlog={"split": 1000})
     outlook = policy.analyze(silent, knowledge)
-    assert not isinstance(outlook, str)
+    assert isinstance(outlook, Outlook)
     assert outlook.loads["left"].queued == pytest.approx(800.0)
     assert outlook.loads["join"].queued == pytest.approx(1000.0)
 
@@ -102,13 +106,13 @@ def test_forecasts_are_made_from_new_samples_only() -> None:
     outlook = policy.analyze(longer, knowledge)
     weights = (1 - 2 / 7) ** np.arange(12)[::-1]
     expected = 6 * float(np.average([500.0] * 6 + [1000.0] * 6, weights=weights))
-    assert not isinstance(outlook, str)
+    assert isinstance(outlook, Outlook)
     assert outlook.forecast == pytest.approx(expected)
 
 
 def test_a_loop_is_an_error_with_a_name() -> None:
     loop = Pipeline("loop", [Operator("a", 0.01), Operator("b", 0.01)], [Edge("a", "b"), Edge("b", "a", 0.3)])
-    with pytest.raises(CycleError, match="loop leads from b to a"):
+    with pytest.raises(CycleError, match="cannot follow the loop of loop from b to a"):
         PaSps(PaSpsOptions()).analyze(observed(loop, 10.0), Knowledge(loop))
 
 
@@ -118,10 +122,10 @@ def test_a_restart_is_waited_for_and_not_followed_by_less() -> None:
     up = planned(policy, replace(observed(CHAIN, 800.0), allocation=low), CHAIN)
     assert replicas(up) == [2, 7, 5]
     during = planned(policy, replace(observed(CHAIN, 1600.0, time_s=60.0), allocation=up.allocation), CHAIN)
-    assert during.reason == "keep, because the restart takes until 70 s"
+    assert (during.reason.cause, during.reason.facts) == (Cause.UNDER_WAY, (Restarting(70.0),))
     less = planned(policy, replace(observed(CHAIN, 100.0, time_s=90.0), allocation=up.allocation), CHAIN)
     assert less.allocation == up.allocation
-    assert "the planning rules allow less" in less.reason
+    assert less.reason.cause is Cause.RULES
 
 
 def test_an_interval_holds_whole_samples() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mead.arrays import FloatArray
-from mead.policies import PolicyOptions, make_policy
+from mead.policies import PolicyOptions, decide, make_policy
 from mead.policies.predictive.kingman import KingmanOptions
 from mead.policies.predictive.map import MapOptions
 from mead.policies.predictive.map_network import ArrivalModel
@@ -16,8 +16,20 @@ from mead.policies.predictive.mg1 import MG1Options
 from mead.policies.predictive.predictions import response_s
 from mead.policies.predictive.replay import ReplayOptions
 from mead.policies.predictive.replay_network import Draws, WindowReplay
+from mead.policies.reasons import FewArrivals, OutOfReach, Overload, Predicted, Remark
 from mead.queueing import MAP, Arrivals, Edge, Unstable
-from mead.values import Allocation, Batches, Knowledge, Observation, Operator, Pipeline, Plan, Requirement, Resources
+from mead.values import (
+    Allocation,
+    Batches,
+    Cause,
+    Knowledge,
+    Observation,
+    Operator,
+    Pipeline,
+    Plan,
+    Requirement,
+    Resources,
+)
 
 if TYPE_CHECKING:
     from tests.policies.conftest import Describer, Observer
@@ -33,7 +45,7 @@ EVERY = pytest.mark.parametrize("name", OPTIONS)
 
 def planned(options: PolicyOptions, observation: Observation, pipeline: Pipeline) -> Plan:
     chosen, knowledge = make_policy(options), Knowledge(pipeline)
-    return chosen.plan(observation, chosen.analyze(observation, knowledge), knowledge)
+    return decide(chosen, observation, knowledge)
 
 
 @EVERY
@@ -42,8 +54,10 @@ def test_what_cannot_be_met_is_said_at_once_with_what_comes_closest(
 ) -> None:
     pipeline = log_analysis(bound_s=0.001)
     plan = planned(OPTIONS[name], observed(pipeline, iats_s=bursty), pipeline)
-    assert "NO ALLOCATION MEETS ALL REQUIREMENTS; parser 1, counter 0.4, matcher 1 comes closest" in plan.reason
-    assert "required 0.001 s" in plan.reason
+    assert "no allocation meets all requirements, and parser 1, counter 0.4, matcher 1 comes closest" in str(
+        plan.reason
+    )
+    assert "(bound 0.001 s)" in str(plan.reason)
     assert plan.target["matcher"].share == 1.0
 
 
@@ -55,7 +69,8 @@ def test_overload_is_never_predicted_a_number(
     plan = planned(OPTIONS[name], observed(pipeline, iats_s=bursty), pipeline)
     predicted = plan.predicted["parser>matcher"]
     assert (predicted.mean_s, predicted.p95_s, predicted.stable) == (None, None, False)
-    assert "parser>matcher overloaded (utilization" in plan.reason
+    assert [fact.response_s for fact in plan.reason.facts if isinstance(fact, Predicted)] == [None]
+    assert "the mean of parser>matcher would grow without end" in str(plan.reason)
     assert plan.predicted["parser>counter"].stable
 
 
@@ -89,9 +104,9 @@ def test_a_few_arrivals_are_used_if_there_are_enough(
 ) -> None:
     pipeline = log_analysis()
     few = planned(OPTIONS[name], observed(pipeline, iats_s=bursty[:150]), pipeline)
-    assert few.reason == "keep, because 150 IATs are too few to predict from (at least 200)"
+    assert (few.reason.cause, few.reason.facts) == (Cause.TOO_FEW, (FewArrivals(150, 200),))
     enough = planned(OPTIONS[name], observed(pipeline, iats_s=bursty[:600]), pipeline)
-    assert "of the last 600 IATs" in enough.reason
+    assert "of the last 600 IATs" in str(enough.reason)
 
 
 @EVERY
@@ -113,7 +128,7 @@ def test_what_the_heuristic_gives_up_is_met_all_the_same(observed: Observer) -> 
     required = [Requirement("a", bound_s=0.0013)]
     pipeline = Pipeline("one", [Operator("a", 0.001, shares=shares)], requirements=required)
     plan = planned(MG1Options(one_level_down=False), observed(pipeline, iats_s=np.full(400, 0.01)), pipeline)
-    assert "the heuristic gave up, and this meets all requirements" in plan.reason
+    assert Remark.GAVE_UP in plan.reason.facts
     assert plan.predicted["a"].mean_s is not None
     assert plan.predicted["a"].mean_s <= 0.0013
 
@@ -182,5 +197,6 @@ def test_an_operator_that_nothing_is_required_of_keeps_up_or_is_named(
         plan = planned(options, observed(pipeline, iats_s=iats_s), pipeline)
         assert plan.target["counter"].share == share
         assert plan.predicted["parser>counter"].stable is (share < 1)
-        assert ("NO ALLOCATION" in plan.reason) is (share == 1)
-        assert ("counter overloaded (utilization" in plan.reason) is (share == 1)
+        assert any(isinstance(fact, OutOfReach) for fact in plan.reason.facts) is (share == 1)
+        busy = [fact.operator for fact in plan.reason.facts if isinstance(fact, Overload)]
+        assert busy == (["counter"] if share == 1 else [])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mead.policies.adaptive.policy import TOLERATED, Adaptive, AdaptiveOptions
+from mead.policies import decide
+from mead.policies.adaptive.model_error import TOLERATED
+from mead.policies.adaptive.policy import Adaptive, AdaptiveOptions
+from mead.policies.reasons import Exceeded
 from mead.queueing import MAP
 from mead.simulator import run
 from mead.values import Knowledge, Operator, Pipeline, Requirement
@@ -36,12 +39,13 @@ def test_caution_is_what_targets_are_divided_by_and_the_reason_says_so() -> None
     rounds = run(PIPELINE, Trace.from_iats_s(iats_s), chosen, seed=1).rounds
     for this in rounds:
         assert this.plan is not None
-        assert ("predictions were exceeded" in this.plan.reason) == (this.plan.grounds.caution > 1)
+        exceeded = any(isinstance(fact, Exceeded) for fact in this.plan.reason.facts)
+        assert exceeded == (this.plan.grounds.caution > 1)
         assert this.plan.grounds.caution == 1 or this.plan.grounds.caution > TOLERATED
     last = rounds[-1].observation
     assert last is not None
     for ratio, caution in ((2.0, 2.0), (1.1, 1.0)):
-        chosen.ratios[requirement] = ratio
-        plan = chosen.plan(last, "", Knowledge(PIPELINE))
+        chosen.error.ratios[requirement] = ratio
+        plan = decide(chosen, last, Knowledge(PIPELINE))
         assert plan.grounds.caution == caution
-        assert ("predictions were exceeded 2-fold lately" in plan.reason) == (caution == 2.0)
+        assert (Exceeded(2.0) in plan.reason.facts) == (caution == 2.0)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mead.policies.predictive.decomposition import decomposed_pipeline
 from mead.policies.predictive.mg1 import _poisson
-from mead.policies.predictive.predictions import enough, meets, overloads, remembered
+from mead.policies.predictive.predictions import meets, meets_all, memoize, overloads
 from mead.policies.predictive.replay_network import Draws, WindowReplay
-from mead.policies.predictive.search import Predictor, closest, exact, heuristic, involved, trimmed
+from mead.policies.predictive.search import Predictor, exact_search, heuristic_search, involved, most_that_helps, trim
+from mead.policies.predictive.stations import solve_operators
 from mead.queueing import Arrivals, Edge, NetworkSolution
 from mead.queueing.queues.wait_and_service import WaitAndService
 from mead.values import Allocation, Operator, Pipeline, Requirement, Resources
@@ -28,26 +28,26 @@ def log_analysis(bound_s: float, percent: float | None = None) -> Pipeline:
 
 def predictor(of: Pipeline, rate_per_s: float) -> Predictor:
     def predict(allocation: Allocation) -> NetworkSolution:
-        return decomposed_pipeline(of, allocation, Arrivals(rate_per_s, 1.0), _poisson)
+        return solve_operators(of, allocation, Arrivals(rate_per_s, 1.0), _poisson)
 
-    return remembered(predict)
+    return memoize(predict)
 
 
 def test_both_searches_raise_only_the_operator_that_needs_it() -> None:
     wanted = log_analysis(bound_s=0.01)
-    for search in (heuristic, exact):
+    for search in (heuristic_search, exact_search):
         found = search(wanted, predictor(wanted, 330.0))
         assert {name: r.share for name, r in found.items()} == {"parser": 0.4, "counter": 0.4, "matcher": 0.7}
 
 
 def test_an_overloaded_operator_is_raised_however_little_a_step_gains() -> None:
     wanted = log_analysis(bound_s=0.05)
-    assert heuristic(wanted, predictor(wanted, 600.0))["matcher"].share == 1.0
+    assert heuristic_search(wanted, predictor(wanted, 600.0))["matcher"].share == 1.0
 
 
 def test_where_nothing_helps_the_exact_search_names_what_comes_closest() -> None:
     wanted = log_analysis(bound_s=0.0001)
-    found = exact(wanted, predictor(wanted, 330.0))
+    found = exact_search(wanted, predictor(wanted, 330.0))
     assert {name: r.share for name, r in found.items()} == {"parser": 1.0, "counter": 0.4, "matcher": 1.0}
 
 
@@ -59,7 +59,7 @@ def test_operators_that_cannot_help_get_the_least() -> None:
         [Requirement("a>c", bound_s=1.0)],
     )
     assert involved(pipeline, *pipeline.requirements) == {"a", "b", "c"}
-    assert closest(pipeline, predictor(pipeline, 100.0))["d"] == pipeline.operator("d").least
+    assert most_that_helps(pipeline, predictor(pipeline, 100.0))["d"] == pipeline.operator("d").least
 
 
 def test_replicas_are_added_where_the_highest_share_is_not_enough() -> None:
@@ -67,8 +67,8 @@ def test_replicas_are_added_where_the_highest_share_is_not_enough() -> None:
         "one", [Operator("matcher", 0.0015, max_replicas=4)], requirements=[Requirement("matcher", bound_s=0.02)]
     )
     predict = predictor(pipeline, 1000.0)
-    assert heuristic(pipeline, predict)["matcher"] == Resources(0.85, 2)
-    found = exact(pipeline, predict)["matcher"]
+    assert heuristic_search(pipeline, predict)["matcher"] == Resources(0.85, 2)
+    found = exact_search(pipeline, predict)["matcher"]
     assert meets(predict(Allocation.of(matcher=found)), pipeline.requirements[0])
     assert 1.5 < found.cores <= 1.7
 
@@ -79,7 +79,7 @@ def test_an_operator_on_no_required_path_keeps_up_all_the_same() -> None:
     for requirements in ([Requirement("parser>matcher", bound_s=1.0)], []):
         pipeline = Pipeline("fork", operators, edges, requirements)
         predict = predictor(pipeline, 300.0)
-        for search in (heuristic, exact, trimmed):
+        for search in (heuristic_search, exact_search, trim):
             found = search(pipeline, predict)
             assert found["counter"].share == 0.7  # 0.6 cores are busy
             assert found["parser"].share == 0.4
@@ -94,7 +94,7 @@ def test_an_operator_beside_the_path_is_kept_from_overload_by_models_that_do_not
         [Requirement("a>sink", bound_s=1.0)],
     )
     predict = predictor(pipeline, 600.0)
-    for search, cores in ((heuristic, 1.4), (exact, 1.4), (trimmed, 1.4)):
+    for search, cores in ((heuristic_search, 1.4), (exact_search, 1.4), (trim, 1.4)):
         assert search(pipeline, predict)["b"].cores == pytest.approx(cores)
 
 
@@ -103,7 +103,7 @@ def test_what_never_keeps_up_gets_all_and_those_behind_it_what_they_need() -> No
         "row", [Operator("a", 0.01), Operator("b", 0.002), Operator("c", 0.0001)], [Edge("a", "b"), Edge("b", "c")]
     )
     window = WindowReplay(np.full(1_000, 1 / 300), Draws(0))
-    found = closest(pipeline, lambda allocation: window.solution(pipeline, allocation))
+    found = most_that_helps(pipeline, lambda allocation: window.solution(pipeline, allocation))
     assert {name: r.share for name, r in found.items()} == {"a": 1.0, "b": 0.7, "c": 0.4}
 
 
@@ -144,25 +144,25 @@ def every_allocation(pipeline: Pipeline) -> list[Allocation]:
 @given(pipeline=pipelines(), rate=st.floats(50.0, 900.0))
 def test_the_exact_search_finds_what_trying_everything_finds(pipeline: Pipeline, rate: float) -> None:
     predict = predictor(pipeline, rate)
-    meeting = [a for a in every_allocation(pipeline) if enough(predict(a), pipeline.requirements)]
-    found = exact(pipeline, predict)
+    meeting = [a for a in every_allocation(pipeline) if meets_all(predict(a), pipeline.requirements)]
+    found = exact_search(pipeline, predict)
     if meeting:
-        assert enough(predict(found), pipeline.requirements)
+        assert meets_all(predict(found), pipeline.requirements)
         assert found.cores == pytest.approx(min(a.cores for a in meeting))
-        from_above = trimmed(pipeline, predict)
-        assert enough(predict(from_above), pipeline.requirements)
+        from_above = trim(pipeline, predict)
+        assert meets_all(predict(from_above), pipeline.requirements)
         assert from_above.cores >= found.cores - 1e-9
     else:
-        assert found == closest(pipeline, predict)
+        assert found == most_that_helps(pipeline, predict)
 
 
 @settings(max_examples=15, deadline=None)
 @given(pipeline=pipelines(), rate=st.floats(50.0, 900.0))
 def test_the_heuristic_is_never_cheaper_than_the_exact_search(pipeline: Pipeline, rate: float) -> None:
     predict = predictor(pipeline, rate)
-    quick, cheapest = heuristic(pipeline, predict), exact(pipeline, predict)
-    if enough(predict(quick), pipeline.requirements):
-        assert enough(predict(cheapest), pipeline.requirements)
+    quick, cheapest = heuristic_search(pipeline, predict), exact_search(pipeline, predict)
+    if meets_all(predict(quick), pipeline.requirements):
+        assert meets_all(predict(cheapest), pipeline.requirements)
         assert cheapest.cores <= quick.cores + 1e-9
     for found in (quick, cheapest):
         for operator in pipeline.operators:
@@ -178,7 +178,7 @@ def test_the_heuristic_finds_an_overload_that_lies_on_another_way_to_the_path() 
         [Requirement("a>sink", 0.1)],
     )
     window = WindowReplay(np.full(2_000, 1 / 300), Draws(0))
-    chosen = heuristic(pipeline, lambda allocation: window.solution(pipeline, allocation))
+    chosen = heuristic_search(pipeline, lambda allocation: window.solution(pipeline, allocation))
     assert meets(window.solution(pipeline, chosen), pipeline.requirements[0])
     assert chosen["b"].cores > 300 * 0.002  # all that arrives there reaches the sink
     assert chosen["a"] == pipeline.operator("a").least
@@ -196,4 +196,4 @@ def test_a_search_that_would_take_too_long_says_so(monkeypatch: pytest.MonkeyPat
         return NetworkSolution(dict.fromkeys("abcdef", path), {"a>b>c>d>e>f": path})
 
     with pytest.raises(ValueError, match="use search: heuristic"):
-        exact(pipeline, predict)
+        exact_search(pipeline, predict)

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 
 from mead.arrays import FloatArray
 from mead.loop import Mode
-from mead.policies import make_policy
-from mead.policies.predictive.base import Predictive, PredictiveOptions
+from mead.policies import decide, make_policy
+from mead.policies.predictive.base import Analysis, Predictive, PredictiveOptions
 from mead.policies.predictive.kingman import KingmanOptions
 from mead.policies.predictive.map import MapOptions
 from mead.policies.predictive.mg1 import MG1Options
 from mead.policies.predictive.predictions import mean_s
 from mead.policies.predictive.replay import ReplayOptions
 from mead.policies.predictive.trust import FORGOTTEN, MOST, TOLERATED, Trust
+from mead.policies.reasons import TighterBounds
 from mead.queueing import MAP, Edge
 from mead.simulator import SimulatedRun, run
 from mead.values import (
@@ -60,7 +61,7 @@ def test_caution_lies_between_trust_and_its_bound(times: list[float]) -> None:
 
 
 @given(TIMES, st.data())
-def test_whoever_was_more_wrong_is_no_less_careful(times: list[float], data: st.DataObject) -> None:
+def test_whoever_was_more_wrong_is_maximum_careful(times: list[float], data: st.DataObject) -> None:
     worse = [one * data.draw(st.floats(1.0, 10.0)) for one in times]
     assert caution_after(worse) >= caution_after(times) - 1e-12
 
@@ -84,9 +85,9 @@ def test_only_the_path_that_was_wrong_gets_a_tighter_bound() -> None:
     bounds = [Requirement("a>b", 0.3), Requirement("a>c", 0.2, percent=95.0)]
     pipeline = Pipeline("fork", operators, [Edge("a", "b"), Edge("a", "c")], bounds)
     trust = Trust()
-    assert trust.tightened(pipeline) is pipeline
+    assert trust.tighten(pipeline) is pipeline
     trust.compare("a>c", 100.0)
-    tighter = trust.tightened(pipeline)
+    tighter = trust.tighten(pipeline)
     assert tighter.requirements == (bounds[0], Requirement("a>c", 0.2 / trust.caution("a>c"), percent=95.0))
     assert tighter.with_requirements(bounds) == pipeline
 
@@ -106,7 +107,7 @@ def seen(pipeline: Pipeline, iats_s: FloatArray, held: Allocation, time_s: float
 
 def planned(chosen: Predictive[Any], pipeline: Pipeline, observation: Observation) -> Plan:
     knowledge = Knowledge(pipeline)
-    return chosen.plan(observation, chosen.analyze(observation, knowledge), knowledge)
+    return decide(chosen, observation, knowledge)
 
 
 @pytest.mark.parametrize("name", ["mg1", "kingman", "replay"])
@@ -150,7 +151,7 @@ def test_careful_never_gives_less_than_trusting(
             assert more.share >= less.share
             assert more.replicas >= less.replicas
         if careful_plan.grounds.caution > 1:
-            assert "predictions were exceeded lately, so that bounds are taken tighter" in careful_plan.reason
+            assert any(isinstance(fact, TighterBounds) for fact in careful_plan.reason.facts)
         else:
             assert careful_plan.target == trusting.target
 
@@ -231,6 +232,7 @@ def test_what_was_weighed_is_what_the_models_predict(name: str) -> None:
     held = CHAIN.most.with_("matcher", Resources(0.85))
     observation = seen(CHAIN, iats_s, held, 10.0, mean_s=0.01)
     analysis = chosen.analyze(observation, Knowledge(CHAIN))
+    assert isinstance(analysis, Analysis)
     plan = chosen.plan(observation, analysis, Knowledge(CHAIN))
     weighed = {one.allocation: one.response_s for one in plan.grounds.candidates}
     assert {plan.target, plan.allocation, held} <= set(weighed)

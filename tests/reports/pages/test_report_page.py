@@ -20,7 +20,7 @@ from mead.reports.pages.report_page import MOST_DECISIONS, report_page
 from mead.reports.pages.run_figures import RunFigures
 from mead.reports.runs.simulated_report import SimulatedReport
 from mead.reports.tables import number
-from mead.values import Operator, Pipeline, Plan, Requirement, Round
+from mead.values import Cause, Note, Operator, Pipeline, Plan, Reason, Requirement, Round
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 PARSER, MATCHER, REASON = "<b parser & co", "$x_{$", "queue > 5 & \"rate\" </script><script>alert('x')</script>"
@@ -204,7 +204,7 @@ def named_run(file: Path, changes: int) -> RunFigures:
     with History.open(file) as history:
         record = history.begin(pipeline.name, pipeline, policy="<u>p</u>", started=runs.STARTED, batch=100)
         for turn in range(changes):
-            plan = Plan(low if turn % 2 == 0 else pipeline.most, pipeline.most, REASON)
+            plan = Plan(low if turn % 2 == 0 else pipeline.most, pipeline.most, Reason(Cause.UNSAID, (Note(REASON),)))
             record(Round(float(turn + 1), plan=plan, in_force=plan.allocation))
     return figures(file)
 

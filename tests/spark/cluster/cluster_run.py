@@ -254,7 +254,7 @@ def grown(spark: Any, folder: Path) -> dict[str, Any]:
 
 
 def _reasons(rounds: Iterable[Round]) -> list[str]:
-    return [this.plan.reason for this in rounds if this.plan]
+    return [str(this.plan.reason) for this in rounds if this.plan]
 
 
 def main(folder: Path) -> None:

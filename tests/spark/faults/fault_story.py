@@ -54,10 +54,10 @@ PATIENCE_S = 120.0
 TIMES_S = [n / RATE_PER_S + STALL_S * (n >= FIRST) for n in range(LENGTH_S * RATE_PER_S)]
 
 NOTICED = {
-    "nothing is told": "keep, because .* has completed nothing for .* s, with .* tuples waiting",
-    "offsets are gone": "keep, because .* reports offsets that make no sense",
-    "the clock was set back": "keep, because tuples of .* are said to have arrived in the future",
-    "CPU time runs backwards": "keep, because busy_s of .* is said to be -",
+    "nothing is told": "Keep the allocation, because .* has completed nothing for .* s, with .* tuples waiting",
+    "offsets are gone": "Keep the allocation, because .* reports offsets that make no sense",
+    "the clock was set back": "Keep the allocation, because tuples of .* are said to have arrived in the future",
+    "CPU time runs backwards": "Keep the allocation, because busy_s of .* is said to be -",
 }
 """What the loop says of absurd readings."""
 
@@ -343,4 +343,4 @@ def lived_through(spark: SparkSession, folder: Path) -> Story:
 
 
 def reasons(rounds: list[Round]) -> list[str]:
-    return [this.plan.reason for this in rounds if this.plan is not None]
+    return [str(this.plan.reason) for this in rounds if this.plan is not None]

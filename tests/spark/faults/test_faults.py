@@ -56,7 +56,7 @@ def test_the_allocation_is_always_one_that_operators_may_have_and_has_a_reason(s
         assert this.in_force is not None
         pipeline.check(this.in_force)
         assert this.plan is not None
-        assert this.plan.reason
+        assert this.plan.reason.facts
         assert this.error == ""
 
 
@@ -71,7 +71,7 @@ def test_a_controller_that_died_goes_on_with_what_was_in_force(story: Story) -> 
 @pytest.mark.parametrize("fault", NOTICED)
 def test_absurd_readings_change_nothing_and_are_named(story: Story, fault: str) -> None:
     rounds = story.rounds[fault]
-    named = [n for n, this in enumerate(rounds) if this.plan and re.match(NOTICED[fault], this.plan.reason)]
+    named = [n for n, this in enumerate(rounds) if this.plan and re.match(NOTICED[fault], str(this.plan.reason))]
     assert named
     assert all(rounds[n].in_force == rounds[n - 1].in_force for n in named if n > 0)
 

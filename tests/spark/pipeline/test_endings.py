@@ -17,7 +17,7 @@ from tests.spark import log_pipeline as logs
 
 from mead.cpu import closing_shares, detect
 from mead.demo.parser import OUTPUT_SCHEMA, parse
-from mead.policies import Policy
+from mead.policies import NotReady, Policy
 from mead.policies.baselines.static import Static, StaticOptions
 from mead.session import LiveResult, Observer, Session
 from mead.spark.pipeline.engine import SparkEngine
@@ -26,7 +26,7 @@ from mead.spark.pipeline.operators import OnBatches, OperatorError
 from mead.spark.pipeline.query import last_finished
 from mead.spark.pipeline.run import run_pipeline
 from mead.spark.runtime.workers import find_processes
-from mead.values import Batches, Knowledge, Observation, Operator, Pipeline, Requirement, Round
+from mead.values import Allocation, Batches, Knowledge, Observation, Operator, Pipeline, Requirement, Round
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -154,7 +154,7 @@ class Deadly(Static):
         super().__init__(StaticOptions())
         self.rounds = 0
 
-    def analyze(self, observation: Observation, knowledge: Knowledge) -> str:
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Allocation | NotReady:
         self.rounds += 1
         if self.rounds == 2:
             raise SystemExit  # no error, which the loop would survive
@@ -178,7 +178,7 @@ def test_a_controller_that_is_killed_is_started_again_and_every_tuple_counts_onc
     for this in result.rounds:
         assert this.in_force == ONE.most
         assert this.plan is not None
-        assert this.plan.reason
+        assert this.plan.reason.facts
     ending.assert_all_went_through(result)
     ending.assert_nothing_is_left()
 
@@ -190,7 +190,7 @@ class Hanging(Static):
         super().__init__(StaticOptions())
         self.rounds, self.hangs, self.released = 0, Event(), Event()
 
-    def analyze(self, observation: Observation, knowledge: Knowledge) -> str:
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Allocation | NotReady:
         self.rounds += 1
         if self.rounds == 2:
             self.hangs.set()

@@ -18,6 +18,7 @@ from tests.spark import log_pipeline as logs
 
 from mead.cpu import ShareManager, detect
 from mead.policies import PolicyOptions
+from mead.policies.drs.facts import Scheduled
 from mead.policies.drs.policy import DRSOptions
 from mead.policies.pasps.policy import PaSpsOptions
 from mead.session import LiveResult, Session
@@ -133,14 +134,15 @@ def test_replicas_go_while_it_is_quiet_and_come_with_the_crowd(crowd: Crowd) -> 
 def test_every_change_says_why(crowd: Crowd) -> None:
     said = [this.plan.reason for this in crowd.result.rounds if this.plan]
     if crowd.result.policy == "drs":
-        assert any(reason.startswith("scale in") and "over-provision: measured" in reason for reason in said)
-        assert any(reason.startswith("scale out") and "shortage" in reason for reason in said)
+        facts = {fact for reason in said for fact in reason.facts}
+        assert {Scheduled("scale_in", "over-provision"), Scheduled("scale_out", "shortage")} <= facts
     else:
-        more = [reason for reason in said if reason.startswith("matcher 0.05 -> ")]
-        fewer = [reason for reason in said if reason.startswith(f"matcher {MOST} x 0.05 -> ")]
+        words = [str(reason) for reason in said]
+        more = [reason for reason in words if reason.startswith("Raise matcher from 1 to ")]
+        fewer = [reason for reason in words if reason.startswith(f"Lower matcher from {MOST} to ")]
         assert more
         assert fewer
-        assert all("lr foresees" in reason for reason in (*more, *fewer))
+        assert all("lr forecasts" in reason for reason in (*more, *fewer))
 
 
 def test_replicas_are_there_from_the_next_micro_batch_on_and_gone_with_it(crowd: Crowd) -> None:

@@ -16,6 +16,7 @@ from tests.spark import log_pipeline as logs
 
 from mead.cpu import detect
 from mead.policies.baselines.static import StaticOptions
+from mead.policies.reasons import Backlog
 from mead.session import LiveResult, Session
 from mead.spark.pipeline.run import run_pipeline
 from mead.values import Batches, Knowledge, Pipeline
@@ -81,7 +82,7 @@ def test_the_plan_stays_and_every_split_says_why(crowd: Crowd) -> None:
     plans = [this.plan for this in crowd.result.rounds if this.plan is not None]
     splits = [plan for plan in plans if plan.allocation["matcher"].replicas > 1]
     assert splits
-    assert all("tuples wait at matcher" in plan.reason for plan in splits)
+    assert all(isinstance(plan.reason.facts[0], Backlog) for plan in splits)
     assert {allocation["matcher"].share for _, allocation in crowd.result.timeline} == {SHARE}
 
 

@@ -1,9 +1,8 @@
-"""One planner for both knobs: share and replicas of every operator, the cheapest pair that keeps what is required.
+"""The adaptive policy for both knobs: the cheapest pair of share and replicas that keeps the requirements.
 
-It is the ``adaptive`` policy with other costs. A share is a number in a file. A replica is a process: it takes memory
-and a little CPU even when it idles, it takes a while to come, and to start or stop one costs work. And a tuple is
-served by one replica, at its share: two at 0.5 are slower for it than one at 1.0. That last cost is in the rules of
-``adaptive`` already; the others are here.
+It differs from ``adaptive`` in its costs. A share is a number in a file. A replica is a process: it takes memory and a
+little CPU while it idles, it starts with a delay, and starting or stopping it costs work. A tuple is served by one
+replica at its share, so two replicas at 0.5 are slower for it than one at 1.0; ``adaptive`` has that cost too.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from pydantic import Field
 from mead.arrays import FloatArray, IntArray
 from mead.policies.adaptive.kernel import Rule, costs_at
 from mead.policies.adaptive.policy import Adaptive, AdaptiveKeys
+from mead.policies.reasons import KnobChoice
 from mead.policies.registry import register
 from mead.values import Operator, Resources
 
@@ -92,32 +92,29 @@ class TwoKnobs:
         places = {resources: place for place, resources in enumerate(given)}
         return np.array([[places[Resources(a.share, b.replicas)] for b in given] for a in given], dtype=np.int64)
 
-    def why(self, rule: Rule, now: int, chosen: int, work: float, rate: float) -> str:
-        """Which knob is turned, and by how much the best that the other one could do is dearer."""
+    def explain(
+        self, operator: str, rule: Rule, now: int, chosen: int, work: float, rate: float
+    ) -> tuple[KnobChoice, ...]:
+        """The knob that is turned, and by how much the best use of the other one is dearer."""
         if rule.replicas[0] == rule.replicas[-1]:
-            return ""
-        held, given = (Resources(float(rule.shares[at]), int(rule.replicas[at])) for at in (now, chosen))
+            return ()
+        before, after = _level(rule, now), _level(rule, chosen)
         costs = costs_at(rule, work, rate) + rule.change_costs[now]
-        stays = rule.replicas == held.replicas
-        turned = given.replicas != held.replicas
-        if turned:
-            what, others = f"replicas {held.replicas} -> {given.replicas}, for by its share alone", stays
-        else:
-            what = "share only" if given.share != held.share else "neither knob"
-            what, others = f"{what}, for with other replicas", ~stays & (rule.replicas >= rule.ready)
-        kept = f"; at least {rule.ready:.0f} are kept ready for a jump" if rule.ready > rule.replicas[0] else ""
+        same = rule.replicas == before.replicas
+        others = same if after.replicas != before.replicas else ~same & (rule.replicas >= rule.ready)
+        ready = int(rule.ready) if rule.ready > rule.replicas[0] else None
         if not others.any():  # all of them are kept ready
-            return what.partition(",")[0] + kept
+            return (KnobChoice(operator, before, after, None, ready=ready),)
         other = int(np.where(others, costs, np.inf).argmin())
-        dearer = float(costs[other] - costs[chosen])
-        beside = Resources(float(rule.shares[other]), int(rule.replicas[other]))
-        if dearer < 0:  # the order is for when it acts, and the comparison for now
-            return f"{what} ({beside}) would be cheaper now, but not when replicas can be there{kept}"
-        return f"{what} ({beside}) it would cost {dearer:.2g} core-seconds more{kept}"
+        return (KnobChoice(operator, before, after, _level(rule, other), float(costs[other] - costs[chosen]), ready),)
 
     def sooner(self, delay: int, share_delay: int) -> int:
         """By how many periods a share acts sooner than replicas."""
         return max(delay - share_delay, 0)
+
+
+def _level(rule: Rule, level: int) -> Resources:
+    return Resources(float(rule.shares[level]), int(rule.replicas[level]))
 
 
 def _shares(given: Sequence[Resources]) -> FloatArray:

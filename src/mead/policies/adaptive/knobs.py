@@ -1,15 +1,17 @@
-"""What an operator may be given, and what it costs to hold it and to change it; here for one knob, which is cores."""
+"""The levels of an operator, and the costs to hold and to change them; here for one knob, the cores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from mead.arrays import FloatArray, IntArray
 from mead.policies.adaptive.kernel import Rule
-from mead.values import Operator, Resources
+from mead.policies.reasons import KnobChoice
+from mead.values import Allocation, Candidate, Operator, Resources
 
 
 class Knobs(Protocol):
@@ -34,8 +36,10 @@ class Knobs(Protocol):
     def partners(self, given: Sequence[Resources]) -> IntArray:
         """``[a, b]``: the level that has the share of a and the replicas of b."""
 
-    def why(self, rule: Rule, now: int, chosen: int, work: float, rate: float) -> str:
-        """Which knob a decision turns, and why, in words; empty if there is nothing to say."""
+    def explain(
+        self, operator: str, rule: Rule, now: int, chosen: int, work: float, rate: float
+    ) -> tuple[KnobChoice, ...]:
+        """The knob that a decision turns, and the cost of turning the other; empty if there is only one."""
 
     def sooner(self, delay: int, share_delay: int) -> int:
         """By how many periods a share acts sooner than replicas; 0 if that is not made use of."""
@@ -75,12 +79,48 @@ class OneKnob:
         """Zeros that are never used: with one knob, orders are not split into shares and replicas."""
         return np.zeros((len(given), len(given)), dtype=np.int64)
 
-    def why(self, rule: Rule, now: int, chosen: int, work: float, rate: float) -> str:
-        """Empty: there is only one knob."""
-        del rule, now, chosen, work, rate
-        return ""
+    def explain(
+        self, operator: str, rule: Rule, now: int, chosen: int, work: float, rate: float
+    ) -> tuple[KnobChoice, ...]:
+        """Nothing: there is only one knob."""
+        del operator, rule, now, chosen, work, rate
+        return ()
 
     def sooner(self, delay: int, share_delay: int) -> int:
         """0: one knob acts when both share and replicas do."""
         del delay, share_delay
         return 0
+
+
+@dataclass(frozen=True)
+class LevelCosts:
+    """The levels of an operator and the cost of each, as its rule compares them."""
+
+    given: Sequence[Resources]
+    costs: FloatArray
+    chosen: int
+
+    def neighbours(self) -> Iterator[tuple[Resources, float]]:
+        """One level less and one more than the chosen one, each with the core-seconds that it would cost more."""
+        for level in (self.chosen - 1, self.chosen + 1):
+            if 0 <= level < len(self.given):
+                yield self.given[level], float(self.costs[level] - self.costs[self.chosen])
+
+
+def list_neighbours(allocation: Allocation, operators: Mapping[str, LevelCosts]) -> tuple[Candidate, ...]:
+    """The chosen allocation, and those that differ from it by one level of one operator; the cheapest in cores first.
+
+    >>> import numpy as np
+    >>> costs = LevelCosts([Resources(0.4), Resources(0.7), Resources(1.0)], np.array([2.5, 2.0, 2.25]), chosen=1)
+    >>> for one in list_neighbours(Allocation.of(matcher=Resources(0.7)), {"matcher": costs}):
+    ...     print(one.allocation, one.extra_cost)
+    matcher 0.4 0.5
+    matcher 0.7 0.0
+    matcher 1 0.25
+    """
+    others = [
+        Candidate(allocation.with_(name, resources), extra_cost=extra_cost)
+        for name, costs in operators.items()
+        for resources, extra_cost in costs.neighbours()
+    ]
+    return tuple(sorted([Candidate(allocation, extra_cost=0.0), *others], key=lambda one: one.allocation.cores))

@@ -1,7 +1,7 @@
-"""What has been ordered, what of it is still to come into force, and whether anybody obeys.
+"""The orders of a policy: which of them are under way, and whether they are followed.
 
-In advise mode nobody does, and an engine may fail to. An order that was not obeyed is not under way, and what was
-predicted for it cannot be compared with what is observed.
+In mode advise they are not, and an engine may fail. An ignored order is not under way, and its prediction cannot be
+compared with observations.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
-from mead.values import Allocation, Resources
+from mead.values import Allocation, Knowledge, Resources
 
 
 class Delays(NamedTuple):
@@ -20,6 +20,11 @@ class Delays(NamedTuple):
     share_s: float
     replicas_s: float
     """No shorter than that of a share."""
+
+    @classmethod
+    def of(cls, knowledge: Knowledge) -> Delays:
+        """The delays of shares and replicas."""
+        return cls(knowledge.shares_after_s, knowledge.actuation_delay_s)
 
 
 @dataclass
@@ -36,15 +41,15 @@ class Orders:
 
     interval_s: float
     ignored_s: float = -inf
-    """The last time at which something was in force that had not been ordered."""
+    """The last time at which an allocation was in force that had not been ordered."""
     _given: deque[tuple[float, Allocation]] = field(default_factory=deque, repr=False)
 
     def add(self, time_s: float, allocation: Allocation) -> None:
-        """An order, given at that time."""
+        """Add an order that was given at that time."""
         self._given.append((time_s, allocation))
 
     def notice(self, time_s: float, allocation: Allocation, delays: Delays) -> None:
-        """Check what is in force against the orders. A change may take a little less or more than its delay."""
+        """Compare the allocation in force with the orders. A change may take a little less or more than its delay."""
         slack_s = 2 * self.interval_s
 
         def due(delay_s: float) -> list[Allocation]:
@@ -52,7 +57,7 @@ class Orders:
             return [given for s, given in self._given if around_s - slack_s <= s <= around_s + slack_s]
 
         shares, replicas = due(delays.share_s), due(delays.replicas_s)
-        obeyed = any(_composed(a, b) == allocation for a in shares for b in replicas)
+        obeyed = any(_compose(a, b) == allocation for a in shares for b in replicas)
         if replicas and self._given[0][0] <= time_s - delays.replicas_s - self.interval_s and not obeyed:
             self.ignored_s = time_s
             self._given.clear()
@@ -60,19 +65,19 @@ class Orders:
             self._given.popleft()
 
     def in_force(self, time_s: float, seen: Allocation, delays: Delays) -> Allocation:
-        """What will be in force at that time; what was seen, if no order acts by then."""
+        """The allocation that will be in force at that time; ``seen`` if no order acts by then."""
 
         def acting(delay_s: float) -> Allocation:
             return next((given for s, given in reversed(self._given) if s + delay_s <= time_s + 1e-9), seen)
 
-        return _composed(acting(delays.share_s), acting(delays.replicas_s))
+        return _compose(acting(delays.share_s), acting(delays.replicas_s))
 
     def last(self, seen: Allocation) -> Allocation:
-        """The last order that counts, or what was seen."""
+        """The last order that is not ignored, or ``seen``."""
         return self._given[-1][1] if self._given else seen
 
 
-def _composed(shares: Allocation, replicas: Allocation) -> Allocation:
+def _compose(shares: Allocation, replicas: Allocation) -> Allocation:
     """The shares of one allocation and the replicas of another."""
     if shares is replicas:
         return shares

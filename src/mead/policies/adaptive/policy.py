@@ -1,14 +1,14 @@
-"""Our own policy, with two clocks.
+"""A rule for every operator that decides every second, with prices that are chosen every 15 seconds.
 
-Every second, a rule sets each operator's level from its backlog and the present rate: the decision of a Markov
-decision process in which CPU, changes and backlog have a price (``decision``). Every 15 seconds the price of the
-backlog is chosen anew: the lowest at which the loop of rule and pipeline, closed over the recent arrivals, keeps
-what is left of the requirement. What was predicted is compared with what came, and the difference is allowed for.
+The rule reads the level of an operator from its backlog and the present rate: the decision of a Markov decision process
+in which CPU, changes and backlog have a price (``decision``). The price of the backlog is the lowest at which the loop
+of rules and pipeline, closed over the recent arrivals, keeps what is left of the requirement. Predictions are compared
+with observations, and the difference is allowed for (``model_error``).
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import ClassVar, Literal
@@ -16,32 +16,32 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from mead.arrays import FloatArray
 from mead.keys import Positive
 from mead.policies.adaptive.account import Account
-from mead.policies.adaptive.futures import Futures
 from mead.policies.adaptive.kernel import Rule, costs_at, decide
-from mead.policies.adaptive.knobs import Knobs, OneKnob
-from mead.policies.adaptive.lookahead import Outlook, State, levels_of, look_ahead, only
+from mead.policies.adaptive.knobs import Knobs, LevelCosts, OneKnob, list_neighbours
+from mead.policies.adaptive.lookahead import Futures, Outlook, levels_of
+from mead.policies.adaptive.model_error import ModelError
 from mead.policies.adaptive.orders import Delays, Orders
 from mead.policies.adaptive.price_search import PriceSearch
 from mead.policies.adaptive.pricing import CHANGE_COSTS, PRICES, Rulebook, Setting
 from mead.policies.adaptive.rates import learn, smoothing
-from mead.policies.base import KEPT_IATS, PolicyOptions, Tenths, Tuples
-from mead.policies.predictive.candidates import Dearer, weighed_by_cost
+from mead.policies.base import KEPT_IATS, NotReady, PolicyOptions, Tenths, Tuples, not_ready
+from mead.policies.reasons import Allowances, Backlog, Exceeded, OutOfReach, ShortHistory, Unchanged
 from mead.policies.registry import register
-from mead.policies.steps import kept, moved, unusable
 from mead.queueing import PATH_SEPARATOR
 from mead.values import (
     COUNT_BIN_S,
     Allocation,
-    Because,
+    Cause,
+    Fact,
     Grounds,
     Knowledge,
+    Move,
     Observation,
     Pipeline,
     Plan,
-    Prediction,
+    Reason,
     Requirement,
 )
 
@@ -51,25 +51,15 @@ FIRST_S = 10.0
 START = 6
 """The place of the first price: the search begins in the middle."""
 
-CHECKED_S = 120.0
-"""Predictions are compared with what came over this time."""
-
 SURPRISE_S, ALARMING = 3.0, 2.0
 """If the tuples of the last ``SURPRISE_S`` have used ``ALARMING`` times their allowance, prices are chosen at once."""
-
-TRUST = 0.15
-"""The weight of the latest comparison of observed with predicted use."""
-
-TOLERATED = 1.15
-"""A prediction that was exceeded by less than this needs no correction."""
-
 
 CALM_CHANGES_PER_HOUR = 500.0
 """About one change in seven seconds."""
 
 
 class AdaptiveKeys(PolicyOptions):
-    """What our own policies have in common."""
+    """The options of both adaptive policies."""
 
     interval_s: Tenths = Field(default=1.0, description="time between two looks at the backlog, s; a multiple of 0.1")
     replan_s: Positive = Field(default=15.0, description="time between two choices of the rule's prices, s")
@@ -99,145 +89,151 @@ class AdaptiveOptions(AdaptiveKeys):
     name: Literal["adaptive"] = "adaptive"
 
 
-@dataclass(frozen=True)
-class Moment:
-    """What was seen at one time, for looking back."""
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """The prices in force, the rules that they lead to, and the outlook under these."""
 
-    time_s: float
-    backlog: dict[str, float]
-    allocation: Allocation
+    setting: Setting
+    rules: Mapping[str, Rule]
+    """By operator."""
+    outlook: Outlook
+    held: Allocation
+    """The allocation in force when the prices were chosen."""
+    kept_mean_s: Mapping[str, float | None]
+    """By path, the mean response time that is predicted if that allocation stays in force."""
+
+    @property
+    def broken(self) -> tuple[Requirement, ...]:
+        """The requirements that would be broken even with everything given, wherever it helps."""
+        if not self.outlook.fullest:
+            return ()
+        return tuple(requirement for requirement, used in self.outlook.usage.items() if used > 1)
 
 
 @register(AdaptiveOptions)
 class Adaptive:
-    """Prices and rules for a whole pipeline."""
+    """Chooses prices slowly and levels quickly, for a whole pipeline.
+
+    A round goes through three stages: ``_book`` accounts for tuples that have left; ``_choose_prices``, if it is time,
+    searches for the lowest prices that keep the targets over the recent arrivals; ``plan`` reads the level of every
+    operator from its rule.
+    """
 
     def __init__(self, options: AdaptiveKeys, knobs: Knobs | None = None) -> None:
         self.name = options.name
         self.options, self.interval_s = options, options.interval_s
         self.knobs: Knobs = knobs or OneKnob()
+        self.error = ModelError(options.interval_s)
         self._rulebook = Rulebook(options.interval_s, self.knobs)
         self._futures = Futures(options.ahead, options.window)
         self._accounts: dict[Requirement, Account] = {}
-        self.ratios: dict[Requirement, float] = {}
-        """Observed over predicted use of the allowance, smoothed over the last comparisons."""
+        self._orders = Orders(options.interval_s)
         self._setting = Setting({})
-        self._rules: dict[str, Rule] = {}
-        self._outlook: Outlook | None = None
-        self._kept: tuple[Allocation | None, dict[str, float | None]] = (None, {})
-        """An allocation, and by path the mean response time that is predicted if it stays in force."""
+        """The prices to start the next search from."""
+        self._analysis: Analysis | None = None
         self._rate = 0.0
         """Tuples per period at the source, smoothed."""
         self._periods = 0
         self._first_s = max(FIRST_S, 2 * options.interval_s)  # how rates follow each other takes two periods to learn
-        self._planned_s, self._replan_s = 0.0, self._first_s
-        self._past: deque[Moment] = deque()
-        self._orders = Orders(options.interval_s)
+        self._priced_s, self._due_s = 0.0, self._first_s
 
-    def analyze(self, observation: Observation, knowledge: Knowledge) -> str:
-        """Book what has happened, and when it is time, choose the prices anew. Returns why nothing can be decided."""
-        pipeline = knowledge.pipeline
-        if unknown := unusable(observation, pipeline):
-            return unknown
-        self._book(observation, pipeline)
-        self._orders.notice(observation.time_s, observation.allocation, self._delays(knowledge))
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Analysis | NotReady:
+        """Book what has happened, and choose the prices anew when it is time."""
+        if unready := not_ready(observation, knowledge.pipeline):
+            return unready
+        self._book(observation, knowledge.pipeline)
+        self._orders.notice(observation.time_s, observation.allocation, Delays.of(knowledge))
         # Arrivals are forgotten when their clock turns out to have been ahead. What was learned from them still holds.
         learnable = observation.counts.size >= 2 * round(self.interval_s / COUNT_BIN_S)
-        if learnable and (observation.time_s >= self._replan_s or self._surprised(observation)):
+        if learnable and (observation.time_s >= self._due_s or self._alarmed(observation)):
             early_s = max(FIRST_S / 2, observation.time_s / 2)  # while there is little history, it soon doubles
-            self._replan_s = observation.time_s + min(self.options.replan_s, early_s)
-            self._replan(observation, knowledge)
-        return "" if self._rules else f"less than {self._first_s:g} s of arrivals have been seen"
+            self._due_s = observation.time_s + min(self.options.replan_s, early_s)
+            self._analysis = self._choose_prices(observation, knowledge)
+        return self._analysis or NotReady(Reason(Cause.TOO_FEW, (ShortHistory(self._first_s),)))
 
-    def plan(self, observation: Observation, analysis: str, knowledge: Knowledge) -> Plan:
+    def plan(self, observation: Observation, analysis: Analysis, knowledge: Knowledge) -> Plan:
         """The levels that the rules choose for the present backlogs and rate."""
-        if analysis:
-            return kept(observation, knowledge.pipeline, analysis)
-        pipeline, now = knowledge.pipeline, observation.allocation
-        pending = self._pending(observation, knowledge)
-        chosen, seen, weighed = {}, [], {}
+        pipeline, now, rules = knowledge.pipeline, observation.allocation, analysis.rules
+        pending = self._pending(observation, knowledge, rules)
+        chosen, costs = {}, {}
+        facts: list[Fact] = []
         for operator in pipeline.operators:
-            name, rule = operator.name, self._rules[operator.name]
+            name, rule, levels = operator.name, rules[operator.name], self.knobs.levels(operator)
             backlog = observation.operators[name].backlog
             rate = self._rate * pipeline.visits[name]
             work = backlog * operator.demand_s
             level = decide(rule, work, rate, np.array(pending[name]))
-            chosen[name] = self.knobs.levels(operator)[level]
+            chosen[name] = levels[level]
             if rule.cores.size > 1:
-                costs = costs_at(rule, work, rate) + rule.change_costs[pending[name][-1]]
-                weighed[name] = Dearer(self.knobs.levels(operator), costs, level)
-                why = self.knobs.why(rule, pending[name][-1], level, work, rate)
-                about = f"{name} has {backlog} tuples waiting and gets {rate / self.interval_s:.0f}/s"
-                seen.append(f"{about} ({why})" if why else about)
+                last = pending[name][-1]
+                costs[name] = LevelCosts(levels, costs_at(rule, work, rate) + rule.change_costs[last], level)
+                facts.append(Backlog(name, backlog, rate / self.interval_s))
+                facts += self.knobs.explain(name, rule, last, level, work, rate)
         allocation = Allocation.of(chosen)
         self._orders.add(observation.time_s + observation.age_s, allocation)
-        reason = f"{moved(now, allocation) or 'keep'}, because {', '.join(seen)}; {self._explained(allocation)}"
-        grounds = Grounds(self._believed(), weighed_by_cost(allocation, weighed), self._caution)
-        held, kept_mean_s = self._kept
+        kept_mean_s = analysis.kept_mean_s if analysis.held == now else {}
+        facts += self._outlook_facts(analysis, allocation, {} if allocation == now else kept_mean_s)
+        cause = Cause.IMPOSSIBLE if analysis.broken else Cause.of(now, allocation)
         return Plan(
             allocation,
             allocation,
-            reason,
-            self._predictions(),
-            grounds,
-            kept_mean_s=kept_mean_s if held == now else {},
-            because=Because.IMPOSSIBLE if self._impossible else Because.of(now, allocation),
+            Reason(cause, tuple(facts), Move(now, allocation)),
+            analysis.outlook.predictions,
+            Grounds(self._describe_prices(analysis), list_neighbours(allocation, costs), self.error.caution),
+            kept_mean_s=kept_mean_s,
         )
 
-    def _surprised(self, observation: Observation) -> bool:
-        """Whether the last seconds used so much of an allowance that new prices cannot wait."""
-        now_s = observation.time_s
-        if not self._rules or now_s < self._planned_s + SURPRISE_S:
-            return False
-        recent = [account.since(now_s - SURPRISE_S) for account in self._accounts.values()]
-        return any(used > ALARMING * max(tuples, 1.0) for tuples, used in recent)
-
     def _book(self, observation: Observation, pipeline: Pipeline) -> None:
-        now_s = observation.time_s
+        """Account for tuples that have left, and follow the rate."""
         for requirement in pipeline.requirements:
             account = self._accounts.setdefault(requirement, Account(requirement))
-            account.add(now_s, observation.paths[requirement.path])
-            self.ratios.setdefault(requirement, 1.0)
+            account.add(observation.time_s, observation.paths[requirement.path])
         if set(self._setting.prices) != set(pipeline.requirements):
             self._setting = Setting(dict.fromkeys(pipeline.requirements, START))
         count = float(observation.counts[-round(self.interval_s / COUNT_BIN_S) :].sum())
         self._periods += 1
         self._rate += max(smoothing(self.interval_s), 1 / self._periods) * (count - self._rate)
-        backlog = {name: float(reading.backlog) for name, reading in observation.operators.items()}
-        self._past.append(Moment(now_s, backlog, observation.allocation))
-        while self._past[0].time_s < now_s - CHECKED_S - self.interval_s:
-            self._past.popleft()
+        self.error.add(observation, pipeline.requirements)
 
-    def _replan(self, observation: Observation, knowledge: Knowledge) -> None:
+    def _alarmed(self, observation: Observation) -> bool:
+        """Whether the last seconds used so much of an allowance that new prices cannot wait."""
+        now_s = observation.time_s
+        if self._analysis is None or now_s < self._priced_s + SURPRISE_S:
+            return False
+        recent = [account.since(now_s - SURPRISE_S) for account in self._accounts.values()]
+        return any(used > ALARMING * max(tuples, 1.0) for tuples, used in recent)
+
+    def _choose_prices(self, observation: Observation, knowledge: Knowledge) -> Analysis:
         """The lowest prices at which every requirement keeps to its target."""
-        self._planned_s = observation.time_s
-        pipeline = knowledge.pipeline
+        self._priced_s = observation.time_s
+        pipeline, before = knowledge.pipeline, self._analysis
         per_period = round(self.interval_s / COUNT_BIN_S)
         counts = observation.counts[observation.counts.size % per_period :]
         delay = self._delay(observation, knowledge)
-        shares_s, age_s = self._delays(knowledge).share_s, observation.age_s
-        self._rulebook.sooner = self.knobs.sooner(delay, self._in_periods(shares_s + age_s))
-        self._check(observation, pipeline, counts, delay)
+        share_delay = self._in_periods(knowledge.shares_after_s + observation.age_s)
+        self._rulebook.sooner = self.knobs.sooner(delay, share_delay)
+        rules = before.rules if before else {}
+        ignored_s = self._orders.ignored_s
+        self.error.compare(rules, pipeline, counts, self._accounts, delay=delay, ignored_s=ignored_s)
         capacity = min(
             operator.most.cores * self.interval_s / operator.demand_s / pipeline.visits[operator.name]
             for operator in pipeline.operators
         )
-        # Backlogs are foreseen until a share acts. What replicas miss until they come, spare ones and prices make up.
-        foreseen = delay - self._rulebook.sooner
-        model = learn(counts.reshape(-1, per_period).sum(axis=1), self.interval_s, most=capacity, delay=foreseen)
-        stays_s = self._outlook.operator_s if self._outlook else {}
-        search = PriceSearch(
-            self._rulebook, pipeline, model, self._futures.courses(observation, counts), delay, stays_s
-        )
+        # Backlogs are predicted until a share acts. Spare replicas and prices make up for the time until replicas come.
+        ahead = delay - self._rulebook.sooner
+        model = learn(counts.reshape(-1, per_period).sum(axis=1), self.interval_s, most=capacity, delay=ahead)
+        stays_s = before.outlook.operator_s if before else {}
+        courses = self._futures.courses(observation, counts)
+        search = PriceSearch(self._rulebook, pipeline, model, courses, delay, stays_s)
         targets = {r: self._target(r, observation, pipeline) for r in pipeline.requirements}
         found = search.cheapest(self._setting, targets)
-        self._rules, self._outlook = found.rules, found.outlook
-        self._setting = self._calmed(found.setting, found.outlook)
+        self._setting = self._calm(found.setting, found.outlook)
         held = observation.allocation
-        kept = search.kept(self._rules, levels_of(held, self._rules)).predictions
-        self._kept = held, {path: one.mean_s for path, one in kept.items()}
+        kept = search.outlook_of_keeping(found.rules, levels_of(held, found.rules)).predictions
+        kept_mean_s = {path: one.mean_s for path, one in kept.items()}
+        return Analysis(found.setting, found.rules, found.outlook, held, kept_mean_s)
 
-    def _calmed(self, setting: Setting, outlook: Outlook) -> Setting:
+    def _calm(self, setting: Setting, outlook: Outlook) -> Setting:
         """Raise or lower the cost of changes for the next time, so that there are about as many as allowed."""
         allowed = self.options.changes_per_hour
         if allowed is None:
@@ -252,49 +248,7 @@ class Adaptive:
         path = requirement.path.split(PATH_SEPARATOR)
         waiting = sum(observation.operators[name].backlog / pipeline.visits[name] for name in path)
         target = self._accounts[requirement].target(observation.time_s, waiting, self._rate / self.interval_s)
-        return target / self._exceeded(requirement)
-
-    def _exceeded(self, requirement: Requirement) -> float:
-        """By how much predictions were exceeded lately, where that is more than can be tolerated; otherwise 1."""
-        ratio = self.ratios.get(requirement, 1.0)
-        return ratio if ratio > TOLERATED else 1.0
-
-    @property
-    def _caution(self) -> float:
-        return max((self._exceeded(requirement) for requirement in self.ratios), default=1.0)
-
-    def _believed(self) -> tuple[str, ...]:
-        """What the prices are, and what is expected of them."""
-        if self._outlook is None:
-            return ()
-        return tuple(
-            f"{r}: price {PRICES[self._setting.prices[r]]:.3g} of the cores that its path needs, at which {used:.0%} "
-            f"of the allowance is predicted to be used; what came was {self.ratios.get(r, 1.0):.2f} times the predicted"
-            for r, used in self._outlook.usage.items()
-        )
-
-    def _check(self, observation: Observation, pipeline: Pipeline, counts: FloatArray, delay: int) -> None:
-        """Compare what the rules should have made of the last two minutes with what was observed.
-
-        If nobody followed the orders, the model is asked about the allocation that was in force instead, provided that
-        it was the same all the time.
-        """
-        first, obeyed = self._past[0], self._orders.ignored_s < self._past[0].time_s
-        if not obeyed and any(moment.allocation != first.allocation for moment in self._past):
-            return
-        periods = round((observation.time_s - first.time_s) / self.interval_s)
-        if not self._rules or periods * self.interval_s < CHECKED_S / 4:
-            return
-        bins = counts[-round(periods * self.interval_s / COUNT_BIN_S) :]
-        held = levels_of(first.allocation, self._rules)
-        start = State(first.backlog, {name: [level] * (delay + 1) for name, level in held.items()})
-        rules = self._rules if obeyed else {name: only(rule, held[name]) for name, rule in self._rules.items()}
-        predicted = look_ahead(pipeline, rules, bins, start).usage
-        for requirement, account in self._accounts.items():
-            tuples, used = account.since(first.time_s)
-            # A tenth of the allowance on both sides: small numbers of late tuples say little.
-            error = (used / max(tuples, 1.0) + 0.1) / (predicted[requirement] + 0.1)
-            self.ratios[requirement] += TRUST * (min(max(error, 0.5), 4.0) - self.ratios[requirement])
+        return target / self.error.correction(requirement)
 
     def _delay(self, observation: Observation, knowledge: Knowledge) -> int:
         """Periods from the readings to the effect of an order."""
@@ -303,37 +257,36 @@ class Adaptive:
     def _in_periods(self, delay_s: float) -> int:
         return ceil(delay_s / self.interval_s - 1e-9)
 
-    def _delays(self, knowledge: Knowledge) -> Delays:
-        """The delays of shares and replicas; ``knobs`` decide whether their difference is used."""
-        return Delays(knowledge.shares_after_s, knowledge.actuation_delay_s)
-
-    def _pending(self, observation: Observation, knowledge: Knowledge) -> dict[str, list[int]]:
+    def _pending(
+        self, observation: Observation, knowledge: Knowledge, rules: Mapping[str, Rule]
+    ) -> dict[str, list[int]]:
         """The levels in force from the readings on until a new order acts, and the last one ordered."""
         delay = self._delay(observation, knowledge)
-        seen, delays = observation.allocation, self._delays(knowledge)
+        seen, delays = observation.allocation, Delays.of(knowledge)
         times_s = [observation.time_s + d * self.interval_s for d in range(delay)]
         pending = [self._orders.in_force(time_s, seen, delays) for time_s in times_s]
         pending.append(self._orders.last(seen) if delay else seen)
-        by_period = [levels_of(allocation, self._rules) for allocation in pending]
-        return {name: [at[name] for at in by_period] for name in self._rules}
+        by_period = [levels_of(allocation, rules) for allocation in pending]
+        return {name: [at[name] for at in by_period] for name in rules}
 
-    def _predictions(self) -> dict[str, Prediction]:
-        return self._outlook.predictions if self._outlook else {}
-
-    @property
-    def _impossible(self) -> bool:
-        """Whether a requirement would be broken even if everything were given."""
-        outlook = self._outlook
-        return outlook is not None and outlook.fullest and any(used > 1 for used in outlook.usage.values())
-
-    def _explained(self, chosen: Allocation) -> str:
+    def _outlook_facts(
+        self, analysis: Analysis, chosen: Allocation, kept_mean_s: Mapping[str, float | None]
+    ) -> list[Fact]:
         """The numbers behind the rules."""
-        if self._outlook is None:
-            return ""
-        if self._impossible:
-            broken = [str(requirement) for requirement, used in self._outlook.usage.items() if used > 1]
-            return f"NO ALLOCATION KEEPS {' and '.join(broken)} under arrivals such as the last; {chosen} comes closest"
-        found = [f"{used:.0%} of the allowance of {r} used" for r, used in self._outlook.usage.items()]
-        wary = f"; predictions were exceeded {self._caution:.2g}-fold lately, so that less is allowed"
-        said = f"the rule would have had {' and '.join(found) or 'no requirement'} at {self._outlook.cores:.2f} cores"
-        return said + (wary if self._caution > 1 else "")
+        facts: list[Fact] = [
+            Unchanged(r, kept_mean_s[r.path])
+            for r in analysis.outlook.usage
+            if r.percent is None and r.path in kept_mean_s
+        ]
+        if analysis.broken:
+            return [*facts, OutOfReach(chosen, analysis.broken)]
+        facts.append(Allowances(tuple(analysis.outlook.usage.items()), analysis.outlook.cores))
+        return [*facts, Exceeded(self.error.caution)] if self.error.caution > 1 else facts
+
+    def _describe_prices(self, analysis: Analysis) -> tuple[str, ...]:
+        """The prices, and the use of the allowances that is expected under them."""
+        return tuple(
+            f"{r}: price {PRICES[analysis.setting.prices[r]]:.3g} of the cores that its path needs, {used:.0%} of the "
+            f"allowance predicted to be used; observed use was {self.error.ratios.get(r, 1.0):.2f} times the predicted"
+            for r, used in analysis.outlook.usage.items()
+        )

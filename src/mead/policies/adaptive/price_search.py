@@ -71,8 +71,8 @@ class PriceSearch:
                 return Found(found.setting, rules, outlook)
         return found
 
-    def kept(self, rules: Mapping[str, Rule], held: Mapping[str, int]) -> Outlook:
-        """What becomes of the same arrivals if every operator keeps the level that it has."""
+    def outlook_of_keeping(self, rules: Mapping[str, Rule], held: Mapping[str, int]) -> Outlook:
+        """The outlook over the same arrivals if every operator keeps its level."""
         return self._outlook({name: only(rule, held[name]) for name, rule in rules.items()}, held)
 
     def _most_spare(self, setting: Setting) -> int:

@@ -7,6 +7,7 @@ its backlog uses of the allowance. So operators need not know of each other.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -14,13 +15,13 @@ from math import inf
 import numpy as np
 
 from mead.arrays import FloatArray
-from mead.policies.adaptive.decision import BACKLOGS, Charges, Decisions, Server, backlogs
-from mead.policies.adaptive.kernel import Rule
+from mead.policies.adaptive.account import margin, usage
+from mead.policies.adaptive.decision import BACKLOGS, LEAST_LEFT, Decisions, PricedBacklogs, Server, backlogs, gate_of
+from mead.policies.adaptive.kernel import Rule, stays_s
 from mead.policies.adaptive.knobs import Knobs, OneKnob
 from mead.policies.adaptive.rates import RateModel
-from mead.policies.adaptive.standby import Surge, ready_replicas
-from mead.queueing import PATH_SEPARATOR, gate_s
-from mead.values import Batches, Operator, Pipeline, Requirement, Resources
+from mead.queueing import PATH_SEPARATOR
+from mead.values import COUNT_BIN_S, WINDOW_S, Batches, Operator, Pipeline, Requirement
 
 PRICES = 0.04 * 2 ** (np.arange(17) / 2)
 """As parts of the cores that the path needs. Below the first, a rule would not react to a burst such as was never seen;
@@ -29,28 +30,21 @@ at the last, it does nothing but keep the backlog away."""
 CHANGE_COSTS = 0.03 * 2 ** (np.arange(13) / 2)
 """Core-seconds per change. The first spares changes that bring next to nothing; every second step doubles the cost."""
 
-EXCESS = 1.5
-"""Under a mean, a stay is charged more than in proportion: long ones break windows, and the model may be wrong. Between
-1, at which one long stay is as good as many short ones, and 2, at which the last of a backlog costs twice the first."""
-
-STEEPNESS = 12.0
-"""Under a percentile, where a tuple will end up is known to about a fifth: 6 % of those that are foreseen at 0.8 of the
-bound count as late, half at the bound, and 90 % at 1.2 of it."""
-
 UNASKED_S, UNASKED_PRICE = 10.0, 0.2
 """An operator on no path with a requirement is to answer in this time, if that is cheap: at this price, as ``PRICES``.
 
 At a third of it, no backlog would be worth a higher level: it would grow for ever.
 """
 
-LEAST_LEFT = 0.1
-"""The part of the bound that an operator is left with even if the others use it all up."""
-
 KEPT = 64
 """How many value functions, each for one price, are remembered for an operator."""
 
 FIRST_SWEEPS, NEXT_SWEEPS = 60, 8
 """Value iterations for a rule that is new, and for one that has been improved before; fewer if they have converged."""
+
+
+FOLLOWED_S = 10.0
+"""How long a jump is followed after all replicas have come."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +86,7 @@ class Rulebook:
         cores = np.array([r.cores for r in given])
         visits = pipeline.visits[operator.name]
         most_work = float((2 * max((r.bound_s for r in mine), default=UNASKED_S) + self.period_s) * cores[-1])
-        charges = _Charges(operator, given, backlogs(most_work), self.period_s, model.mean * visits)
+        charges = PricedBacklogs(operator, given, backlogs(most_work), self.period_s, model.mean * visits)
         elsewhere_s = {r: _elsewhere_s(operator.name, r, stays_s) for r in mine}
         for requirement in mine:
             price = PRICES[setting.prices[requirement]] * _needed(requirement.path, pipeline, model, self.period_s)
@@ -103,7 +97,7 @@ class Rulebook:
         values, sweeps = self._start(
             operator.name, tuple(setting.prices[r] for r in mine), setting.change_cost, cores.size, model.rates.size
         )
-        server = Server(operator.demand_s, self.knobs.rents(given), _speeds(operator, cores), _gate_s(operator))
+        server = Server(operator.demand_s, self.knobs.rents(given), _speeds(operator, cores), gate_of(operator))
         arrivals = model.scaled(visits)
         late_s = self.sooner * self.period_s
         change_costs = self.knobs.change_costs(given, float(CHANGE_COSTS[setting.change_cost]), late_s)
@@ -138,7 +132,7 @@ class Rulebook:
         if self.sooner == 0 or self.knobs.surge == 0:
             return float(operator.min_replicas)
         height_per_s = max(arrivals.highest / self.period_s, self.knobs.surge * operator.most.cores / operator.demand_s)
-        spent_s = {r: min(s + _gate_s(operator), (1 - LEAST_LEFT) * r.bound_s) for r, s in elsewhere_s.items()}
+        spent_s = {r: min(s + gate_of(operator), (1 - LEAST_LEFT) * r.bound_s) for r, s in elsewhere_s.items()}
         surge = Surge(height_per_s, self.period_s, self.sooner * self.period_s)
         return float(ready_replicas(surge, operator, spent_s, arrivals.mean / self.period_s))
 
@@ -161,55 +155,6 @@ class Rulebook:
         return self._values[key], FIRST_SWEEPS if near is None else FIRST_SWEEPS // 2
 
 
-class _Charges:
-    """What the backlogs of a grid cost, by level."""
-
-    def __init__(
-        self, operator: Operator, given: tuple[Resources, ...], grid: FloatArray, period_s: float, tuples: float
-    ) -> None:
-        self.period_s, self.tuples = period_s, max(tuples, 1e-9)
-        cores = np.array([r.cores for r in given])
-        own_s = operator.demand_s / np.array([r.share for r in given]) + _gate_s(operator)
-        self.sojourn_s = grid[:, None] / operator.demand_s / (self.tuples / period_s) + own_s
-        """Time that a tuple spends here, by Little's law, if the backlog stays."""
-        ahead_s = period_s + (grid[:, None] - cores * period_s) / cores[-1]
-        self.response_s = np.where(grid[:, None] <= cores * period_s, grid[:, None] / cores, ahead_s) + own_s
-        """Response time of a tuple that arrives now, if the highest level is given from the next period on."""
-        self.total = Charges(np.zeros_like(self.sojourn_s), np.zeros_like(self.sojourn_s))
-
-    def add(self, requirement: Requirement, elsewhere_s: float, price: float) -> None:
-        """Charge for what a requirement's allowance loses.
-
-        A mean is a sum over the operators of a path, and each pays for its own part. For a percentile, a tuple is late
-        by what it has spent ``elsewhere_s`` too.
-        """
-        bound_s = requirement.bound_s
-        if requirement.percent is None:
-            self.total.waiting[...] += price * self.period_s * charged(self.sojourn_s / bound_s)
-        else:
-            left_s = max(bound_s - elsewhere_s, LEAST_LEFT * bound_s)
-            late = lateness(self.response_s / left_s)
-            self.total.arriving[...] += price * self.period_s / self.tuples * late / (1 - requirement.percent / 100)
-
-
-def charged(stay: FloatArray) -> FloatArray:
-    """What a stay costs; both are relative to the bound of a mean.
-
-    >>> charged(np.array([0.25, 1.0, 4.0])).tolist()  # x sqrt(x)
-    [0.125, 1.0, 8.0]
-    """
-    return np.asarray(stay**EXCESS)
-
-
-def lateness(response: FloatArray) -> FloatArray:
-    """Probability that a tuple is late, from its foreseen response time relative to the time that it has left.
-
-    >>> lateness(np.array([0.5, 1.0, 2.0])).round(6).tolist()  # 1 / (1 + 2**12), one half, and 4096 / 4097
-    [0.000244, 0.5, 0.999756]
-    """
-    return np.asarray(1 / (1 + response**-STEEPNESS))
-
-
 def _elsewhere_s(name: str, requirement: Requirement, stays_s: Mapping[str, float]) -> float:
     """What the tuples of a path spend at its other operators."""
     return sum(stays_s.get(other, 0.0) for other in requirement.path.split(PATH_SEPARATOR) if other != name)
@@ -222,16 +167,59 @@ def _needed(path: str, pipeline: Pipeline, model: RateModel, period_s: float) ->
     return sum(max(o.least.cores, load) for o, load in zip(operators, busy, strict=True))
 
 
-def _gate_s(operator: Operator) -> float:
-    """The gate of an operator that never idles: that is when its backlog matters. Services are added by level."""
-    if operator.batches is None:
-        return 0.0
-    return gate_s(inf, 0.0, operator.batches.overhead_s, operator.batches.trigger_s or 0.0)
-
-
 def _speeds(operator: Operator, cores: FloatArray) -> FloatArray:
     """Work per second; batches of limited size are held up by their overhead."""
     if operator.batches is None or operator.batches.max_tuples is None:
         return cores
     work = operator.batches.max_tuples * operator.demand_s
     return np.asarray(work / (operator.batches.overhead_s + work / cores))
+
+
+@dataclass(frozen=True)
+class Surge:
+    """A jump, and how an operator answers: by shares after ``noticed_s``, by replicas ``late_s`` later."""
+
+    rate_per_s: float
+    """Arrival rate from the jump on."""
+    noticed_s: float
+    late_s: float
+
+    def response_s(self, operator: Operator, replicas: int) -> FloatArray:
+        """Response times of the tuples that arrive from the jump on, in bins, first come, first served.
+
+        Before it, nothing waits and every replica has the lowest share.
+
+        >>> jump = Surge(rate_per_s=150.0, noticed_s=1.0, late_s=2.0)
+        >>> one = Operator("matcher", 0.01, shares=(0.5, 1.0), max_replicas=2)
+        >>> jump.response_s(one, replicas=2)[[4, 9, 14]].round(2).tolist()  # in the first second half a core is short
+        [0.24, 0.27, 0.15]
+        """
+        times_s = np.arange(0.0, self.noticed_s + self.late_s + FOLLOWED_S, COUNT_BIN_S)
+        shares = np.where(times_s < self.noticed_s, operator.shares[0], operator.shares[-1])
+        there = np.where(times_s < self.noticed_s + self.late_s, replicas, operator.max_replicas)
+        possible = shares * there * COUNT_BIN_S / operator.demand_s
+        came = np.full(times_s.size, self.rate_per_s * COUNT_BIN_S)
+        # The backlog of a fluid queue (Reich's formula): how far the net input is above its least so far.
+        net = np.concatenate([[0.0], np.cumsum(came - possible)])
+        backlog = net - np.minimum.accumulate(net)
+        served = came - np.diff(backlog)
+        waits_s = stays_s(0.0, came, served, COUNT_BIN_S, operator.most.cores / operator.demand_s)
+        return np.asarray(waits_s + operator.demand_s / operator.shares[-1])
+
+    def survived(
+        self, operator: Operator, replicas: int, elsewhere_s: Mapping[Requirement, float], usual: float
+    ) -> bool:
+        """Whether every requirement stays within its margin, in a window of ``usual`` tuples/s and the jump."""
+        own_s, came = self.response_s(operator, replicas), self.rate_per_s * COUNT_BIN_S
+        tuples = WINDOW_S * usual + own_s.size * came
+        return all(came * usage(r, own_s + spent_s).sum() <= margin(r) * tuples for r, spent_s in elsewhere_s.items())
+
+
+def ready_replicas(surge: Surge, operator: Operator, elsewhere_s: Mapping[Requirement, float], usual: float) -> int:
+    """The fewest replicas with which a jump is survived; all, if it is not.
+
+    ``elsewhere_s`` is what tuples spend at other operators, by requirement; ``usual`` how many come in a second.
+    """
+    fewer = range(operator.min_replicas, operator.max_replicas)
+    enough = bisect_left(fewer, x=True, key=lambda replicas: surge.survived(operator, replicas, elsewhere_s, usual))
+    return operator.min_replicas + enough

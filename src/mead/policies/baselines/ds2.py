@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from mead.keys import Positive
-from mead.policies.base import Fraction, RuleKeys
+from mead.policies.base import Fraction, NotReady, RuleKeys, not_ready
+from mead.policies.reasons import RateNeed, TargetUtilization
 from mead.policies.registry import register
-from mead.policies.rules import ROUNDING
-from mead.policies.steps import Steps, kept, unusable
+from mead.policies.rules import ROUNDING, StepPlanner
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources
 
 
@@ -30,24 +29,12 @@ class DS2Options(RuleKeys):
     plans_for_requirements: ClassVar[bool] = False
 
 
-@dataclass(frozen=True)
-class Rates:
-    """The rates of one operator, in tuples per second."""
-
-    input_per_s: float
-    """What it gets if everything before it keeps up."""
-    catch_up_per_s: float
-    """What it has to do besides, to have no backlog after the catch-up time."""
-    capacity_per_s: float
-    """What it can do: its true processing rate."""
-
-
 @register(DS2Options)
 class DS2:
-    """As many cores as the input rates need at a target utilization, and to catch up with the backlog in time.
+    """Gives the cores that the input rates need at a target utilization, and to catch up with the backlog in time.
 
-    The rate at the source is carried through the pipeline by ``visits``. What an operator can do is its cores over
-    the demand of a tuple. Within the boundaries around the target nothing is changed. It knows no requirement.
+    The rate at the source is carried through the pipeline by ``visits``. The capacity of an operator is its cores over
+    the demand of a tuple. Within the boundaries around the target nothing changes. Requirements do not matter.
     """
 
     def __init__(self, options: DS2Options) -> None:
@@ -56,18 +43,18 @@ class DS2:
         self.target = options.target_utilization
         self.high = min(self.target + options.boundary, 1.0)
         self.low = max(self.target - options.boundary, 0.0)
-        self._steps = Steps(options)
+        self._planner = StepPlanner(options)
 
-    def analyze(self, observation: Observation, knowledge: Knowledge) -> dict[str, Rates] | str:
-        """The rates of every operator, or why they are not known."""
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> dict[str, RateNeed] | NotReady:
+        """The rates of every operator."""
         pipeline = knowledge.pipeline
-        unknown = unusable(observation, pipeline)
-        if unknown:
-            return unknown
+        if unready := not_ready(observation, pipeline):
+            return unready
         arrived = max(observation.operators[name].arrived / pipeline.visits[name] for name in pipeline.sources)
         pending = self._pending(pipeline, observation)
         return {
-            o.name: Rates(
+            o.name: RateNeed(
+                o.name,
                 arrived / observation.interval_s * pipeline.visits[o.name],
                 pending[o.name] / self.catch_up_s,
                 observation.allocation[o.name].cores / o.demand_s,
@@ -75,22 +62,16 @@ class DS2:
             for o in pipeline.operators
         }
 
-    def plan(self, observation: Observation, analysis: dict[str, Rates] | str, knowledge: Knowledge) -> Plan:
-        """Every operator for itself, from the rates."""
-        if isinstance(analysis, str):
-            return kept(observation, knowledge.pipeline, analysis)
+    def plan(self, observation: Observation, analysis: dict[str, RateNeed], knowledge: Knowledge) -> Plan:
+        """The cores of every operator from its own rates."""
         pipeline = knowledge.pipeline
         target = Allocation.of(
             {o.name: self._target(o, observation.allocation[o.name], analysis[o.name]) for o in pipeline.operators}
         )
-        rates = ", ".join(
-            f"{name} needs {r.input_per_s:.4g} + {r.catch_up_per_s:.3g} of {r.capacity_per_s:.4g} tuples/s"
-            for name, r in analysis.items()
-        )
-        because = f"{rates}; target utilization {self.target:g}, tolerated {self.low:g} to {self.high:g}"
-        return self._steps.to(target, observation, pipeline, because)
+        facts = (*analysis.values(), TargetUtilization(self.target, self.low, self.high))
+        return self._planner.plan(target, observation, pipeline, facts)
 
-    def _target(self, operator: Operator, now: Resources, rates: Rates) -> Resources:
+    def _target(self, operator: Operator, now: Resources, rates: RateNeed) -> Resources:
         least_per_s = rates.input_per_s / self.high + rates.catch_up_per_s
         tolerated = self.low == 0 or rates.capacity_per_s <= rates.input_per_s / self.low + rates.catch_up_per_s
         if rates.capacity_per_s >= least_per_s and tolerated:

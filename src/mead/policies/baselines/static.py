@@ -1,4 +1,4 @@
-"""One allocation for ever: what every other policy has to be better than."""
+"""A fixed allocation: the baseline that every other policy has to beat."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from mead.keys import Positive
-from mead.policies.base import SlowKeys
+from mead.policies.base import NotReady, SlowKeys, not_ready
+from mead.policies.reasons import Fixed
 from mead.policies.registry import register
-from mead.policies.rules import bounded
-from mead.policies.steps import kept, moved, unusable
-from mead.values import Allocation, Because, Knowledge, Observation, Plan, Resources
+from mead.policies.rules import within_limits
+from mead.values import Allocation, Cause, Knowledge, Observation, Plan, Resources
 
 
 class StaticOptions(SlowKeys):
-    """One allocation for ever."""
+    """A fixed allocation."""
 
     name: Literal["static"] = "static"
     interval_s: Positive = Field(default=1.0, description="time between two looks at the metrics, s")
@@ -36,30 +36,22 @@ class StaticOptions(SlowKeys):
 
 @register(StaticOptions)
 class Static:
-    """Gives every operator the same share, on all replicas that it may have or on as many as are asked for."""
+    """Gives every operator the same share, on all replicas that it may have or on a given number."""
 
     def __init__(self, options: StaticOptions) -> None:
         self.name: str = options.name
         self.interval_s, self.share, self.replicas = options.interval_s, options.share, options.replicas
 
-    def analyze(self, observation: Observation, knowledge: Knowledge) -> str:
-        """Why nothing can be done now; empty if something can."""
-        return unusable(observation, knowledge.pipeline)
-
-    def plan(self, observation: Observation, analysis: str, knowledge: Knowledge) -> Plan:
-        """The allocation that was asked for."""
-        if analysis:
-            return kept(observation, knowledge.pipeline, analysis)
-        target = Allocation.of(
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Allocation | NotReady:
+        """The fixed allocation, within the limits of every operator."""
+        return not_ready(observation, knowledge.pipeline) or Allocation.of(
             {
-                o.name: bounded(Resources(self.share or o.shares[-1], self.replicas or o.max_replicas), o)
+                o.name: within_limits(Resources(self.share or o.shares[-1], self.replicas or o.max_replicas), o)
                 for o in knowledge.pipeline.operators
             }
         )
-        fixed = "the highest levels are fixed" if self.share is None else f"a share of {self.share:g} is fixed"
-        if self.replicas is not None:
-            fixed += f" on {self.replicas} replicas"
-        if target == observation.allocation:
-            return Plan.keep(target, f"{fixed}: {target}", Because.FIXED)
-        reason = f"{moved(observation.allocation, target)}, because {fixed}"
-        return Plan(target, target, reason, because=Because.FIXED)
+
+    def plan(self, observation: Observation, analysis: Allocation, knowledge: Knowledge) -> Plan:
+        """The fixed allocation."""
+        del knowledge
+        return Plan.move(observation.allocation, analysis, Fixed(self.share, self.replicas), cause=Cause.FIXED)

@@ -1,18 +1,16 @@
-"""CPU thresholds: the rule that most auto-scalers have, and the MEAD paper's last baseline."""
+"""CPU thresholds: the rule of most auto-scalers, and a baseline of the MEAD paper."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from mead.keys import Positive, wrong_key
-from mead.policies.base import Fraction, RuleKeys
+from mead.policies.base import Fraction, NotReady, RuleKeys, not_ready
+from mead.policies.reasons import Utilizations
 from mead.policies.registry import register
-from mead.policies.rules import one_down, one_up
-from mead.policies.steps import Steps, kept, unusable
+from mead.policies.rules import StepPlanner, one_down, one_up
 from mead.values import Allocation, Knowledge, Observation, Operator, Plan, Resources
 
 
@@ -34,50 +32,37 @@ class ThresholdOptions(RuleKeys):
         return self
 
 
-@dataclass(frozen=True)
-class Utilizations:
-    """CPU time used over CPU time given, by operator; or why it is not known."""
-
-    by_operator: Mapping[str, float]
-    unknown: str = ""
-
-
 @register(ThresholdOptions)
 class Threshold:
-    """One level up above one utilization, one level down below another. It knows neither arrivals nor requirements."""
+    """Raises an operator one level above a utilization and lowers it below another. Requirements do not matter."""
 
     def __init__(self, options: ThresholdOptions) -> None:
         self.name: str = options.name
         self.interval_s = options.interval_s
         self.high, self.low = options.high, options.low
-        self._steps = Steps(options)
+        self._planner = StepPlanner(options)
 
-    def analyze(self, observation: Observation, knowledge: Knowledge) -> Utilizations:
-        """How busy every operator was since the last look."""
-        unknown = unusable(observation, knowledge.pipeline)
-        if unknown:
-            return Utilizations({}, unknown)
-        return Utilizations(
-            {
-                o.name: observation.operators[o.name].busy_s
-                / (observation.allocation[o.name].cores * observation.interval_s)
-                for o in knowledge.pipeline.operators
-            }
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Utilizations | NotReady:
+        """CPU time used over CPU time given since the last readings."""
+        if unready := not_ready(observation, knowledge.pipeline):
+            return unready
+        used = (
+            observation.operators[o.name].busy_s / (observation.allocation[o.name].cores * observation.interval_s)
+            for o in knowledge.pipeline.operators
         )
+        names = (operator.name for operator in knowledge.pipeline.operators)
+        return Utilizations(tuple(zip(names, used, strict=True)), self.low, self.high)
 
     def plan(self, observation: Observation, analysis: Utilizations, knowledge: Knowledge) -> Plan:
         """One level up or down for every operator, by its own utilization."""
-        if analysis.unknown:
-            return kept(observation, knowledge.pipeline, analysis.unknown)
+        utilizations = dict(analysis.by_operator)
         target = Allocation.of(
             {
-                o.name: self._target(o, observation.allocation[o.name], analysis.by_operator[o.name])
+                o.name: self._target(o, observation.allocation[o.name], utilizations[o.name])
                 for o in knowledge.pipeline.operators
             }
         )
-        busy = ", ".join(f"{name} {used:.2f}" for name, used in analysis.by_operator.items())
-        because = f"of utilizations {busy}; up above {self.high:g}, down below {self.low:g}"
-        return self._steps.to(target, observation, knowledge.pipeline, because)
+        return self._planner.plan(target, observation, knowledge.pipeline, (analysis,))
 
     def _target(self, operator: Operator, now: Resources, utilization: float) -> Resources:
         if utilization > self.high:

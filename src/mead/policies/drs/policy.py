@@ -10,16 +10,28 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from mead.keys import Positive, wrong_key
-from mead.policies.base import Knob, PolicyOptions
+from mead.policies.base import Knob, NotReady, PolicyOptions, not_ready
+from mead.policies.drs.facts import ExternalRate, OrderArrived, Scheduled
 from mead.policies.drs.measurer import Measurements, Measurer, judged_paths
 from mead.policies.drs.model import Model, OpenNetwork, Station
 from mead.policies.drs.schedule import Goal, Situation, decide
 from mead.policies.drs.search import Limits
 from mead.policies.drs.smoothing import AlphaWeighted, Window
+from mead.policies.reasons import Remark, UnderWay
 from mead.policies.registry import register
-from mead.policies.steps import kept, moved, unusable
 from mead.queueing import PATH_SEPARATOR
-from mead.values import Allocation, Because, Knowledge, Observation, Pipeline, Plan, Prediction, Resources
+from mead.values import (
+    Allocation,
+    Cause,
+    Knowledge,
+    Move,
+    Observation,
+    Pipeline,
+    Plan,
+    Prediction,
+    Reason,
+    Resources,
+)
 
 OVER_PROVISION = 0.45
 """T_min over T_max where it is not given: 450 ms and 1000 ms in the paper's Fig. 9."""
@@ -29,12 +41,12 @@ MANY = 2.0
 up to twice its mean just before it begins."""
 
 STAYS = {
-    "optimal": Because.ENOUGH,
-    "model_disagrees": Because.ENOUGH,
-    "no_response": Because.TOO_FEW,
-    "T_ra": Because.RULES,
+    "optimal": Cause.ENOUGH,
+    "model_disagrees": Cause.ENOUGH,
+    "no_response": Cause.TOO_FEW,
+    "T_ra": Cause.RULES,
 }
-"""Why nothing is moved, by the scheduler's reason; any other reason means that the goal is out of reach."""
+"""The cause of a plan that moves nothing, by the scheduler's case; any other case means a goal out of reach."""
 
 
 class DRSOptions(PolicyOptions):
@@ -87,10 +99,10 @@ class DRSOptions(PolicyOptions):
 
 @register(DRSOptions)
 class DRS:
-    """A processor is a replica at the highest share of its operator.
+    """Places processors: replicas at the highest share of their operator.
 
-    The planning rules of other policies, one level down per round and a hold-down, do not apply: a placement is the
-    best one as a whole, and T_ra keeps re-allocations apart. The start of a run counts as one.
+    The planning rules of other policies do not apply: a placement is the best one as a whole, and T_ra keeps
+    re-allocations apart. The start of a run counts as one.
     """
 
     negotiates = True
@@ -105,46 +117,47 @@ class DRS:
         self._seen: Allocation | None = None
         self._ordered: Allocation | None = None
         self._ordered_s = -inf
-        self._come = ""
+        self._arrived: tuple[OrderArrived, ...] = ()
 
-    def analyze(self, observation: Observation, knowledge: Knowledge) -> Measurements | str:
-        """The smoothed measurements, or why there are none."""
-        if because := unusable(observation, knowledge.pipeline):
-            return because
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Measurements | NotReady:
+        """The smoothed measurements."""
+        if unready := not_ready(observation, knowledge.pipeline):
+            return unready
         self._notice(observation)
-        found = self._measurer.pull(observation, knowledge.pipeline)
-        return "nothing has arrived yet" if found is None else found
+        measured = self._measurer.pull(observation, knowledge.pipeline)
+        return NotReady(Reason(Cause.TOO_FEW, (Remark.NO_ARRIVALS,))) if measured is None else measured
 
-    def plan(self, observation: Observation, analysis: Measurements | str, knowledge: Knowledge) -> Plan:
+    def plan(self, observation: Observation, analysis: Measurements, knowledge: Knowledge) -> Plan:
         """One of the scheduler's cases."""
-        if isinstance(analysis, str):
-            return kept(observation, knowledge.pipeline, analysis)
         pipeline, now = knowledge.pipeline, observation.allocation
         since_s = observation.time_s - self._ordered_s
         if self._ordered is not None and self._ordered != now and since_s < knowledge.actuation_delay_s:
-            return Plan.keep(self._ordered, f"what was ordered {since_s:g} s ago is under way", Because.UNDER_WAY)
+            return Plan.keep(self._ordered, Reason(Cause.UNDER_WAY, (UnderWay(since_s),)))
         situation = self._situation(observation, analysis, pipeline)
         decision = decide(self.goal(pipeline, situation.gates_s), situation)
-        rate = f"{analysis.external_per_s:.4g} tuples/s from outside"
-        because = f"{decision.reason}: {decision.detail}; {rate}{self._come}"
         placed = decision.placement.processors
-        predicted = _predicted(pipeline, situation, placed)
-        kept_mean_s = {path: one.mean_s for path, one in _predicted(pipeline, situation, situation.processors).items()}
-        if decision.action == "none":
-            word = STAYS.get(decision.reason, Because.IMPOSSIBLE)
-            return Plan(now, now, f"keep, because {because}", predicted, kept_mean_s=kept_mean_s, because=word)
-        target = Allocation.of(
-            {o.name: Resources(o.shares[-1], replicas) for o, replicas in zip(pipeline.operators, placed, strict=True)}
+        target, cause = now, STAYS.get(decision.case, Cause.IMPOSSIBLE)
+        if decision.action != "none":
+            target = Allocation.of(
+                {o.name: Resources(o.shares[-1], count) for o, count in zip(pipeline.operators, placed, strict=True)}
+            )
+            self._ordered, self._ordered_s, cause = target, observation.time_s, Cause.of(now, target)
+        scheduled = Scheduled(decision.action, decision.case)
+        facts = (scheduled, *decision.facts, ExternalRate(analysis.external_per_s), *self._arrived)
+        return Plan(
+            target,
+            target,
+            Reason(cause, facts, Move(now, target)),
+            _predicted(pipeline, situation, placed),
+            kept_mean_s={
+                path: one.mean_s for path, one in _predicted(pipeline, situation, situation.processors).items()
+            },
         )
-        self._ordered, self._ordered_s = target, observation.time_s
-        what = f"{decision.action.replace('_', ' ')}: {moved(now, target)}"
-        word = Because.of(now, target)
-        return Plan(target, target, f"{what}, because {because}", predicted, kept_mean_s=kept_mean_s, because=word)
 
     def goal(self, pipeline: Pipeline, gates_s: float = 0.0) -> Goal:
-        """From the options; if they name none, the strictest requirement, and without one all replicas.
+        """The goal of the options; by default the strictest requirement, and without one all replicas.
 
-        ``gates_s`` is what micro-batches take whatever the replicas.
+        ``gates_s`` is the time that micro-batches take with any number of replicas.
         """
         options = self.options
         t_max_s = options.t_max_s
@@ -159,26 +172,21 @@ class DRS:
         return Goal(k_max, t_max_s, t_min_s, options.t_ra_s, calibrated=options.calibrated)
 
     def _notice(self, observation: Observation) -> None:
-        """Date the last re-allocation. Only one that readings show counts, so advice does not; the start of a run does.
+        """Date the last re-allocation. Only one that readings show counts, and the start of a run.
 
-        It is dated back to its order. What was measured before it says nothing about the response time after it.
-        Processors that were granted later than they were asked for are seen here too.
+        It is dated back to its order. Measurements from before it do not describe the response time after it.
+        Processors that were granted later than they were ordered are seen here too.
         """
         now, before = observation.allocation, self._seen
-        self._seen, self._come = now, ""
+        self._seen, self._arrived = now, ()
         if before is None:
             self._reallocated_s = observation.time_s - observation.interval_s
         elif now != before:
             self._reallocated_s = self._ordered_s if now == self._ordered else observation.time_s
-            self._come = self._arrived(now, observation.time_s)
+            if self._ordered is not None:
+                since_s = observation.time_s - self._ordered_s
+                self._arrived = (OrderArrived(since_s, now, self._ordered),)
             self._measurer.forget_responses()
-
-    def _arrived(self, now: Allocation, time_s: float) -> str:
-        """What has come into force since the last look, of what was ordered."""
-        if self._ordered is None:
-            return ""
-        part = "" if now == self._ordered else f" in part, {now} of {self._ordered},"
-        return f"; what was ordered {time_s - self._ordered_s:g} s ago has come{part}"
 
     def _situation(self, observation: Observation, measured: Measurements, pipeline: Pipeline) -> Situation:
         processors = tuple(observation.allocation[o.name].replicas for o in pipeline.operators)

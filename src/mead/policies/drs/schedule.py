@@ -2,26 +2,24 @@
 
 Problem 6 asks for the shortest sojourn time on ``k_max`` processors, problem 8 for the fewest processors that keep
 ``t_max_s``. The paper names three cases of problem 8: (i) shortage, (ii) over-provision, (iii) enough but badly placed.
-It leaves open what happens if model and measurement contradict each other; the rules here are ours:
+It does not say what happens if model and measurement contradict each other. Here:
 
-- a shortage that the model does not see leads to a better placement of what there is, or to nothing;
-- processors are only taken away down to what the model needs for ``t_max_s``;
+- a shortage that the model does not see leads to a better placement of the processors in use, or to nothing;
+- processors are only removed down to the number that the model needs for ``t_max_s``;
 - an operator that cannot keep up is a shortage, even before the response time shows it;
-- a target that only the calibration puts out of reach is searched for without it, with one processor more at least, if
-  more tuples wait than the model expects:
-  after a backlog the measured time says how long tuples have waited, not how long they would;
-- what micro-batches take whatever the processors (the gates) comes off target and measurement alike, before they are
-  compared with the model;
-- a target that cannot be met changes nothing, unless some queue grows without end. Then all processors are used, even
-  if they are too few.
+- a target that only the calibration puts out of reach is searched for without it, with at least one more processor, if
+  more tuples wait than the model expects: after a backlog, the measured time shows how long tuples have waited;
+- the gates, which micro-batches take with any number of processors, are subtracted from target and measurement before
+  these are compared with the model;
+- a target that cannot be met changes nothing, unless a queue grows without end. Then all processors are used.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Literal, TypeAlias
 
+from mead.policies.drs.facts import Action, Budget, Needed, Placed, Postponed, Reachable, Sojourn
 from mead.policies.drs.model import OpenNetwork
 from mead.policies.drs.search import (
     InsufficientProcessors,
@@ -32,16 +30,16 @@ from mead.policies.drs.search import (
     assign_too_few,
     min_processors,
 )
-
-Action: TypeAlias = Literal["none", "scale_out", "scale_in", "rebalance"]
+from mead.policies.reasons import Remark
+from mead.values import Fact, Note
 
 SAME = 1e-9
-"""Sojourn times that differ by less, relatively, are equal: no reason to move anything."""
+"""Sojourn times whose relative difference is smaller are equal."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What is asked for: problem 6 with ``k_max`` alone, problem 8 with ``t_max_s``."""
+    """The goal: problem 6 with ``k_max`` alone, problem 8 with ``t_max_s``."""
 
     k_max: int | None = None
     """Processors to use; with ``t_max_s`` those of the pool, which are the most that may be asked for."""
@@ -51,7 +49,7 @@ class Goal:
     t_ra_s: float = 0.0
     """Least time between two re-allocations; infinite for advice that is never followed."""
     calibrated: bool = False
-    """Search with ``t_max_s / u``, where u says how many times longer than the model the measured time is."""
+    """Search with ``t_max_s / u``, where u is the measured over the modelled time."""
 
     def __post_init__(self) -> None:
         if self.k_max is None and self.t_max_s is None:
@@ -60,7 +58,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Situation:
-    """What has been measured."""
+    """The measurements that a decision is made on."""
 
     network: OpenNetwork
     processors: tuple[int, ...]
@@ -69,9 +67,9 @@ class Situation:
     """Time since the last re-allocation."""
     limits: Limits | None = None
     gates_s: float = 0.0
-    """Part of the measured time that no processor shortens: what micro-batches on the way take at least."""
+    """The part of the measured time that no processor shortens: the least that micro-batches on the way take."""
     backlogged: bool = True
-    """Whether more tuples wait than the model expects. Taken to be so where nobody has counted."""
+    """More tuples wait than the model expects; assumed if they were not counted."""
 
     @property
     def total(self) -> int:
@@ -80,94 +78,88 @@ class Situation:
 
     @property
     def model_s(self) -> float:
-        """What the model says of the processors in use, without the gates; infinite if some queue grows without end."""
+        """The modelled time of the processors in use, without the gates; infinite if a queue grows without end."""
         return self.network.sojourn_s(self.processors)
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do, and in which case of the paper."""
+    """The action, the placement, and the case that led to them."""
 
     action: Action
     placement: Placement
-    reason: str
-    """One word for why: the case, or what stands in the way."""
-    detail: str
-    """The numbers behind it."""
+    case: str
+    """The case of the paper, or the obstacle."""
+    facts: tuple[Fact, ...]
 
 
 def decide(goal: Goal, now: Situation) -> Decision:
-    """The decision of one period; a re-allocation that comes too early is put off."""
-    wanted = _most_of(goal.k_max, now) if goal.t_max_s is None else _fewest(goal, goal.t_max_s, now)
+    """The decision of one period; a re-allocation that comes too early is postponed."""
+    wanted = _best_placement(goal.k_max, now) if goal.t_max_s is None else _fewest(goal, goal.t_max_s, now)
     if wanted.action != "none" and now.since_s < goal.t_ra_s:
-        waits = f"{wanted.detail}; {wanted.placement} has to wait: only {now.since_s:.0f} s of T_ra {goal.t_ra_s:g} s"
-        return _none(now, "T_ra", f"{waits} since the last re-allocation")
+        return _none(now, "T_ra", *wanted.facts, Postponed(wanted.placement.processors, now.since_s, goal.t_ra_s))
     return wanted
 
 
-def _most_of(k_max: int | None, now: Situation) -> Decision:
+def _best_placement(k_max: int | None, now: Situation) -> Decision:
     """Problem 6: the best placement of ``k_max`` processors, or of those in use."""
     k_max = now.total if k_max is None else k_max
     try:
         best = assign_processors(now.network, k_max, now.limits)
     except InsufficientProcessors as refusal:
-        return _all_of(k_max, now, "AssignProcessors", f"K_max {k_max}; {refusal}")
+        return _use_all(k_max, now, "AssignProcessors", Budget(k_max), Note(str(refusal)))
     kind: Action = "scale_out" if best.total > now.total else "scale_in" if best.total < now.total else "rebalance"
-    return _move(now, kind, best, "AssignProcessors", f"K_max {k_max}")
+    return _move(now, kind, best, "AssignProcessors", (Budget(k_max),))
 
 
 def _fewest(goal: Goal, t_max_s: float, now: Situation) -> Decision:
     """Problem 8: cases (i) to (iii)."""
     model_s = now.model_s
     if now.measured_s is None and isfinite(model_s):
-        return _none(now, "no_response", "nothing has left a path yet")
+        return _none(now, "no_response", Remark.NO_RESPONSES)
     measured_s = inf if now.measured_s is None else now.measured_s
     ratio = max(1.0, (measured_s - now.gates_s) / model_s) if goal.calibrated and 0 < model_s < inf else 1.0
-    seen = "nothing has left a path yet" if now.measured_s is None else f"measured {measured_s:.4g} s"
-    gates = f" ({now.gates_s:.4g} s of it micro-batches, whatever the replicas)" if now.gates_s else ""
-    shown = f"{seen}, model {model_s + now.gates_s:.4g} s{gates}, T_max {t_max_s:g} s, T_min {goal.t_min_s:.4g} s"
-    shown += f", ratio {ratio:.3g}" if goal.calibrated else ""
+    shown = Sojourn(now.measured_s, model_s, now.gates_s, t_max_s, goal.t_min_s, ratio if goal.calibrated else None)
     short, ample = measured_s > t_max_s or not isfinite(model_s), measured_s < goal.t_min_s
     if not (short or ample):
-        return _rebalance(now, "optimal", f"within bounds: {shown}")
-    case = "shortage" if short else "over-provision"
+        return _rebalance(now, "optimal", shown)
     try:
         need = _need(goal, t_max_s, now, ratio)
     except (TmaxUnreachable, InsufficientProcessors) as refusal:
-        detail = f"{case}: {shown}; {refusal}"
-        more = _uncalibrated(goal, t_max_s, now, detail) if short and ratio > 1.0 and now.backlogged else None
-        return more or _out_of_reach(goal, now, refusal, detail)
+        facts = (shown, Note(str(refusal)))
+        more = _uncalibrated(goal, t_max_s, now, facts) if short and ratio > 1.0 and now.backlogged else None
+        return more or _out_of_reach(goal, now, refusal, facts)
     if short and need.total > now.total:
-        return _move(now, "scale_out", need, "shortage", shown)
+        return _move(now, "scale_out", need, "shortage", (shown,))
     if ample and need.total < now.total:
-        return _move(now, "scale_in", need, "over-provision", shown)
-    return _rebalance(now, "model_disagrees" if short else "optimal", f"{case}: {shown}; needed are {need.total}")
+        return _move(now, "scale_in", need, "over-provision", (shown,))
+    return _rebalance(now, "model_disagrees" if short else "optimal", shown, Needed(need.total))
 
 
 def _need(goal: Goal, t_max_s: float, now: Situation, ratio: float = 1.0) -> Placement:
-    """The fewest processors that keep the target; the gates, which they cannot shorten, come off it first."""
+    """The fewest processors that keep the target, from which the gates are subtracted first."""
     if 0 < now.gates_s >= t_max_s:
         raise TmaxUnreachable(
             "lower_bound",
-            f"micro-batches on the way take {now.gates_s:.6g} s whatever the replicas; a target of {t_max_s:.6g} s is "
-            "out of reach",
+            f"micro-batches on the way take {now.gates_s:.6g} s with any number of replicas; a target of "
+            f"{t_max_s:.6g} s is out of reach",
         )
     return min_processors(now.network, (t_max_s - now.gates_s) / ratio, goal.k_max, now.limits)
 
 
-def _rebalance(now: Situation, otherwise: str, detail: str) -> Decision:
+def _rebalance(now: Situation, otherwise: str, *facts: Fact) -> Decision:
     """Case (iii): the same number of processors, placed better if that is possible."""
     try:
         best = assign_processors(now.network, now.total, now.limits)
     except InsufficientProcessors as refusal:
-        return _none(now, "insufficient", f"{detail}; {refusal}")
-    return _move(now, "rebalance", best, "badly placed", detail, otherwise)
+        return _none(now, "insufficient", *facts, Note(str(refusal)))
+    return _move(now, "rebalance", best, "badly placed", facts, otherwise)
 
 
-def _uncalibrated(goal: Goal, t_max_s: float, now: Situation, detail: str) -> Decision | None:
-    """A shortage whose calibrated target is out of reach: what ``t_max_s`` itself needs, and one more at least.
+def _uncalibrated(goal: Goal, t_max_s: float, now: Situation, facts: tuple[Fact, ...]) -> Decision | None:
+    """A shortage whose calibrated target is out of reach: the need of ``t_max_s`` itself, and at least one more.
 
-    None if that is out of reach as well, or there are no more.
+    None if that is out of reach as well, or there are no more processors.
     """
     try:
         need = _need(goal, t_max_s, now)
@@ -177,46 +169,46 @@ def _uncalibrated(goal: Goal, t_max_s: float, now: Situation, detail: str) -> De
         need = assign_processors(now.network, now.total + 1, now.limits)
     if need.total <= now.total:
         return None
-    return _move(now, "scale_out", need, "shortage", f"{detail}; without the ratio {t_max_s:g} s is within reach")
+    return _move(now, "scale_out", need, "shortage", (*facts, Reachable(t_max_s)))
 
 
 def _out_of_reach(
-    goal: Goal, now: Situation, refusal: TmaxUnreachable | InsufficientProcessors, detail: str
+    goal: Goal, now: Situation, refusal: TmaxUnreachable | InsufficientProcessors, facts: tuple[Fact, ...]
 ) -> Decision:
-    """No placement meets the target. Change nothing, unless some queue grows without end: then use all there are."""
+    """No placement meets the target. Change nothing, unless a queue grows without end: then use all processors."""
     if isfinite(now.model_s):
-        idle = "" if now.backlogged else "; no more tuples wait than the model expects, so that replicas would idle"
-        return _none(now, getattr(refusal, "reason", "insufficient"), f"{detail}{idle}")
+        idle = () if now.backlogged else (Remark.NO_BACKLOG,)
+        return _none(now, getattr(refusal, "reason", "insufficient"), *facts, *idle)
     k_max = _pool(goal, now)
     try:
         best = assign_processors(now.network, k_max, now.limits)
     except InsufficientProcessors as too_few:
-        return _all_of(k_max, now, "shortage", f"{detail}; {too_few}")
-    return _move(now, "scale_out", best, "shortage", detail)
+        return _use_all(k_max, now, "shortage", *facts, Note(str(too_few)))
+    return _move(now, "scale_out", best, "shortage", facts)
 
 
-def _all_of(k_max: int, now: Situation, case: str, detail: str) -> Decision:
-    """Too few to keep up: use them all nevertheless, if that is more than now."""
+def _use_all(k_max: int, now: Situation, case: str, *facts: Fact) -> Decision:
+    """Too few processors to keep up: use all of them, if that is more than now."""
     best = assign_too_few(now.network, k_max, now.limits)
     if not now.total < best.total <= k_max:
-        return _none(now, "insufficient", detail)
-    return Decision("scale_out", best, case, f"{detail}; {best} is all that may be used")
+        return _none(now, "insufficient", *facts)
+    return Decision("scale_out", best, case, (*facts, Placed(best.processors)))
 
 
 def _pool(goal: Goal, now: Situation) -> int:
-    """The most processors that may be used; where nobody says, those in use."""
+    """The most processors that may be used; without any limit, those in use."""
     pool = sum(now.limits.most) if now.limits else None
     return min((k for k in (goal.k_max, pool) if k is not None), default=now.total)
 
 
 def _move(
-    now: Situation, action: Action, best: Placement, case: str, detail: str, otherwise: str = "optimal"
+    now: Situation, action: Action, best: Placement, case: str, facts: tuple[Fact, ...], otherwise: str = "optimal"
 ) -> Decision:
     """Decide for placement ``best``, unless the one in force is as good."""
     if best.total == now.total and (best.processors == now.processors or best.sojourn_s >= now.model_s * (1 - SAME)):
-        return _none(now, otherwise, detail)
-    return Decision(action, best, case, f"{detail}; {best} should bring {best.sojourn_s + now.gates_s:.4g} s")
+        return _none(now, otherwise, *facts)
+    return Decision(action, best, case, (*facts, Placed(best.processors, best.sojourn_s + now.gates_s)))
 
 
-def _none(now: Situation, reason: str, detail: str) -> Decision:
-    return Decision("none", Placement(now.processors, now.model_s), reason, detail)
+def _none(now: Situation, case: str, *facts: Fact) -> Decision:
+    return Decision("none", Placement(now.processors, now.model_s), case, facts)

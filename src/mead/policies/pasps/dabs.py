@@ -1,4 +1,4 @@
-"""A forecast and queues as in PA-SPS, on a system that has to restart for every change."""
+"""PA-SPS on a system that restarts for every change, in place of DABS-Storm."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pydantic import Field, model_validator
 from mead.keys import wrong_key
 from mead.policies.base import Restart
 from mead.policies.pasps.policy import ForecastKeys, Outlook, PaSps
+from mead.policies.reasons import Restarting
 from mead.policies.registry import register
 from mead.queueing import USUAL_QUANTILE, Predictor
-from mead.values import Because, Knowledge, Observation, Plan
+from mead.values import Cause, Knowledge, Observation, Plan, Reason
 
 
 class DabsOptions(ForecastKeys):
@@ -48,10 +49,9 @@ class DabsOptions(ForecastKeys):
 class Dabs(PaSps):
     """A stand-in for DABS-Storm (Kombi et al., TLDKS 2019), with which the PA-SPS paper compares itself.
 
-    What is known of it: a regression forecasts the input, pending events count, and every change of replicas restarts
-    the topology. Its formulas are not in the paper, so those of PA-SPS stand in for them. It raises replicas as soon
-    as they are needed, and lowers them only ``hold_down_s`` after the last change, for every restart costs. While a
-    restart lasts it waits. The downtime itself is up to the engine (``Conditions.restart``).
+    The paper says that a regression forecasts the input, that pending events count, and that every change of replicas
+    restarts the topology. It gives no formulas, so those of PA-SPS are used. Replicas rise as soon as they are needed,
+    and fall only ``hold_down_s`` after the last change, because every restart costs. The engine makes the downtime.
     """
 
     def __init__(self, options: DabsOptions) -> None:
@@ -59,10 +59,10 @@ class Dabs(PaSps):
         self.downtime_s = options.downtime_s
         self._up_s = -inf
 
-    def plan(self, observation: Observation, analysis: Outlook | str, knowledge: Knowledge) -> Plan:
-        """The plan of PA-SPS, or none while the restart after the last change takes."""
+    def plan(self, observation: Observation, analysis: Outlook, knowledge: Knowledge) -> Plan:
+        """The plan of PA-SPS; no change while a restart lasts."""
         if observation.time_s < self._up_s:
-            return Plan.keep(observation.allocation, f"the restart takes until {self._up_s:g} s", Because.UNDER_WAY)
+            return Plan.keep(observation.allocation, Reason(Cause.UNDER_WAY, (Restarting(self._up_s),)))
         plan = super().plan(observation, analysis, knowledge)
         if plan.allocation != observation.allocation:
             self._up_s = observation.time_s + self.downtime_s

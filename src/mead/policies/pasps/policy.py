@@ -12,9 +12,10 @@ from pydantic import Field, model_validator
 
 from mead.arrays import FloatArray
 from mead.keys import Positive, wrong_key
-from mead.policies.base import Knob, RuleKeys, Tenths
+from mead.policies.base import Knob, NotReady, RuleKeys, Tenths, not_ready
+from mead.policies.reasons import Forecast, Remark, ReplicaNeed
 from mead.policies.registry import register
-from mead.policies.steps import Steps, kept, unusable
+from mead.policies.rules import StepPlanner
 from mead.queueing import (
     USUAL_QUANTILE,
     CycleError,
@@ -28,7 +29,18 @@ from mead.queueing import (
     replicas_needed,
     whole_replicas,
 )
-from mead.values import COUNT_BIN_S, Allocation, Knowledge, Observation, Operator, Pipeline, Plan, Resources
+from mead.values import (
+    COUNT_BIN_S,
+    Allocation,
+    Cause,
+    Knowledge,
+    Observation,
+    Operator,
+    Pipeline,
+    Plan,
+    Reason,
+    Resources,
+)
 
 
 class ForecastKeys(RuleKeys):
@@ -86,7 +98,7 @@ class PspsOptions(ForecastKeys):
 
 @dataclass(frozen=True)
 class Outlook:
-    """The next interval, as it is foreseen."""
+    """The forecast of the next interval."""
 
     forecast: float
     """Tuples at the source."""
@@ -98,11 +110,11 @@ class Outlook:
 @register(PaSpsOptions)
 @register(PspsOptions)
 class PaSps:
-    """Replicas from a pool that is always ready: the forecast is carried through the graph, queues with it.
+    """Carries the forecast and the queues through the graph, and takes replicas from a pool that is always ready.
 
-    It knows no requirement. Every replica has the highest share; the number of replicas is all that changes. Execution
-    times are the demands that the loop has learned. Where several operators send to one, what each sends is not told
-    apart by the readings: their declared selectivities are scaled alike to what has arrived.
+    Requirements do not matter. Every replica has the highest share; only their number changes. Execution times are the
+    demands that the loop has learned. Where several operators send to one, the readings do not tell apart what each
+    sends: their declared selectivities are scaled alike to the arrivals there.
     """
 
     def __init__(self, options: ForecastKeys) -> None:
@@ -111,26 +123,26 @@ class PaSps:
         self._bins = round(options.sample_s / COUNT_BIN_S)
         self._horizon = round(options.interval_s / options.sample_s)
         self._forecaster = forecaster(self.predictor, window=options.samples, steps=self._horizon, quantile=quantile)
-        self._steps = Steps(options)
+        self._planner = StepPlanner(options)
         self._seen_s = -inf
         self._ratios: dict[Link, float] = {}
         self._shares: dict[str, float] = {}
 
-    def analyze(self, observation: Observation, knowledge: Knowledge) -> Outlook | str:
-        """What every operator will have to do, or why that is not known."""
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Outlook | NotReady:
+        """The load of every operator in the next interval."""
         pipeline = knowledge.pipeline
         if pipeline.returns:
             back = ", ".join(f"{edge.source} to {edge.target}" for edge in pipeline.returns)
             raise CycleError(
-                f"PA-SPS follows tuples from operator to operator and knows no way back; {pipeline.name} leads from "
-                f"{back}. Use a policy that solves the traffic equations, such as ds2"
+                f"{self.name} cannot follow the loop of {pipeline.name} from {back}; "
+                "use a policy that solves the traffic equations, such as ds2"
             )
-        if unknown := unusable(observation, pipeline):
-            return unknown
+        if unready := not_ready(observation, pipeline):
+            return unready
         new = self._samples(observation)
         self._forecaster.observe(new)
         if self._seen_s == -inf and not new.size:
-            return "the arrivals of the first few seconds are not counted yet"
+            return NotReady(Reason(Cause.TOO_FEW, (Remark.NO_ARRIVALS,)))
         self._seen_s = observation.time_s
         forecast = self._horizon * max(float(self._forecaster.forecast(self._horizon).mean()), 0.0)
         self._learn_flows(observation, pipeline)
@@ -142,23 +154,18 @@ class PaSps:
         }
         return Outlook(forecast, loads, needed)
 
-    def plan(self, observation: Observation, analysis: Outlook | str, knowledge: Knowledge) -> Plan:
+    def plan(self, observation: Observation, analysis: Outlook, knowledge: Knowledge) -> Plan:
         """As many replicas of every pool as the outlook needs (Algorithm 2)."""
-        if isinstance(analysis, str):
-            return kept(observation, knowledge.pipeline, analysis)
-        target = asked_for(analysis, knowledge.pipeline)
-        return self._steps.to(target, observation, knowledge.pipeline, self._because(analysis, knowledge.pipeline))
-
-    def _because(self, outlook: Outlook, pipeline: Pipeline) -> str:
-        needs = ", ".join(
-            f"{o.name} with {outlook.loads[o.name].received:.0f} + {outlook.loads[o.name].queued:.0f} queued needs "
-            f"{outlook.needed[o.name]:.2f} of {o.max_replicas} replicas"
+        pipeline, forecast = knowledge.pipeline, Forecast(self.predictor, analysis.forecast, self.interval_s)
+        loads, needed = analysis.loads, analysis.needed
+        needs = (
+            ReplicaNeed(o.name, loads[o.name].received, loads[o.name].queued, needed[o.name], o.max_replicas)
             for o in pipeline.operators
         )
-        return f"{self.predictor} foresees {outlook.forecast:.0f} tuples in the next {self.interval_s:g} s; {needs}"
+        return self._planner.plan(allocate(analysis, pipeline), observation, pipeline, (forecast, *needs))
 
     def _samples(self, observation: Observation) -> FloatArray:
-        """Arrivals in the samples that have ended since the last look; at first all that the readings go back to."""
+        """Arrivals in the samples since the last look; at first in all samples that the readings hold."""
         known = observation.counts.size // self._bins
         since_s = observation.time_s - self._seen_s
         new = known if since_s == inf else min(known, round(since_s / (self._bins * COUNT_BIN_S)))
@@ -185,8 +192,8 @@ class PaSps:
         self._shares = entry_shares(entered, source, self._shares)
 
 
-def asked_for(outlook: Outlook, pipeline: Pipeline) -> Allocation:
-    """The replicas that an outlook calls for, of what every operator may have."""
+def allocate(outlook: Outlook, pipeline: Pipeline) -> Allocation:
+    """The replicas that an outlook needs, within the limits of every operator."""
 
     def resources(operator: Operator) -> Resources:
         replicas = whole_replicas(outlook.needed[operator.name], operator.max_replicas)

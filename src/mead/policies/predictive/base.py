@@ -1,30 +1,49 @@
-"""What the predictive policies share: windows of IATs, the worst case over all models of them, a search, a plan."""
+"""The predictive policies: they model windows of IATs, predict for candidate allocations, and search the cheapest."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import Field
 
 from mead.arrays import FloatArray
 from mead.keys import Positive
-from mead.policies.base import KEPT_IATS, RuleKeys, Tuples
-from mead.policies.predictive.candidates import weighed
-from mead.policies.predictive.predictions import against, enough, mean_s, predictions, remembered, worst
+from mead.policies.base import KEPT_IATS, NotReady, RuleKeys, Tuples, not_ready
+from mead.policies.predictive.candidates import list_candidates
+from mead.policies.predictive.predictions import (
+    mean_s,
+    meets_all,
+    memoize,
+    overloads,
+    predictions,
+    response_s,
+    worst_solution,
+)
 from mead.policies.predictive.rate_margin import higher_rate
-from mead.policies.predictive.search import Predictor, closest, exact, heuristic, trimmed
-from mead.policies.predictive.trust import Trust, no_less
-from mead.policies.steps import Steps, kept, unusable
+from mead.policies.predictive.search import Predictor, exact_search, heuristic_search, most_that_helps, trim
+from mead.policies.predictive.trust import Trust, maximum
+from mead.policies.reasons import (
+    FewArrivals,
+    Models,
+    NoRate,
+    OutOfReach,
+    Overload,
+    Predicted,
+    Remark,
+    TighterBounds,
+)
+from mead.policies.rules import StepPlanner
 from mead.queueing import NetworkSolution, distinct
-from mead.values import Allocation, Grounds, Knowledge, Observation, Pipeline, Plan
+from mead.values import Allocation, Cause, Fact, Grounds, Knowledge, Observation, Pipeline, Plan, Reason
 
 Model = TypeVar("Model")
 
 LEAST_TO_PREDICT = 200
-"""IATs that it takes to predict. With fewer, neither burstiness nor rate is known well enough to lower anything."""
+"""IATs that a prediction takes. With fewer, neither burstiness nor rate is known well enough to lower anything."""
 
 
 class PredictiveOptions(RuleKeys):
@@ -54,25 +73,24 @@ class PredictiveOptions(RuleKeys):
 
 @dataclass(frozen=True)
 class Analysis(Generic[Model]):
-    """The models of all windows, and what they were made from in words; or why there are none."""
+    """The models of all windows."""
 
     models: tuple[Model, ...]
-    basis: str = ""
-    unknown: str = ""
+    basis: Models
 
 
 class Predictive(ABC, Generic[Model]):
     """Predicts the response times of candidate allocations and takes the cheapest that meets all requirements.
 
-    A policy of this family says what it makes of a window of IATs, and what that predicts for an allocation.
+    A policy of this family makes models of a window of IATs, and predicts with them for an allocation.
     """
 
     kind: str
-    """What its models are called."""
+    """The name of its models."""
 
-    def __init__(self, options: PredictiveOptions, name: str) -> None:
-        self.name, self.options, self.interval_s = name, options, options.interval_s
-        self._steps, self._trust = Steps(options), Trust()
+    def __init__(self, options: PredictiveOptions) -> None:
+        self.name, self.options, self.interval_s = options.name, options, options.interval_s
+        self._planner, self._trust = StepPlanner(options), Trust()
 
     @abstractmethod
     def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> Sequence[Model]:
@@ -83,80 +101,89 @@ class Predictive(ABC, Generic[Model]):
         """The response times that each of the models predicts."""
 
     @abstractmethod
-    def described(self, model: Model) -> str:
-        """The numbers of a model, in a few words, for whoever asks how a decision was made."""
+    def describe(self, model: Model) -> str:
+        """The numbers of a model in a few words, for the explanation of a decision."""
 
-    def analyze(self, observation: Observation, knowledge: Knowledge) -> Analysis[Model]:
-        """The models of every window."""
-        unknown = unusable(observation, knowledge.pipeline)
-        if unknown:
-            return Analysis((), unknown=unknown)
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Analysis[Model] | NotReady:
+        """Learn from the last prediction, then model every window."""
+        if unready := not_ready(observation, knowledge.pipeline):
+            return unready
         self._trust.learn(observation)
         iats_s = observation.iats_s
         if iats_s.size < LEAST_TO_PREDICT:
-            return Analysis((), unknown=f"{iats_s.size} IATs are too few to predict from (at least {LEAST_TO_PREDICT})")
+            return NotReady(Reason(Cause.TOO_FEW, (FewArrivals(iats_s.size, LEAST_TO_PREDICT),)))
         if not iats_s.any():
-            return Analysis((), unknown=f"{iats_s.size} IATs of 0 s have no rate to predict from")
+            return NotReady(Reason(Cause.TOO_FEW, (NoRate(iats_s.size),)))
         sizes = distinct(self.options.windows, iats_s.size)
         windows = [iats_s[-size:] for size in sizes]
-        faster = [1.0] * len(windows)
+        rates = [1.0] * len(windows)
         if self.options.cautious:
-            faster = [higher_rate(window, knowledge.pipeline.requirements) for window in windows]
-        models = [
+            rates = [higher_rate(window, knowledge.pipeline.requirements) for window in windows]
+        models = tuple(
             model
-            for size, window, factor in zip(sizes, windows, faster, strict=True)
-            for model in self.models_of(window / factor, size, observation)
-        ]
-        used = " and ".join(str(window.size) for window in windows)
-        margin = f", rates {' and '.join(f'{f - 1:.0%}' for f in faster)} up" if self.options.cautious else ""
-        return Analysis(tuple(models), f"{len(models)} {self.kind} of the last {used} IATs{margin}")
+            for size, window, rate in zip(sizes, windows, rates, strict=True)
+            for model in self.models_of(window / rate, size, observation)
+        )
+        margins = tuple(rate - 1 for rate in rates) if self.options.cautious else ()
+        return Analysis(models, Models(len(models), self.kind, tuple(window.size for window in windows), margins))
 
     def plan(self, observation: Observation, analysis: Analysis[Model], knowledge: Knowledge) -> Plan:
         """The cheapest allocation that meets every requirement, or the one that comes closest."""
-        if analysis.unknown:
-            return kept(observation, knowledge.pipeline, analysis.unknown)
         pipeline, now = knowledge.pipeline, observation.allocation
         solutions: dict[Allocation, NetworkSolution] = {}
-        predict = remembered(lambda allocation: worst(self.predict(pipeline, allocation, analysis.models)), solutions)
-        tighter = self._trust.tightened(pipeline) if self.options.careful else pipeline
-        target, because = self._careful_target(pipeline, tighter, predict)
-        because = f"{because} ({analysis.basis})"
-        met = enough(predict(target), pipeline.requirements)
-        plan = self._steps.to(target, observation, pipeline, because, lambda a: predictions(predict(a)), enough=met)
+        predict = memoize(
+            lambda allocation: worst_solution(self.predict(pipeline, allocation, analysis.models)), solutions
+        )
+        target, found = self._trusted_target(pipeline, predict)
+        facts = (*found, *_compare(predict(target), predict(now), pipeline), analysis.basis)
+        met = meets_all(predict(target), pipeline.requirements)
+        plan = self._planner.plan(target, observation, pipeline, facts, lambda a: predictions(predict(a)), met=met)
         required = dict.fromkeys(r.path for r in pipeline.requirements)
         expected = {a: {path: mean_s(predict(a).paths[path]) for path in required} for a in (now, plan.allocation)}
         self._trust.expect(expected)
         grounds = Grounds(
-            tuple(self.described(model) for model in analysis.models),
-            weighed(solutions, pipeline, target, now, plan.allocation),
+            tuple(self.describe(model) for model in analysis.models),
+            list_candidates(solutions, pipeline, target, now, plan.allocation),
             max((self._trust.caution(path) for path in required), default=1.0) if self.options.careful else 1.0,
         )
         return replace(plan, grounds=grounds, kept_mean_s=expected[now])
 
-    def _careful_target(self, pipeline: Pipeline, tighter: Pipeline, predict: Predictor) -> tuple[Allocation, str]:
-        """No less than what a trusting planner would give, and no less than the tighter bounds need."""
-        target, because = self._target(pipeline, predict)
+    def _trusted_target(self, pipeline: Pipeline, predict: Predictor) -> tuple[Allocation, tuple[Fact, ...]]:
+        """The target under the required bounds, and no less than bounds tightened by trust need."""
+        target, fact = self._target(pipeline, predict)
+        tighter = self._trust.tighten(pipeline) if self.options.careful else pipeline
         if tighter is pipeline:
-            return target, because
-        careful = no_less(self._target(tighter, predict)[0], target)
-        bounds = ", ".join(f"{r.statistic} of {r.path} {r.bound_s:.3g} s" for r in tighter.requirements)
-        caution = f"predictions were exceeded lately, so that bounds are taken tighter ({bounds})"
-        if careful == target:
-            return target, f"{because}; {caution}, which needs no more"
-        found = against(predict(careful), pipeline.requirements)
-        return careful, f"{caution}: predicted {found}; with trust, {target} would do"
+            return target, (fact,)
+        safe = maximum(self._target(tighter, predict)[0], target)
+        if safe == target:
+            return target, (fact, TighterBounds(tighter.requirements, None))
+        return safe, (TighterBounds(tighter.requirements, target),)
 
-    def _target(self, pipeline: Pipeline, predict: Predictor) -> tuple[Allocation, str]:
+    def _target(self, pipeline: Pipeline, predict: Predictor) -> tuple[Allocation, Fact]:
         requirements = pipeline.requirements
-        target = (heuristic if self.options.search == "heuristic" else exact)(pipeline, predict)
-        if enough(predict(target), requirements):
-            found = against(predict(target), requirements) or "nothing is required"
-            return target, f"it is the cheapest found to meet all requirements: predicted {found}"
-        most = closest(pipeline, predict)
-        if not enough(predict(most), requirements):
-            found = against(predict(most), requirements)
-            return most, f"NO ALLOCATION MEETS ALL REQUIREMENTS; {most} comes closest: predicted {found}"
+        search = heuristic_search if self.options.search == "heuristic" else exact_search
+        target = search(pipeline, predict)
+        if meets_all(predict(target), requirements):
+            return target, Remark.CHEAPEST
+        most = most_that_helps(pipeline, predict)
+        if not meets_all(predict(most), requirements):
+            return most, OutOfReach(most)
         # The heuristic of Fig. 5 gave up on a requirement that can be met.
-        target = trimmed(pipeline, predict)
-        found = against(predict(target), requirements)
-        return target, f"the heuristic gave up, and this meets all requirements: predicted {found}"
+        return trim(pipeline, predict), Remark.GAVE_UP
+
+
+def _compare(target: NetworkSolution, now: NetworkSolution, pipeline: Pipeline) -> list[Fact]:
+    """Predictions for a target and for the allocation in force beside the bounds, and operators that are overloaded."""
+    facts: list[Fact] = []
+    for requirement in pipeline.requirements:
+        path = target.paths[requirement.path]
+        found_s, kept_s = (response_s(one.paths[requirement.path], requirement.percent) for one in (target, now))
+        facts.append(
+            Predicted(
+                requirement,
+                found_s if isfinite(found_s) else None,
+                path.utilization,
+                kept_s if isfinite(kept_s) and kept_s != found_s else None,
+            )
+        )
+    return [*facts, *(Overload(name, utilization) for name, utilization in overloads(target).items())]

@@ -7,8 +7,8 @@ from typing import Literal
 
 from mead.arrays import FloatArray
 from mead.policies.predictive.base import Predictive, PredictiveOptions
-from mead.policies.predictive.decomposition import decomposed_pipeline
-from mead.policies.predictive.map_network import ArrivalModel, solved
+from mead.policies.predictive.map_network import ArrivalModel, solve_pipeline
+from mead.policies.predictive.stations import solve_operators
 from mead.policies.registry import register
 from mead.queueing import MAP, MODELS, PH, Arrivals, NetworkSolution, scv
 from mead.values import Allocation, Observation, Pipeline
@@ -32,22 +32,19 @@ class Kingman(Predictive[Arrivals]):
 
     kind = "rates and variances"
 
-    def __init__(self, options: KingmanOptions) -> None:
-        super().__init__(options, options.name)
-
     def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[Arrivals]:  # noqa: ARG002
         """Rate and squared coefficient of variation of the IATs."""
         return [Arrivals(iats_s.size / float(iats_s.sum()), scv(iats_s))]
 
-    def described(self, model: Arrivals) -> str:
+    def describe(self, model: Arrivals) -> str:
         """Rate and variability."""
         return f"independent IATs, {model.rate_per_s:.4g}/s, SCV {model.scv:.3g}"
 
     def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[Arrivals]) -> list[NetworkSolution]:
         """As if every IAT were independent of the one before."""
         if any(operator.batches for operator in pipeline.operators):
-            return solved(pipeline, allocation, [ArrivalModel(_renewal(model)) for model in models], self.name)
-        return [decomposed_pipeline(pipeline, allocation, model, MODELS["gigk"]) for model in models]
+            return solve_pipeline(pipeline, allocation, [ArrivalModel(_renewal(model)) for model in models], self.name)
+        return [solve_operators(pipeline, allocation, model, MODELS["gigk"]) for model in models]
 
 
 def _renewal(arrivals: Arrivals) -> MAP:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mead.arrays import FloatArray
 from mead.policies.predictive.base import Predictive, PredictiveOptions
-from mead.policies.predictive.map_network import ArrivalModel, solved
+from mead.policies.predictive.map_network import ArrivalModel, solve_pipeline
 from mead.policies.registry import register
 from mead.queueing import NetworkSolution, WindowFit, fit_calibrated
 from mead.values import Allocation, Observation, Pipeline
@@ -38,7 +38,7 @@ class Map(Predictive[ArrivalModel]):
     kind = "MAPs"
 
     def __init__(self, options: MapOptions) -> None:
-        super().__init__(options, options.name)
+        super().__init__(options)
         self.best = options.best
         self._fits: dict[int, tuple[float, WindowFit]] = {}
 
@@ -52,7 +52,7 @@ class Map(Predictive[ArrivalModel]):
         self._fits[size] = observation.time_s, fit
         return [ArrivalModel(model.map) for model in fit.models]
 
-    def described(self, model: ArrivalModel) -> str:
+    def describe(self, model: ArrivalModel) -> str:
         """States, rate, variability and burstiness of a MAP."""
         arrivals = model.arrivals
         bursts = f"SCV {arrivals.scv:.3g}, index of dispersion {arrivals.idc_limit:.3g} in the long run"
@@ -62,4 +62,4 @@ class Map(Predictive[ArrivalModel]):
         self, pipeline: Pipeline, allocation: Allocation, models: Sequence[ArrivalModel]
     ) -> list[NetworkSolution]:
         """The network under each MAP."""
-        return solved(pipeline, allocation, models, self.name)
+        return solve_pipeline(pipeline, allocation, models, self.name)

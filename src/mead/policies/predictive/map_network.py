@@ -1,4 +1,4 @@
-"""A pipeline under one arrival process: the models of the tuple-at-a-time and of the micro-batch operators together."""
+"""Response times of a pipeline under a MAP, with operators that serve tuple by tuple or in micro-batches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from mead.policies.predictive.predictions import Asked, LongerService, sum_of
+from mead.policies.predictive.predictions import LazySolutions, LongerService, sum_of
 from mead.policies.predictive.stations import stations
 from mead.queueing import (
     MAP,
@@ -28,32 +28,29 @@ from mead.values import Allocation, Operator, Pipeline
 
 @dataclass(eq=False)
 class ArrivalModel:
-    """An arrival process, and what it does to the micro-batch operators that were asked about.
-
-    Candidate allocations have most of that in common, so it is found once.
-    """
+    """An arrival process, with the solutions of micro-batch operators, which most candidate allocations share."""
 
     arrivals: MAP
     _thinned: dict[float, MicroBatches] = field(default_factory=dict, repr=False)
-    _solved: dict[tuple[float, BatchServer], QueueSolution] = field(default_factory=dict, repr=False)
+    _solutions: dict[tuple[float, BatchServer], QueueSolution] = field(default_factory=dict, repr=False)
 
     def thinned(self, keep: float) -> MAP:
-        """What is left of the arrivals if each goes on with that probability."""
+        """The arrivals that are left if each goes on with that probability."""
         return self.arrivals if keep == 1 else self.arrivals.thinned(keep)
 
     def micro_batches(self, keep: float, server: BatchServer) -> QueueSolution:
-        """What is left of the arrivals, at a batch server."""
+        """The response time at a batch server, of the arrivals that are left."""
         if keep not in self._thinned:
             self._thinned[keep] = MicroBatches(self.thinned(keep))
-        if (keep, server) not in self._solved:
-            self._solved[keep, server] = self._thinned[keep].at(server)
-        return self._solved[keep, server]
+        if (keep, server) not in self._solutions:
+            self._solutions[keep, server] = self._thinned[keep].at(server)
+        return self._solutions[keep, server]
 
 
-def solved(
+def solve_pipeline(
     pipeline: Pipeline, allocation: Allocation, sources: Sequence[ArrivalModel], policy: str
 ) -> list[NetworkSolution]:
-    """Response times under each of several arrival processes, computed when they are asked for."""
+    """Response times under each of several arrival processes, computed when they are needed."""
     network = stations(pipeline, allocation, joint=True)
     if any(operator.batches for operator in pipeline.operators):
         _check_batches(pipeline, network, policy)
@@ -69,8 +66,8 @@ def _as_network(pipeline: Pipeline, allocation: Allocation, network: Network, so
         return _served_by_one(chains.path(way), way, allocation, network)
 
     return NetworkSolution(
-        Asked(network.order, lambda name: _served_by_one(chains.operator(name), (name,), allocation, network)),
-        Asked(pipeline.paths, path),
+        LazySolutions(network.order, lambda name: _served_by_one(chains.operator(name), (name,), allocation, network)),
+        LazySolutions(pipeline.paths, path),
     )
 
 
@@ -101,8 +98,8 @@ def _each_alone(pipeline: Pipeline, allocation: Allocation, network: Network, so
         return _served_by_one(queue, (name,), allocation, network)
 
     return NetworkSolution(
-        Asked(network.order, alone),
-        Asked(pipeline.paths, lambda path: sum_of([alone(name) for name in path.split(PATH_SEPARATOR)])),
+        LazySolutions(network.order, alone),
+        LazySolutions(pipeline.paths, lambda path: sum_of([alone(name) for name in path.split(PATH_SEPARATOR)])),
     )
 
 

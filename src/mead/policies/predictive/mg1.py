@@ -7,8 +7,8 @@ from typing import Literal
 
 from mead.arrays import FloatArray
 from mead.policies.predictive.base import Predictive, PredictiveOptions
-from mead.policies.predictive.decomposition import decomposed_pipeline
-from mead.policies.predictive.map_network import ArrivalModel, solved
+from mead.policies.predictive.map_network import ArrivalModel, solve_pipeline
+from mead.policies.predictive.stations import solve_operators
 from mead.policies.registry import register
 from mead.queueing import MAP, Arrivals, NetworkSolution, QueueSolution, gigk, m_ph_1
 from mead.queueing import Operator as Station
@@ -30,22 +30,19 @@ class MG1(Predictive[float]):
 
     kind = "rates"
 
-    def __init__(self, options: MG1Options) -> None:
-        super().__init__(options, options.name)
-
     def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[float]:  # noqa: ARG002
         """The rate per second."""
         return [iats_s.size / float(iats_s.sum())]
 
-    def described(self, model: float) -> str:
+    def describe(self, model: float) -> str:
         """The rate."""
         return f"Poisson arrivals, {model:.4g}/s"
 
     def predict(self, pipeline: Pipeline, allocation: Allocation, models: Sequence[float]) -> list[NetworkSolution]:
         """As if the arrivals were Poisson everywhere."""
         if any(operator.batches for operator in pipeline.operators):
-            return solved(pipeline, allocation, [ArrivalModel(MAP.poisson(rate)) for rate in models], self.name)
-        return [decomposed_pipeline(pipeline, allocation, Arrivals(rate, 1.0), _poisson) for rate in models]
+            return solve_pipeline(pipeline, allocation, [ArrivalModel(MAP.poisson(rate)) for rate in models], self.name)
+        return [solve_operators(pipeline, allocation, Arrivals(rate, 1.0), _poisson) for rate in models]
 
 
 def _poisson(arrivals: Arrivals, station: Station) -> QueueSolution:

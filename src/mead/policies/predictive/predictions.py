@@ -1,4 +1,4 @@
-"""Predictions that several models make together: the worst of them counts."""
+"""Predicted response times: of several models the worst, of several operators the sum."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mead.queueing import PH, NetworkSolution, Part, QueueSolution, ResponseTime
 from mead.values import Allocation, Prediction, Requirement
 
 
-class Asked(Mapping[str, QueueSolution]):
-    """Solutions by name, each computed when it is asked for, and once.
+class LazySolutions(Mapping[str, QueueSolution]):
+    """Solutions by name, each computed once and only if it is used.
 
-    A search asks for the paths that have a requirement; solving the others as well would cost as much again.
+    A search needs the paths that have a requirement; solving the others too would cost as much again.
     """
 
     def __init__(self, names: Iterable[str], solve: Callable[[str], QueueSolution]) -> None:
@@ -36,7 +36,7 @@ class Asked(Mapping[str, QueueSolution]):
 
     @property
     def known(self) -> Mapping[str, QueueSolution]:
-        """Those that were asked for already."""
+        """The solutions computed so far."""
         return self._known
 
 
@@ -116,7 +116,7 @@ class LongerService:
         return max(self.found.percentile_s(percent) + self.extra_s, longest_s)
 
 
-def worst_of(solutions: Sequence[QueueSolution]) -> QueueSolution:
+def worst_response(solutions: Sequence[QueueSolution]) -> QueueSolution:
     """The worst of several answers about one queue; overload is worse than any number."""
     stable = tuple(s for s in solutions if not isinstance(s, Unstable))
     if len(stable) < len(solutions):
@@ -132,17 +132,17 @@ def sum_of(solutions: Sequence[QueueSolution]) -> QueueSolution:
     return stable[0] if len(stable) == 1 else SumOfResponses(stable)
 
 
-def worst(solutions: Sequence[NetworkSolution]) -> NetworkSolution:
+def worst_solution(solutions: Sequence[NetworkSolution]) -> NetworkSolution:
     """The worst of several answers about one network, operator by operator and path by path."""
     first = solutions[0]
     return NetworkSolution(
-        Asked(first.operators, lambda name: worst_of([s.operators[name] for s in solutions])),
-        Asked(first.paths, lambda path: worst_of([s.paths[path] for s in solutions])),
+        LazySolutions(first.operators, lambda name: worst_response([s.operators[name] for s in solutions])),
+        LazySolutions(first.paths, lambda path: worst_response([s.paths[path] for s in solutions])),
     )
 
 
 def response_s(solution: QueueSolution, percent: float | None = None) -> float:
-    """Mean or percentile, and infinity for an overloaded queue: fit for comparisons, never for reports."""
+    """Mean or percentile, infinite for an overloaded queue: for comparisons, not for reports."""
     if isinstance(solution, Unstable):
         return inf
     return solution.mean_s if percent is None else solution.percentile_s(percent)
@@ -154,22 +154,22 @@ def mean_s(solution: QueueSolution) -> float | None:
 
 
 def meets(solution: NetworkSolution, requirement: Requirement) -> bool:
-    """Whether a prediction keeps a requirement."""
+    """Whether a prediction meets a requirement."""
     return response_s(solution.paths[requirement.path], requirement.percent) <= requirement.bound_s
 
 
 def overloads(solution: NetworkSolution) -> dict[str, float]:
-    """The operators that would fall behind for ever, with their utilizations.
+    """The operators that cannot keep up, with their utilizations.
 
-    Behind such an operator, a model may have no response time for others either. They are fast enough, and left out.
+    Behind such an operator, a model may have no response time for others either. Those keep up, and are left out.
     """
     unstable = {name: queue for name, queue in solution.operators.items() if isinstance(queue, Unstable)}
     busy = {name: queue.utilization for name, queue in unstable.items() if overloaded(queue.utilization)}
     return busy or {name: queue.utilization for name, queue in unstable.items()}
 
 
-def enough(solution: NetworkSolution, requirements: Iterable[Requirement]) -> bool:
-    """Whether a prediction keeps every requirement, and no operator, on whatever path, falls behind for ever."""
+def meets_all(solution: NetworkSolution, requirements: Iterable[Requirement]) -> bool:
+    """Whether a prediction meets every requirement, and every operator keeps up, on whatever path."""
     return all(meets(solution, requirement) for requirement in requirements) and not overloads(solution)
 
 
@@ -184,29 +184,15 @@ def _prediction(queue: QueueSolution) -> Prediction:
     return Prediction(queue.mean_s, queue.percentile_s(95))
 
 
-def against(solution: NetworkSolution, requirements: Iterable[Requirement]) -> str:
-    """Predicted and required response times in words, and which operators are overloaded."""
-    busy = (f"{name} overloaded (utilization {utilization:.2f})" for name, utilization in overloads(solution).items())
-    return "; ".join([*(_against(solution.paths[r.path], r) for r in requirements), *busy])
-
-
-def _against(queue: QueueSolution, requirement: Requirement) -> str:
-    required = f"required {requirement.statistic} {requirement.bound_s:g} s"
-    if isinstance(queue, Unstable):
-        return f"{requirement.path} overloaded (utilization {queue.utilization:.2f}), {required}"
-    found_s = response_s(queue, requirement.percent)
-    return f"{requirement.path} {requirement.statistic} {found_s:.3g} s, required {requirement.bound_s:g} s"
-
-
-def remembered(
+def memoize(
     predict: Callable[[Allocation], NetworkSolution], known: dict[Allocation, NetworkSolution] | None = None
 ) -> Callable[[Allocation], NetworkSolution]:
-    """The same predictor, which solves no allocation twice. ``known`` is where it remembers them."""
+    """A predictor that solves no allocation twice. ``known`` holds its solutions."""
     known = {} if known is None else known
 
-    def remembering(allocation: Allocation) -> NetworkSolution:
+    def predict_once(allocation: Allocation) -> NetworkSolution:
         if allocation not in known:
             known[allocation] = predict(allocation)
         return known[allocation]
 
-    return remembering
+    return predict_once

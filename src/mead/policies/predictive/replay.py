@@ -29,14 +29,14 @@ class Replay(Predictive[WindowReplay]):
     kind = "replays"
 
     def __init__(self, options: ReplayOptions) -> None:
-        super().__init__(options, options.name)
+        super().__init__(options)
         self._draws = Draws(SEED)
 
     def models_of(self, iats_s: FloatArray, size: int, observation: Observation) -> list[WindowReplay]:  # noqa: ARG002
         """The window as it is."""
         return [WindowReplay(iats_s, self._draws)]
 
-    def described(self, model: WindowReplay) -> str:
+    def describe(self, model: WindowReplay) -> str:
         """How long the window is, and its rate."""
         iats_s = model.iats_s
         return f"the last {iats_s.size} IATs as they were, {iats_s.size / float(iats_s.sum()):.4g}/s"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mead.arrays import FloatArray, IntArray
-from mead.policies.predictive.predictions import Asked
+from mead.policies.predictive.predictions import LazySolutions
 from mead.policies.predictive.stations import stations
 from mead.queueing import (
     DEFAULT_SEQUENCES,
@@ -101,7 +101,7 @@ class WindowReplay:
         """Response times of operators and paths, replayed when they are asked for."""
         network = stations(pipeline, allocation)
         run = _Run(self, pipeline, network, allocation)
-        return NetworkSolution(Asked(network.order, run.operator), Asked(pipeline.paths, run.path))
+        return NetworkSolution(LazySolutions(network.order, run.operator), LazySolutions(pipeline.paths, run.path))
 
 
 @dataclass(frozen=True, eq=False)

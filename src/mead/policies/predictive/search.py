@@ -12,7 +12,7 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import TypeAlias
 
-from mead.policies.predictive.predictions import enough, meets, response_s
+from mead.policies.predictive.predictions import meets, meets_all, response_s
 from mead.policies.rules import ROUNDING, one_up
 from mead.queueing import PATH_SEPARATOR, NetworkSolution, Unstable, overloaded
 from mead.values import Allocation, Operator, Pipeline, Requirement, Resources
@@ -26,7 +26,7 @@ LEAST_GAIN = 0.05
 """The paper's delta, which it does not give: a step that gains less than this part of the bound is not worth it."""
 
 
-def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
+def heuristic_search(pipeline: Pipeline, predict: Predictor) -> Allocation:
     """Fig. 5 of the MEAD paper: from the lowest level up, path by path, always the operator that answers latest.
 
     A step that gains less than ``LEAST_GAIN`` of the bound while the bound is still broken is undone, and the path
@@ -54,12 +54,12 @@ def heuristic(pipeline: Pipeline, predict: Predictor) -> Allocation:
             if before_s - after_s < LEAST_GAIN * requirement.bound_s and after_s > requirement.bound_s:
                 break
             allocation, solution = grown, after
-    if not enough(predict(allocation), pipeline.requirements):
+    if not meets_all(predict(allocation), pipeline.requirements):
         return allocation
     for operator in pipeline.operators:
         if (replicas := allocation[operator.name].replicas) > operator.min_replicas:
             lower = (allocation.with_(operator.name, Resources(share, replicas)) for share in operator.shares)
-            allocation = next(a for a in lower if enough(predict(a), pipeline.requirements))
+            allocation = next(a for a in lower if meets_all(predict(a), pipeline.requirements))
     return allocation
 
 
@@ -95,7 +95,7 @@ def _keeps_up(name: str, pipeline: Pipeline, predict: Predictor, allocation: All
     return not overloaded(queue.utilization) and any(isinstance(operators[source], Unstable) for source in before)
 
 
-def exact(pipeline: Pipeline, predict: Predictor) -> Allocation:
+def exact_search(pipeline: Pipeline, predict: Predictor) -> Allocation:
     """The cheapest allocation that meets every requirement; where there is none, the one that comes closest.
 
     Allocations are tried in the order of their cost. It relies on more CPU never making a predicted response time
@@ -105,7 +105,7 @@ def exact(pipeline: Pipeline, predict: Predictor) -> Allocation:
     """
     steady = _steady(pipeline, predict, lambda operator: operator.levels)
     top = _all_that_helps(pipeline, steady)
-    if not enough(predict(top), pipeline.requirements):
+    if not meets_all(predict(top), pipeline.requirements):
         return top
     levels = {
         operator.name: [
@@ -135,7 +135,7 @@ def exact(pipeline: Pipeline, predict: Predictor) -> Allocation:
     return top
 
 
-def trimmed(pipeline: Pipeline, predict: Predictor) -> Allocation:
+def trim(pipeline: Pipeline, predict: Predictor) -> Allocation:
     """From all that can help down: every operator in turn, the dearest first, gets the least that still meets all.
 
     Not always the cheapest, but it gives up nothing that can be met, and tries every level of every operator once.
@@ -150,7 +150,7 @@ def trimmed(pipeline: Pipeline, predict: Predictor) -> Allocation:
     return allocation
 
 
-def closest(pipeline: Pipeline, predict: Predictor) -> Allocation:
+def most_that_helps(pipeline: Pipeline, predict: Predictor) -> Allocation:
     """All that can help the requirements: operators that tuples pass on the way get the most, others what they need."""
     return _all_that_helps(pipeline, _steady(pipeline, predict, lambda operator: operator.levels))
 

@@ -1,20 +1,33 @@
-"""The pipeline as the queueing models see it: without loops, and, if they ask for it, with one server per operator.
+"""The pipeline as a network of queues without loops, with one server per operator where a model needs that.
 
-The models that know bursts have neither several servers nor tuples that come back. Both are brought to what they have:
+The models of bursty arrivals have neither several servers nor loops. Both are reduced to what they have:
 
-- ``joint``: k replicas become one server that is k times as fast. At that one a tuple waits while another is served; at
-  k replicas it waits only while all are busy. So the wait that is found is on the safe side (with exponential services
-  it is an upper bound: Erlang's C is at most the utilization). A tuple's own service takes k times as long at one
-  replica, which the policies add. Without ``joint``, replicas stay servers of their own.
-- Visits of a tuple to an operator on a loop become one visit that is as long as all of them together. Utilizations are
-  right; what the visits of one tuple have in common, and that others come between them, is lost.
+- ``joint``: k replicas become one server that is k times as fast. There a tuple waits while another is served; at k
+  replicas it waits only while all are busy. So the wait is on the safe side (with exponential services it is an upper
+  bound: Erlang's C is at most the utilization). The service of a tuple takes k times as long at one replica, which the
+  policies add.
+- The visits of a tuple to an operator on a loop become one visit that is as long as all of them. Utilizations are
+  right; the correlation between the visits is lost.
 """
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 
-from mead.queueing import Edge, Network, Operator
+from mead.policies.predictive.predictions import LazySolutions
+from mead.queueing import (
+    PATH_SEPARATOR,
+    Arrivals,
+    Edge,
+    Network,
+    NetworkSolution,
+    Operator,
+    OperatorModel,
+    decomposed,
+    independent_path,
+)
 from mead.values import Allocation, Pipeline
 
 
@@ -30,7 +43,7 @@ def stations(pipeline: Pipeline, allocation: Allocation, *, joint: bool = False)
     (0.00125, 1.0)
     """
     plain = pipeline.network(allocation)
-    passes, edges = _unrolled(pipeline, plain)
+    passes, edges = _unroll(pipeline, plain)
     operators = []
     for operator in plain.operators:
         servers = operator.servers if joint else 1
@@ -39,8 +52,21 @@ def stations(pipeline: Pipeline, allocation: Allocation, *, joint: bool = False)
     return Network(operators, edges)
 
 
-def _unrolled(pipeline: Pipeline, plain: Network) -> tuple[dict[str, float], list[Edge]]:
-    """How often a tuple that gets to an operator is served there, and the edges of the loops laid out straight."""
+def solve_operators(
+    pipeline: Pipeline, allocation: Allocation, arrivals: Arrivals, model: OperatorModel
+) -> NetworkSolution:
+    """Response times by a model of single operators, as if the operators of a path were independent."""
+    operators = decomposed(stations(pipeline, allocation), arrivals, model)
+    return NetworkSolution(
+        MappingProxyType(operators),
+        LazySolutions(
+            pipeline.paths, lambda path: independent_path([operators[name] for name in path.split(PATH_SEPARATOR)])
+        ),
+    )
+
+
+def _unroll(pipeline: Pipeline, plain: Network) -> tuple[dict[str, float], list[Edge]]:
+    """Visits of a tuple to every operator that it reaches, and the edges without loops."""
     if not pipeline.returns:
         return dict.fromkeys(plain.order, 1.0), list(plain.edges)
     names = [operator.name for operator in pipeline.operators]

@@ -36,11 +36,11 @@ class Trust:
     >>> trust, required = Trust(), Requirement("a", bound_s=0.3)
     >>> pipeline = Pipeline("one", [Operator("a", 0.001)], requirements=[required])
     >>> trust.compare("a", 16.0)
-    >>> trust.caution("a"), trust.tightened(pipeline).requirements[0].bound_s
+    >>> trust.caution("a"), trust.tighten(pipeline).requirements[0].bound_s
     (2.0, 0.15)
     >>> for _ in range(5):
     ...     trust.compare("a", 0.9)
-    >>> trust.caution("a"), trust.tightened(pipeline) is pipeline
+    >>> trust.caution("a"), trust.tighten(pipeline) is pipeline
     (1.0, True)
     """
 
@@ -71,7 +71,7 @@ class Trust:
         times = exp(self._exceeded.get(path, 0.0))
         return min(times, MOST) if times > TOLERATED else 1.0
 
-    def tightened(self, pipeline: Pipeline) -> Pipeline:
+    def tighten(self, pipeline: Pipeline) -> Pipeline:
         """The pipeline with the bounds to plan for; the same if all predictions are trusted."""
         cautions = {r: self.caution(r.path) for r in pipeline.requirements}
         if all(caution == 1 for caution in cautions.values()):
@@ -80,11 +80,11 @@ class Trust:
         return pipeline.with_requirements(requirements)
 
 
-def no_less(one: Allocation, other: Allocation) -> Allocation:
+def maximum(one: Allocation, other: Allocation) -> Allocation:
     """For every operator the higher share and the more replicas of two allocations.
 
     >>> one, other = (Allocation.of(a=Resources(*given)) for given in ((0.4, 3), (0.7, 1)))
-    >>> str(no_less(one, other))
+    >>> str(maximum(one, other))
     'a 3 x 0.7'
     """
     return Allocation.of(

@@ -19,7 +19,7 @@ from mead.monitor import PathMonitor, ResponseSketch
 from mead.reports.live.frame import Frame, Kind
 from mead.reports.live.frames import frame_from_round
 from mead.session import KEPT_ROUNDS, RunFacts
-from mead.values import WINDOW_S, Allocation, Because, Pipeline, Round
+from mead.values import WINDOW_S, Allocation, Cause, Pipeline, Round
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class Totals:
     rounds: int = 0
     changes: int = 0
     """How many rounds planned something else than before."""
-    decisions: Counter[tuple[Kind, Because]] = field(default_factory=Counter)
+    decisions: Counter[tuple[Kind, Cause]] = field(default_factory=Counter)
     """How many rounds came to what, and why."""
     phase_s: Sums = field(default_factory=lambda: defaultdict(float))
     arrived: Counter[str] = field(default_factory=Counter)

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from mead.history import number
-from mead.values import Allocation, Because, OperatorReading, PathReading, Prediction
+from mead.values import Allocation, Cause, OperatorReading, PathReading, Prediction
 
 
 class Kind(Enum):
@@ -145,7 +145,7 @@ class Frame:
     cores: float | None
     """Cores of all operators in force after this round."""
     kind: Kind
-    because: Because
+    because: Cause
     """The category of the reason."""
     changed: bool
     """Whether the plan differs from the one before."""

@@ -39,10 +39,10 @@ def frame_from_round(
         kind=_kind(
             before, planned, this.error, seen.missing if seen else "", decided=plan is not None, changed=changed
         ),
-        because=this.because,
+        because=this.cause,
         changed=changed,
         applied=planned == this.in_force,
-        reason="" if plan is None else plan.reason,
+        reason="" if plan is None else str(plan.reason),
         error=this.error,
         missing="" if seen is None else seen.missing,
         operators={

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mead.history import Checked, Decision, Effect, PastRun
-from mead.policies.steps import moved
 from mead.reports.tables import NOTHING, TimeUnit, plain_table, plain_text
+from mead.values import Move
 
 
 def runs_table(runs: Sequence[PastRun], model_errors: Sequence[Mapping[str, float]]) -> Table:
@@ -95,12 +95,15 @@ def _model_error_cell(run: PastRun, errors: Mapping[str, float]) -> str:
 
 def describe(decision: Decision) -> Text:
     """The change and its reason; errors in red."""
-    change = "" if decision.before is None or decision.after is None else moved(decision.before, decision.after)
-    text = plain_text(decision.reason if change in decision.reason else f"{change}: {decision.reason}")
-    text.stylize("bold", 0, text.plain.find(change) + len(change))
+    change = ""
+    if decision.before is not None and decision.after is not None and decision.before != decision.after:
+        change = str(Move(decision.before, decision.after))
+    planned = decision.changed and decision.applied  # the reason of a plan begins with its change
+    text = plain_text(decision.reason if planned or not change else f"{change}. {decision.reason}")
+    text.stylize("bold", 0, len(change))
     if decision.changed and not decision.applied:
         text.append(" (not applied)", style="red")
-    if decision.error and decision.error not in decision.reason:
+    if decision.error:
         text.append_text(plain_text(f"\n{decision.error}", style="red"))
     return text
 

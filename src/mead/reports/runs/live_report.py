@@ -113,7 +113,7 @@ class LiveReport:
                         "time_s": this.time_s,
                         "allocation": allocation_json(this.plan.allocation),
                         "predicted": {path: prediction_json(one) for path, one in this.plan.predicted.items()},
-                        "reason": this.plan.reason,
+                        "reason": str(this.plan.reason),
                     }
                     for this in result.rounds
                     if this.plan

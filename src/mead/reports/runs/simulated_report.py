@@ -124,7 +124,7 @@ class SimulatedReport:
             "changes": self.outcome.changes,
             "failed_rounds": len(self.failed_rounds),
             "timeline": [
-                {"time_s": 0.0, **_decision(Plan(self.start, self.start, "start at the highest levels"))},
+                {"time_s": 0.0, **_decision(Plan.keep(self.start, "the run starts with it"))},
                 *({"time_s": this.time_s, **_decision(this.plan)} for this in self.rounds if this.plan),
             ],
             "tuples": self.tuples,
@@ -189,5 +189,5 @@ def _decision(plan: Plan) -> dict[str, Any]:
     return {
         "allocation": allocation_json(plan.allocation),
         "predicted": {path: prediction_json(prediction) for path, prediction in plan.predicted.items()},
-        "reason": plan.reason,
+        "reason": str(plan.reason),
     }

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from mead.policies.predictive.predictions import enough, predictions
-from mead.policies.predictive.search import Predictor, exact, heuristic
+from mead.policies.predictive.predictions import meets_all, predictions
+from mead.policies.predictive.search import Predictor, exact_search, heuristic_search
 from mead.values import Allocation, Pipeline, Prediction, Requirement
 
 FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
@@ -40,11 +40,11 @@ class Frontier:
 def frontier(pipeline: Pipeline, predict: Predictor, most_exact: int) -> Frontier:
     """Search exactly if there are at most ``most_exact`` allocations, and by the heuristic otherwise."""
     allocations = prod(len(o.levels) for o in pipeline.operators)
-    search = exact if allocations <= most_exact else heuristic
+    search = exact_search if allocations <= most_exact else heuristic_search
     points = []
     for factor in FACTORS if pipeline.requirements else ():
         asked = tuple(replace(r, bound_s=r.bound_s * factor) for r in pipeline.requirements)
         allocation = search(pipeline.with_requirements(asked), predict)
         solution = predict(allocation)
-        points.append(FrontierPoint(factor, asked, allocation, predictions(solution), met=enough(solution, asked)))
-    return Frontier(tuple(points), allocations, exact=search is exact)
+        points.append(FrontierPoint(factor, asked, allocation, predictions(solution), met=meets_all(solution, asked)))
+    return Frontier(tuple(points), allocations, exact=search is exact_search)

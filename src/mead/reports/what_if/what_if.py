@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from mead.policies import KEPT_IATS, PolicyOptions, make_policy
-from mead.policies.predictive.predictions import remembered
+from mead.policies import KEPT_IATS, PolicyOptions, decide, make_policy
+from mead.policies.predictive.predictions import memoize
 from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.queueing import PATH_SEPARATOR, BatchServer, InvalidNetworkError, overloaded
 from mead.reports.judge import statistic_s
@@ -44,6 +44,8 @@ class Choice:
     """Whether the simulated response times keep every requirement; None if it cannot answer."""
     reason: str
     """The policy's own reason, or why it cannot answer."""
+    kept: bool = False
+    """It keeps the allocation that it was asked on."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def _plan(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) 
     """The answer of a policy that plans, without the rules that would lead it there step by step."""
     policy = make_policy(options.without_rules())
     observation = _observation(knowledge.pipeline, last, policy.interval_s, seed, options.kept_iats)
-    plan = policy.plan(observation, policy.analyze(observation, knowledge), knowledge)
+    plan = decide(policy, observation, knowledge)
     simulation = Simulation(knowledge.pipeline, last, seed, allocation=plan.target)
     simulation.drain()
     simulated = _simulated(simulation, _overloaded_paths(knowledge.pipeline, plan.target, last.rate_per_s))
@@ -120,7 +122,8 @@ def _plan(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) 
         plan.predicted,
         simulated,
         met=_met(simulation, knowledge.pipeline, simulated),
-        reason=plan.reason,
+        reason=str(plan.reason),
+        kept=plan.allocation == observation.allocation,
     )
 
 
@@ -194,7 +197,7 @@ def _frontier(pipeline: Pipeline, last: Trace) -> tuple[tuple[FrontierPoint, ...
     if not pipeline.requirements:
         return (), "nothing is required of this pipeline"
     window = WindowReplay(last.iats_s[-KEPT_IATS:], Draws(seed=0))
-    predict = remembered(lambda allocation: window.solution(pipeline, allocation))
+    predict = memoize(lambda allocation: window.solution(pipeline, allocation))
     try:
         found = frontier(pipeline, predict, MOST_EXACT)
     except Exception as error:  # noqa: BLE001 - the policies have answered

@@ -77,8 +77,8 @@ def what_if_tables(answer: WhatIf) -> Iterator[Table | Text]:
             yield Text(f"{choice.policy} has no answer: {choice.reason}.", style="yellow")
         elif choice.allocation is None:
             yield Text(f"{choice.policy} names no allocation: {choice.reason}.")
-        elif choice.reason.startswith("keep") and not choice.predicted:
-            yield Text(f"{choice.policy}: {choice.reason}.")
+        elif choice.kept and not choice.predicted:
+            yield Text(f"{choice.policy}: {choice.reason}")
     if answer.frontier:
         yield _frontier_table(answer)
         yield Text(f"These are found by replay of the last IATs and {answer.search}.")

@@ -171,7 +171,7 @@ def test_the_allocation_has_a_reason_in_every_round(day: Day) -> None:
         assert this.in_force is not None
         day.result.pipeline.check(this.in_force)
         assert this.plan is not None
-        assert this.plan.reason
+        assert this.plan.reason.facts
 
 
 def test_while_the_broker_was_away_nothing_came(day: Day) -> None:
