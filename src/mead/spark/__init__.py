@@ -1,1 +1,1 @@
-"""The live engine: pipelines as PySpark streaming queries."""
+"""The live engine: runs pipelines on Spark, and observes and controls queries of users."""

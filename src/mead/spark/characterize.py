@@ -1,10 +1,9 @@
-"""A trace of any size in a few numbers, as a Spark job whose memory does not grow with the trace.
+"""Characterize a trace of any size with a Spark job whose memory does not grow with the trace.
 
-Two passes over pieces of the file (row groups, ranges of rows, blocks of lines), both in tasks that read their pieces
-themselves. The first checks every row and finds what one has to know beforehand: how many arrivals, from when to when.
-The second adds up what `mead.queueing.statistics.partial` puts together. Each task reads on from a little before its
-first row, so that no product across the border of two tasks is missing. To the driver come a few numbers per piece from
-the first pass, and one small row per task from the second; no arrivals.
+Tasks read pieces of the file (row groups, ranges of rows, blocks of lines) in two passes. The first checks every row
+and finds the number of arrivals, the first and the last. The second adds up the partial sums of `mead.queueing`. Each
+task starts reading a little before its first row, so that no product across the border of two tasks is missing. The
+driver gets a few numbers per piece from the first pass, and one small row per task from the second.
 """
 
 from __future__ import annotations
@@ -44,17 +43,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TASKS_PER_CORE = 8
-"""Enough for cores to finish at about the same time. Not more: every task reads the end of the piece before it."""
+"""Enough for cores to finish at about the same time. Every task reads the end of the piece before it."""
 
 
 ProgressCallback: TypeAlias = Callable[[str, float], None]
-"""A function that is told what is being done, and how much of it is done, from 0 to 1."""
+"""Called with the name of a step and its progress, from 0 to 1."""
 
 POLL_S = 0.3
 
 
 def ignore_progress(doing: str, done: float) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
     del doing, done
 
 
@@ -69,12 +68,11 @@ def characterize(
     scratch: str | Path | None = None,
     progress: ProgressCallback = ignore_progress,
 ) -> Characteristics:
-    """What `mead.queueing.statistics.inter_arrivals` would say about all the trace in memory.
+    """Return the same statistics as for a trace in memory.
 
-    Every machine that runs tasks has to see the file under its path. ``sort`` puts time stamps in order that are not,
-    by Spark, through a temporary folder in ``scratch``, which all machines have to see too. ``progress`` is told what
-    is being done and how much of it is done. Raises TraceError, in one line, for anything that is not at least two
-    arrivals in order of time.
+    Every machine that runs tasks must see the file under its path. ``sort`` lets Spark sort unordered time stamps, in a
+    temporary folder in ``scratch``, which all machines must see too. ``progress`` is called with each step and its
+    progress. Raises TraceError, in one line, for a file without at least two arrivals in order of time.
     """
     pieces = split_trace(path, iat=iat, column=column, unit=unit)
     job = _Job(spark, progress)
@@ -97,7 +95,7 @@ def characterize(
 
 @dataclass(frozen=True)
 class Part:
-    """The work of one task: some pieces, and the pieces before them that hold the nearest arrivals."""
+    """The work of one task: some pieces, and the pieces before them with the nearest arrivals."""
 
     pieces: Sequence[Piece]
     before: Sequence[Piece]
@@ -106,7 +104,7 @@ class Part:
 
 
 def add_up_part(part: Part, course: Course, frame: Frame) -> Partial:
-    """The sums over one part, in a task."""
+    """Return the sums over one part, in a task."""
     before = _last_rows(part.before, frame.longest_lag + 1)
     before_s = course.before_s(before)
     chunks = (chunk for piece in part.pieces for chunk in piece.chunks())
@@ -126,7 +124,7 @@ def _last_rows(pieces: Sequence[Piece], wanted: int) -> IntArray | FloatArray:
 
 
 def divide_pieces(pieces: Sequence[Piece], surveys: Sequence[Survey], tasks: int, rows_before: int) -> list[Part]:
-    """The work of each task: about as many pieces for one as for another, and those with so many rows before them."""
+    """Return the work of each task: equal numbers of pieces, and those with the rows before them."""
     parts = []
     for first, end in divide_rows(0, len(pieces), tasks):
         start, missing = first, rows_before
@@ -145,11 +143,11 @@ class _Job:
 
     @property
     def tasks(self) -> int:
-        """How many tasks to use, whatever the size of the trace."""
+        """Number of tasks, whatever the size of the trace."""
         return TASKS_PER_CORE * self.spark.sparkContext.defaultParallelism
 
     def survey(self, pieces: Pieces, *, iat: bool) -> list[Survey]:
-        """The first pass."""
+        """Run the first pass."""
         unit = pieces.unit
         groups = [pieces.pieces[first:end] for first, end in divide_rows(0, len(pieces.pieces), self.tasks)]
 
@@ -159,7 +157,7 @@ class _Job:
         return [Survey.from_json(sent) for group in self._run("checking", work, len(groups)) for sent in group]
 
     def add_up(self, pieces: Pieces, surveys: Sequence[Survey], whole: Survey, *, iat: bool) -> Characteristics:
-        """The second pass."""
+        """Run the second pass."""
         course = Course.of(whole, pieces.unit, iat=iat)
         frame = Frame(whole.rows - (not iat), course.duration_s)
         parts = divide_pieces(pieces.pieces, surveys, self.tasks, frame.longest_lag + 1)
@@ -174,7 +172,7 @@ class _Job:
         return Characteristics.of(frame, total)
 
     def sorted(self, pieces: Pieces, folder: Path, *, whole_numbers: bool) -> Pieces:
-        """The time stamps in order, in a folder of files: sorted by Spark, in ranges of about one piece each."""
+        """Sort the time stamps with Spark, into a folder of files of about one piece each."""
         unit = pieces.unit
         name, kind = (f"timestamp_{unit}", "bigint") if whole_numbers else ("timestamp_s", "double")
         groups = [pieces.pieces[first:end] for first, end in divide_rows(0, len(pieces.pieces), self.tasks)]
@@ -192,7 +190,7 @@ class _Job:
         return split_trace(folder)
 
     def _run(self, doing: str, work: Callable[[int], Any], count: int) -> list[Any]:
-        """The results of ``work`` for each number, computed in tasks; they are small, and come back as JSON."""
+        """Return the results of ``work`` for each number, computed in tasks and returned as JSON."""
         if count == 0:
             return []
 
@@ -207,14 +205,14 @@ class _Job:
 
 
 def _numbers(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
-    """What ``spark.range`` gives to a task."""
+    """Yield the numbers that ``spark.range`` gives to a task."""
     for batch in batches:
         yield from batch.column("id").to_pylist()
 
 
 @contextmanager
 def report_progress(spark: SparkSession, doing: str, progress: ProgressCallback) -> Iterator[None]:
-    """While the block lasts, tell how many tasks are done of the jobs that this thread starts in it."""
+    """Report the finished tasks of the jobs that this thread starts in the block."""
     context = spark.sparkContext
     group = uuid4().hex
     context.setJobGroup(group, doing)

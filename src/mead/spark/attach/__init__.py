@@ -1,1 +1,1 @@
-"""Attach."""
+"""Queries that users have started: observed and controlled from outside."""

@@ -1,4 +1,4 @@
-"""Somebody else's query as a pipeline of one operator: what can be told of it before it has been looked at for long."""
+"""Describe a user's query as a pipeline of one operator, from its first micro-batches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GUESSED_DEMAND_S, GUESSED_OVERHEAD_S = 0.001, 0.1
 
 
 def find_context(query: StreamingQuery) -> SparkContext:
-    """The Spark context in which the query runs. Raises AttachError if there is none to be found."""
+    """Return the Spark context in which the query runs. Raises AttachError if there is none."""
     from pyspark import SparkContext  # noqa: PLC0415 - whoever has a query has loaded it
 
     context = SparkContext._active_spark_context  # noqa: SLF001 - a query does not say where it runs
@@ -34,7 +34,7 @@ def find_context(query: StreamingQuery) -> SparkContext:
 
 
 def count_cores(context: SparkContext) -> int:
-    """How many cores the application can keep busy. A local master may name more than this machine has."""
+    """Return the cores that the application can use. A local master may name more than the machine has."""
     cores, here = context.defaultParallelism, os.cpu_count() or 1
     return min(cores, here) if (context.master or "").startswith("local") else cores
 
@@ -42,7 +42,7 @@ def count_cores(context: SparkContext) -> int:
 def describe_query(
     query: StreamingQuery, cores: int, requirement: str | Requirement, shares: Sequence[float] | None
 ) -> Pipeline:
-    """The query as one operator, with what its micro-batches have shown so far."""
+    """Return the query as one operator, estimated from its micro-batches so far."""
     name = query.name or f"query-{query.id[:8]}"
     if isinstance(requirement, str):
         requirement = Requirement.parsed(requirement, name)
@@ -60,7 +60,7 @@ def describe_query(
 
 
 def _trigger_s(query: StreamingQuery) -> float | None:
-    """The interval at which the query starts micro-batches; None if each follows the one before directly."""
+    """Return the query's trigger interval; None if micro-batches follow each other directly."""
     wrapped = query._jsq  # noqa: SLF001 - Python does not tell
     with suppress(*NO_ANSWER):  # a trigger that has no interval
         interval_ms = int(wrapped.streamingQuery().trigger().intervalMs())

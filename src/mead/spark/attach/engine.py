@@ -1,9 +1,10 @@
-"""A query that somebody else has built and started, as an engine of the control loop.
+"""A query that a user has built and started, as an engine of the control loop.
 
-What is known of it is what it says of its micro-batches. Where its rows carry no stamps, their response times are
-modelled. A micro-batch takes what came while the one before ran, so its rows are taken to have arrived evenly between
-the start of the one before and its own; after a pause, since the source was last asked. This is exact in the mean for
-steady arrivals. Rows that a source holds back, as with ``maxOffsetsPerTrigger``, have waited longer than it says.
+The engine knows only the reports of its micro-batches. Without stamps on the rows, their response times are modelled: a
+micro-batch takes the rows that came while the one before ran, so they are taken to have arrived evenly between the
+start of the one before and its own; after a pause, since the source was last asked. This is exact in the mean for
+steady arrivals. Rows that a source holds back, as with ``maxOffsetsPerTrigger``, have waited longer than the model
+says.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 LOOK_US = 10_000
-"""How often an idle query without a trigger asks its source for data."""
+"""Interval at which an idle query without a trigger asks its source for data."""
 
 PAUSE_US = 100_000
 """Micro-batches that follow each other directly are less than this apart."""
@@ -40,7 +41,7 @@ IN_PYTHON = re.compile(r"\b\w*(?:Python|Pandas|InArrow)\w*\b")
 """Names of plan nodes that work in Python."""
 
 RATE_S = 10.0
-"""How far back the micro-batches reach from which the present rate is taken."""
+"""Age limit of micro-batches from which the present rate is estimated."""
 
 
 class AttachError(RuntimeError):
@@ -49,7 +50,7 @@ class AttachError(RuntimeError):
 
 @dataclass(frozen=True)
 class Batch:
-    """Between which times the rows of a micro-batch came, and how many they were."""
+    """Times between which the rows of a micro-batch arrived, and their number."""
 
     first_us: float
     started_us: int
@@ -57,7 +58,7 @@ class Batch:
 
 
 class AttachedEngine:
-    """The control loop's view of the query. Without ``shares`` the query can only be observed."""
+    """The control loop's view of the query. Without ``shares`` it can only be observed."""
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ class AttachedEngine:
         return bool(self.pids) and self._planned is not False
 
     def apply(self, allocation: Allocation) -> None:
-        """Set the share of all Python workers of the application; it is in force at once."""
+        """Set the share of all Python workers of the application, at once."""
         if self.shares is None:
             raise AttachError("there is nothing to set shares with")
         if not self.in_python:
@@ -111,7 +112,7 @@ class AttachedEngine:
         self.allocation = allocation
 
     def observe(self, time_s: float) -> Observation:
-        """Readings of everything since the last call that succeeded."""
+        """Return readings since the last successful call."""
         fault = self._read()
         self.arrivals.at(time_ns() // 1000)
         reading = self._reading()
@@ -128,7 +129,7 @@ class AttachedEngine:
         )
 
     def close(self) -> None:
-        """Stop listening, move the workers back to where they were before, and lift their limits."""
+        """Stop listening, move the workers back to their group, and lift their limits."""
         with suppress(*NO_ANSWER):  # Java has ended, and there is nothing left to hear
             self.progress.close()
         try:
@@ -138,14 +139,14 @@ class AttachedEngine:
                 self.shares.close()
 
     def _find(self) -> tuple[int, ...]:
-        """Find the workers, which come and go, and move new ones into the group, except those in somebody else's."""
+        """Find the workers, and move new ones into the group, except those in another group of MEAD."""
         pids = self.workers.find()
         if self.shares is not None:
             self.adoption.adopt(pid for pid in pids if find_other_group(pid, self.adoption.folders) is None)
         return pids
 
     def _refuse_shared(self) -> None:
-        """Raise AttachError if somebody else limits these workers: the two would undo each other's limits."""
+        """Raise AttachError if another run limits these workers: both would undo each other's limits."""
         held = (find_other_group(pid, self.adoption.folders) for pid in self.workers.find())
         if self.shares is not None and (other := next(filter(None, held), None)) is not None:
             raise AttachError(
@@ -154,7 +155,7 @@ class AttachedEngine:
             )
 
     def _read(self) -> str:
-        """Read the query's reports. Returns what is implausible about them; that is not used."""
+        """Read the query's reports; return a fault of those that cannot be used."""
         fault = ""
         for progress in self.progress.fetch():
             if progress.run != self.run:
@@ -167,7 +168,7 @@ class AttachedEngine:
         return fault
 
     def _add_report(self, progress: BatchReport) -> str:
-        """Take in the report of one micro-batch; returns what is implausible about it."""
+        """Add the report of one micro-batch; return what is implausible about it."""
         before, self._last = self._last, progress
         if progress.rows == 0:
             return ""
@@ -193,7 +194,7 @@ class AttachedEngine:
         return ""
 
     def _reading(self) -> OperatorReading:
-        """The reading of this interval. All that can fail comes first, so that no counter is reset in vain."""
+        """Return the reading of this interval. Everything that can fail comes first."""
         self.pids = self._find()
         in_python, waiting, usage = self.in_python, self._waiting(), self._usage()
         completed = sum(progress.rows for progress in self._new)
@@ -212,7 +213,7 @@ class AttachedEngine:
         return self.shares.usage(self.operator.name) if self.shares else None
 
     def _waiting(self) -> int:
-        """Estimate the backlog: what the source said was left, if it does, plus what came since at the present rate."""
+        """Estimate the backlog: rows that the source reported as left, plus arrivals since at the present rate."""
         now_us = time_ns() // 1000
         while len(self._recent) > 1 and self._recent[0].started_us < now_us - RATE_S * 1e6:
             self._recent.popleft()
@@ -230,19 +231,19 @@ class AttachedEngine:
 
 
 def _left(progress: BatchReport) -> int:
-    """Rows that a source still had when the micro-batch started, where it says so: as Kafka does, by partition."""
+    """Return rows that a source still had when the micro-batch started, if it reports them, as Kafka does."""
     if progress.latest_offset is None or not _by_partition(progress.latest_offset):
         return 0
     return max(sum_offsets(progress.latest_offset) - sum_offsets(progress.end_offset), 0)
 
 
 def _by_partition(offset: Mapping[str, Any]) -> bool:
-    """Whether offsets are numbers of rows, by partition by topic. Those of other sources may count anything."""
+    """Return whether offsets are numbers of rows by topic and partition."""
     return bool(offset) and all(isinstance(partitions, dict) for partitions in offset.values())
 
 
 def came_since_us(progress: BatchReport, before: BatchReport | None, trigger_s: float | None) -> float | None:
-    """The earliest time at which rows of a micro-batch may have come; None for the first micro-batch of all."""
+    """Return the earliest arrival time of a micro-batch's rows; None for the first micro-batch."""
     if before is None:
         return None
     look_us = LOOK_US if trigger_s is None else trigger_s * 1e6

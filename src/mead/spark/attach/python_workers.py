@@ -1,7 +1,7 @@
-"""The Python workers of an application, found from outside: among the processes that its Java machine has started.
+"""Find the Python workers of an application among the processes that its Java machine started.
 
-PySpark starts daemons, which fork the workers. Nothing is asked of the application, and nothing of it is changed.
-Where executors run on other machines, there is nothing to be found.
+PySpark starts daemons, which fork the workers. The application is not changed. Executors on other machines are not
+found.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class PythonWorkers:
-    """The Python workers of the application whose driver, or only process, is this Java machine."""
+    """The Python workers of the application whose driver is this Java machine."""
 
     java: int
     modules: frozenset[str]
-    """The modules by which daemons, and workers without a daemon, are recognized in their command lines."""
+    """Modules that identify daemons, and workers without a daemon, in their command lines."""
     _ticks: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
-    """CPU ticks of each daemon with its workers; of those that are gone, what they had used."""
+    """CPU ticks of each daemon with its workers, also of those that have ended."""
 
     @classmethod
     def of(cls, context: SparkContext, java: int) -> PythonWorkers:
-        """Workers as that application starts them. Those of Python sources are always PySpark's own.
+        """Return the workers as that application starts them, including PySpark's own for Python sources.
 
-        With executors elsewhere, what runs here is no measure of what the query takes.
+        With executors elsewhere, local processes do not measure the query, so none are found.
         """
         if not (context.master or "").startswith("local"):
             return cls(java, frozenset())
@@ -40,7 +40,7 @@ class PythonWorkers:
         return cls(java, frozenset({"pyspark.daemon", "pyspark.worker", *filter(None, settings)}))
 
     def find(self) -> tuple[int, ...]:
-        """Process ids of the workers that run now, each before those that it has forked."""
+        """Return the process ids of the running workers, each before those that it has forked."""
         children: defaultdict[int, list[Process]] = defaultdict(list)
         for process in list_processes():
             children[process.parent].append(process)
@@ -55,11 +55,11 @@ class PythonWorkers:
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds of all workers found so far, since they started and as of the last look."""
+        """CPU seconds of all workers found so far, as of the last look."""
         return sum(self._ticks.values()) / TICKS_PER_S
 
     def _daemons(self, pid: int, children: Mapping[int, Sequence[Process]]) -> Iterator[Process]:
-        """The topmost daemons: what they fork has the same command line."""
+        """Yield the topmost daemons: their children have the same command line."""
         for child in children.get(pid, ()):
             if self._is_worker(child.pid):
                 yield child
@@ -75,7 +75,7 @@ class PythonWorkers:
 
 
 def _below(pid: int, children: Mapping[int, Sequence[Process]]) -> Iterator[Process]:
-    """All descendants, parents first."""
+    """Yield all descendants, parents first."""
     for child in children.get(pid, ()):
         yield child
         yield from _below(child.pid, children)

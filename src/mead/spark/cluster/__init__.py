@@ -1,1 +1,1 @@
-"""Cluster."""
+"""Executors of an application on a cluster."""

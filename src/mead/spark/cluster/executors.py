@@ -1,7 +1,6 @@
-"""How many executors an application has, where its cluster starts and ends them while it runs.
+"""Number of executors of an application, on clusters that start and end them while it runs.
 
-A replica is a task, and a task takes a core of an executor. So an allocation needs as many cores as it has replicas,
-in as many executors as hold them.
+A replica is a task, and a task takes a core of an executor. So an allocation needs as many cores as it has replicas.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LEAST = 1
-"""Without an executor nothing would run, and nothing would report that."""
+"""Without an executor nothing would run or report."""
 
 
 HOLD_S = 60.0
-"""How long an executor is kept that is no longer wanted. A new one takes seconds to start and to load what workers
-need, and when one ends, its tasks have to run again: that must not happen with every change of a plan. Spark's own
-dynamic allocation waits as long (``spark.dynamicAllocation.executorIdleTimeout``)."""
+"""How long to keep an executor that is no longer needed. A new one takes seconds to start, and tasks of an ended one
+run again: that must not happen with every change of a plan. Spark's dynamic allocation waits as long
+(``spark.dynamicAllocation.executorIdleTimeout``)."""
 
 
 @dataclass
 class SlidingMaximum:
-    """The highest of the values that were put in during the last ``length_s`` seconds.
+    """The maximum of the values added during the last ``length_s`` seconds.
 
     >>> times_s = iter([0.0, 1.0, 60.5, 61.5])
     >>> highest = SlidingMaximum(60.0, lambda: next(times_s))
@@ -39,10 +38,10 @@ class SlidingMaximum:
     length_s: float
     now_s: Callable[[], float] = monotonic
     _falling: deque[tuple[float, int]] = field(default_factory=deque)
-    """Values that may still become the highest, with their times; each is higher than those after it."""
+    """Values that may still become the maximum, with their times, in falling order."""
 
     def add(self, value: int) -> int:
-        """Put in a value, and return the highest, this one included."""
+        """Add a value and return the maximum, this one included."""
         now_s = self.now_s()
         while self._falling and self._falling[-1][1] <= value:
             self._falling.pop()
@@ -62,36 +61,36 @@ class Executors:
         self._cores = int(context.getConf().get("spark.executor.cores") or 0)
         """Cores of one executor; 0 while they are unknown."""
         self.local = bool(self._context.isLocal())
-        """Local masters have no executors: tasks run in the driver."""
+        """Whether the master is local: tasks then run in the driver, without executors."""
         self._highest = SlidingMaximum(HOLD_S)
         self._ordered = 0 if self.local else self._highest.add(len(self.running))
-        """The number of executors in the last order that the cluster accepted."""
+        """Number of executors in the last order that the cluster accepted."""
         self._least = 0
 
     @property
     def running(self) -> tuple[str, ...]:
-        """Ids of the executors that run."""
+        """Ids of the running executors."""
         return _to_tuple(self._context.getExecutorIds())
 
     @property
     def cores(self) -> int:
-        """Cores of one executor: ``spark.executor.cores`` if it is set, or else those of the largest that runs.
+        """Cores of one executor: ``spark.executor.cores``, or else those of the largest that runs.
 
-        Where the setting is missing, a standalone cluster gives an executor all cores of its worker.
+        Without that setting, a standalone cluster gives an executor all cores of its worker.
         """
         if not self._cores:
             self._cores = max((one.totalCores() for one in self._known()), default=0)
         return self._cores or 1
 
     def order_for_tasks(self, tasks: int) -> None:
-        """Order enough executors to run this many tasks at the same time; this holds until the next call."""
+        """Order enough executors to run this many tasks at the same time, until the next call."""
         self._least = ceil(tasks / self.cores)
         self.order(self._least)
 
     def follow(self, tasks: int) -> None:
-        """Order executors for a plan that changes often: more at once, fewer only after they were unwanted for a while.
+        """Follow a plan that changes often: more executors at once, fewer after `HOLD_S`.
 
-        Never fewer than ``for_tasks`` has ordered: those may be on their way, and the plan waits for them.
+        Never fewer than ``order_for_tasks`` ordered: those may be starting, and the plan waits for them.
         """
         if self.local:
             return
@@ -100,10 +99,10 @@ class Executors:
             self.order(number)
 
     def order(self, number: int) -> None:
-        """Order this many executors, as far as the cluster has them, and never fewer than one.
+        """Order this many executors, at least one, as far as the cluster has them.
 
-        Those with the fewest tasks are ended. Spark runs these tasks again on the others, so nothing is lost. An order
-        that fails, or that the cluster refuses, does not count as given: whoever follows a plan gives it again.
+        Ends those with the fewest tasks; Spark runs these tasks again on the others. An order that fails or is refused
+        does not count, so that `follow` repeats it.
         """
         if self.local:
             return
@@ -121,24 +120,24 @@ class Executors:
         self._highest.add(number)
 
     def _request(self, number: int) -> bool:
-        """Send the order; returns whether the cluster accepts it."""
+        """Send the order; return whether the cluster accepts it."""
         nowhere = self._jvm.PythonUtils.toScalaMap({})
         return bool(self._context.requestTotalExecutors(number, 0, nowhere))
 
     def _tasks(self) -> dict[str, int]:
-        """Running tasks by executor; an executor that has just come or gone may be missing."""
+        """Return running tasks by executor; one that just started or ended may be missing."""
         return {one.id(): one.activeTasks() for one in self._known()}
 
     def _known(self) -> tuple[Any, ...]:
-        """Spark's summaries of the executors, and of the driver, which has no cores and no tasks."""
+        """Return Spark's summaries of the executors, and of the driver, which has no cores and no tasks."""
         return _to_tuple(self._context.statusStore().executorList(True))  # noqa: FBT003 - a call of Java's: active ones
 
 
 class ExecutorNegotiator:
-    """Asks for executors without waiting for them: they take seconds to start, and the control loop must go on.
+    """Negotiates cores with Spark's cluster manager, without waiting for executors.
 
-    Those that have come by the next round count there. Only whole executors come and go, so more cores may come than
-    were asked for.
+    Executors take seconds to start, and the control loop must go on. Those that have started count in the next round.
+    Only whole executors come and go, so more cores may come than requested.
     """
 
     def __init__(self, executors: Executors) -> None:
@@ -146,22 +145,22 @@ class ExecutorNegotiator:
 
     @property
     def held(self) -> int:
-        """Cores of all executors that run."""
+        """Cores of all running executors."""
         return len(self._executors.running) * self._executors.cores
 
     def request(self, processors: int) -> int:
-        """Ask for executors with so many more cores."""
+        """Request executors with this many more cores; return how many are there now."""
         before = self.held
         self._executors.order_for_tasks(before + processors)
         return max(0, min(self.held - before, processors))
 
     def release(self, processors: int) -> int:
-        """End the executors that the remaining cores do not need, and cancel those that have not come yet."""
+        """End executors that the remaining cores do not need, and cancel pending ones."""
         before = self.held
         self._executors.order_for_tasks(max(before - processors, 1))
         return max(0, before - self.held)
 
 
 def _to_tuple(sequence: Any) -> tuple[Any, ...]:
-    """The elements of a sequence in Scala."""
+    """Convert a Scala sequence."""
     return tuple(sequence.apply(place) for place in range(sequence.size()))

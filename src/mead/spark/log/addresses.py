@@ -1,8 +1,8 @@
-"""Which rows of a stream go to which of its readers: an optional column of theirs says so.
+"""Optional column that names the readers of a row.
 
-A fork sends every row to every successor. A filter on one of its branches, and a loop, need more: only some rows go
-that way. So a row may name its readers in a column `TO`: operators, or `results` for what leaves the pipeline. Rows
-without names, or without the column, go to everybody. Readers get their own rows, and do not see the column.
+A fork sends every row to every successor. A filter on one of its branches, and a loop, send only some rows that way. So
+a row may name its readers in a column `TO`: operators, or `results` for rows that leave the pipeline. Rows without
+names go to all readers. A reader gets its own rows, without the column.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ ALL_READERS = ""
 """The name under which rows without names are counted."""
 
 Counts = Mapping[str, int]
-"""How many rows name each reader."""
+"""Number of rows by reader."""
 
 
 def select_rows(batch: pa.RecordBatch, reader: str) -> pa.RecordBatch:
-    """The rows for one reader, without column `TO`.
+    """Return the rows for one reader, without column `TO`.
 
     >>> to = pa.array([["count"], None, ["match", "count"], []], pa.list_(pa.string()))
     >>> select_rows(pa.record_batch({"id": [1, 2, 3, 4], "to": to}), "match").to_pylist()
@@ -41,7 +41,7 @@ def select_rows(batch: pa.RecordBatch, reader: str) -> pa.RecordBatch:
 
 
 def count_readers(batch: pa.RecordBatch) -> Counter[str]:
-    """How many rows are for which reader.
+    """Count the rows for each reader.
 
     >>> to = pa.array([["count"], None, ["match", "count"], []], pa.list_(pa.string()))
     >>> dict(count_readers(pa.record_batch({"to": to})))
@@ -53,12 +53,12 @@ def count_readers(batch: pa.RecordBatch) -> Counter[str]:
 
 
 def count_for(counts: Counts, reader: str) -> int:
-    """How many of the rows that were counted are for one reader."""
+    """Return how many of the counted rows are for one reader."""
     return counts.get(ALL_READERS, 0) + counts.get(reader, 0)
 
 
 def _naming(to: pa.Array, reader: str) -> npt.NDArray[np.bool_]:
-    """Which of the lists contain that name, at least once."""
+    """Return which of the lists contain a name."""
     named = pc.fill_null(pc.equal(pc.list_flatten(to), reader), fill_value=False)
     found = np.zeros(len(to), dtype=bool)
     found[pc.list_parent_indices(to).filter(named).to_numpy()] = True

@@ -1,9 +1,9 @@
-"""The embedded log as a sink: workers write the files, and the driver commits them in a few lines of Java.
+"""The embedded log as a sink: workers write files, and the driver commits them in Java.
 
-PySpark's own interface for sinks starts a Python process for every commit, which takes longer than everything else in
-a small micro-batch. Here the last step of a query is a function on Arrow batches that writes them into a file, where
-they are, and passes on only its name. What the driver sees of a micro-batch is a few names, which it appends to the
-index: see `log` for why all of them count, or none, and no batch twice.
+PySpark's interface for sinks starts a Python process for every commit, which takes longer than everything else in a
+small micro-batch. Here the last step of a query is a function on Arrow batches that writes them into a file and returns
+its name. The driver sees a few names per micro-batch and appends them to the index of the `StreamLog`, once and all
+together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 FILE_COLUMNS = "file string, rows bigint, note string, addressed string"
-"""What a task says of what it has written (`Written.row`); the last two are JSON."""
+"""Columns by which a task reports its file (`WrittenFile.row`); the last two are JSON."""
 
 SINK = "mead.LogSink"
 
@@ -119,14 +119,15 @@ public class LogSink implements StreamSinkProvider {
     }
 }
 """
-"""Writes the lines that `log` reads. A batch that comes again after a restart is worked on again, and not committed.
+"""Writes the index that `StreamLog` reads. A batch repeated after a restart is processed again, but not committed.
 
-Spark numbers batches without gaps. A gap means that the index has lost lines that the checkpoint counts as done, as a
-crash of the machine may leave it, or a folder that was put together from two."""
+Spark numbers batches without gaps. A gap means that the index has lost lines that the checkpoint counts as done, after
+a crash of the machine or in a folder put together from two.
+"""
 
 
 def write_stream(output: DataFrame, folder: Path, store: Store | None = None) -> DataStreamWriter:
-    """A writer of the stream that has only to be started. Only one query at a time may write into a folder.
+    """Return a writer of the stream, to be started. Only one query at a time may write into a folder.
 
     Rows go into files in the folder, or into another ``store``.
     """
@@ -145,7 +146,7 @@ def write_stream(output: DataFrame, folder: Path, store: Store | None = None) ->
 
 
 def commit_files(files: DataFrame, folder: Path) -> DataStreamWriter:
-    """The same for a stream whose rows are `WRITTEN` files. Start it in the thread that has called this."""
+    """Return a writer of a stream of `FILE_COLUMNS`. Start it in the calling thread."""
     context, last = files.sparkSession.sparkContext, StreamLog(folder).repair()
     # Spark finds a sink by the name of its class, among those that the thread knows that starts the query.
     jvm: Any = context._jvm  # noqa: SLF001 - the only way to Java

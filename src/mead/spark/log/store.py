@@ -1,6 +1,6 @@
-"""Where the rows of a log are kept. Its index alone says which of them count, and in which order.
+"""Storage of a log's rows: files, or another store such as `rabbitmq.blocks`.
 
-Here they are kept in Arrow files in the folder of the log; in `rabbitmq.blocks` a broker keeps them.
+The index of the log says which rows count, and in which order.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class Store(Protocol):
-    """Tasks write to it and read from it. What is written but never named in the index does not count."""
+    """Tasks write to it and read from it. Rows that the index does not name do not count."""
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
-        """Store rows; returns the name under which they are found again."""
+        """Store rows; return the name by which they are found again."""
 
     def read(self, extents: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
-        """The rows of some extents, in their order."""
+        """Yield the rows of extents, in their order."""
 
     def remove(self, files: Iterable[str]) -> None:
-        """Remove files that nobody will ask for again."""
+        """Remove files that are no longer needed."""
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
-"""An append-only log on local disk between two operators: Arrow files, and an index that says which of them count.
+"""An append-only log between two operators: Arrow files, and an index of the committed ones.
 
-Tasks write files, or give their rows to another store, such as a broker (`log_store`). A batch becomes part of the log
-when one line is appended to the index, so that all its files count or none. A batch that comes again after a crash is
-already there, and is not added twice. Readers see offsets: the number of a row since the beginning. They may read any
-range of rows that is kept, as often as they like. The index also says how many rows of a file are for which reader,
-where rows name their readers (`addresses`).
+Tasks write files, or give their rows to another store such as a broker. A batch becomes part of the log when one line
+is appended to the index, so that all its files count or none. A batch repeated after a crash is not added twice.
+Offsets are row numbers since the beginning; readers may read any range that is kept, as often as they like. The index
+also counts the rows for each reader, where rows name their readers (`addresses`).
 
-What is in the index survives the end of any process. After a crash of the machine, the last lines may be missing; files
-are not forced to disk, as Spark does not force its own checkpoints to a local disk.
+The index survives the end of any process. After a crash of the machine, the last lines may be missing: files are not
+forced to disk, just as Spark does not force its checkpoints to a local disk.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class WrittenFile:
     """Rows by reader; None if rows do not name their readers."""
 
     def row(self, note: str = "null") -> pa.RecordBatch:
-        """One row that tells `log_sink` of the file, with what its task has noted (JSON)."""
+        """Return one row that reports the file to the sink, with a note of its task (JSON)."""
         addressed = json.dumps(self.addressed)
         return pa.record_batch({"file": [self.file], "rows": [self.rows], "note": [note], "addressed": [addressed]})
 
@@ -60,9 +59,8 @@ class IndexEntry:
     first: int
     rows: int
     before: Counts
-    """How many rows of the log come before it, by reader."""
+    """Rows of the log before it, by reader."""
     batch: int
-    """The number of the batch that it came with."""
 
     @property
     def end(self) -> int:
@@ -72,7 +70,7 @@ class IndexEntry:
 
 @dataclass(frozen=True)
 class BatchNotes:
-    """How many rows a batch has, and what its tasks have noted beside their files."""
+    """Number of rows of a batch, and the notes of its tasks."""
 
     rows: int = 0
     notes: tuple[Any, ...] = ()
@@ -80,7 +78,7 @@ class BatchNotes:
 
 @dataclass(frozen=True)
 class Extent:
-    """``count`` rows, from row ``skip`` on, of one file, or of what stands for a file in another store."""
+    """``count`` rows, from row ``skip`` on, of one file or its equivalent in another store."""
 
     file: str
     skip: int
@@ -93,21 +91,21 @@ class StreamLog:
 
     folder: Path
     keep_notes: bool = False
-    """Whether what tasks note beside their files is kept for a reader."""
+    """Whether to keep the notes of tasks for a reader."""
     store: Store | None = None
-    """Where the rows are kept; None for files in the folder."""
+    """Storage of the rows; None for files in the folder."""
     _entries: list[IndexEntry] = field(default_factory=list, repr=False)
     _last: int = field(default=-1, repr=False)
-    """The number of the last batch; batches come in the order of their numbers."""
+    """The number of the last batch; numbers increase."""
     _read: int = field(default=0, repr=False)
-    """How many bytes of the index have been read."""
+    """Bytes of the index that have been read."""
     _noted: dict[int, BatchNotes] = field(default_factory=dict, repr=False)
     _addressed: Counter[str] = field(default_factory=Counter, repr=False)
     """All rows so far, by reader."""
 
     @property
     def end(self) -> int:
-        """The offset of the next row that will be written."""
+        """The offset of the next row to be written."""
         self._catch_up()
         return self._entries[-1].end if self._entries else 0
 
@@ -119,11 +117,11 @@ class StreamLog:
 
     @property
     def start(self) -> int:
-        """The offset of the first row that is still kept."""
+        """The offset of the first row that is kept."""
         return read_number(self.folder / START, missing=0)
 
     def count_for_reader(self, reader: str, offset: int) -> int:
-        """How many of the rows before that offset are for this reader.
+        """Return how many of the rows before an offset are for this reader.
 
         Where rows name their readers, the offset must lie between batches; readers stop nowhere else.
         """
@@ -134,13 +132,13 @@ class StreamLog:
         return count_for(self._entries[at].before if at < len(self._entries) else self._addressed, reader)
 
     def take_batch_notes(self, batch: int) -> BatchNotes:
-        """What is known of a batch. It can be asked for once: the batch and all before it are then forgotten."""
+        """Return the notes of a batch, once: it and all earlier ones are then forgotten."""
         self._catch_up()
         self._noted = {number: noted for number, noted in self._noted.items() if number >= batch}
         return self._noted.pop(batch, BatchNotes())
 
     def take_notes(self) -> list[Any]:
-        """What tasks have noted since the last call, in the order of the batches."""
+        """Return the notes since the last call, in the order of the batches."""
         self._catch_up()
         found, self._noted = self._noted, {}
         return [note for noted in found.values() for note in noted.notes]
@@ -150,7 +148,7 @@ class StreamLog:
         return self.store or FileStore(self.folder / DATA)
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> WrittenFile:
-        """Put rows into a new file; `log_sink` makes it part of the log. Without rows there is no file."""
+        """Write rows to a new file, which the sink makes part of the log. Without rows there is no file."""
         rows, addressed = 0, Counter[str]()
 
         def seen() -> Iterator[pa.RecordBatch]:
@@ -170,7 +168,7 @@ class StreamLog:
             raise LogError(f"{self.folder}: rows are for {', '.join(sorted(unknown))}, which does not read this stream")
 
     def repair(self) -> int:
-        """Remove what a crash has left, before the only writer starts. Returns the number of the last batch, or -1."""
+        """Remove leftovers of a crash, before the only writer starts; return the last batch, or -1."""
         with self._locked() as index:
             os.ftruncate(index, self._read)
             orphans, last = self.find_uncommitted()
@@ -179,16 +177,16 @@ class StreamLog:
             return last
 
     def find_uncommitted(self) -> tuple[set[Path], int]:
-        """Files that are not part of the log, and the number of the last batch, read after the files were listed."""
+        """Return files that are not part of the log, and the last batch, read after the files."""
         there = set((self.folder / DATA).glob("*.arrow"))
         self._catch_up()
         return there - {self.folder / DATA / entry.file for entry in self._entries}, self._last
 
     def commit(self, batch: int, files: Sequence[tuple[WrittenFile, Any]]) -> None:
-        """Make files part of the log, with a note on each: a single line of the index, so that all count or none.
+        """Append a line to the index with these files and a note on each: all count or none.
 
-        For writers that are not Spark queries; those use `log_sink`, which writes the same. The line is not read back,
-        so that a process that only writes need not remember what it has written.
+        For writers that are not Spark queries; the sink writes the same for those. The line is not read back, so that a
+        process that only writes does not keep it in memory.
         """
         entries = [(written.file, written.rows, note, written.addressed) for written, note in files]
         content = json.dumps([batch, entries], separators=(",", ":")).encode()
@@ -197,13 +195,13 @@ class StreamLog:
             index.write(b"%08x %s\n" % (crc32(content), content))
 
     def batch_ends(self, start: int, most_rows: int) -> list[int]:
-        """Where the batches after an offset end: as many as have at most ``most_rows`` together, and at least one."""
+        """Return the ends of the batches after an offset, at least one, with at most ``most_rows`` together."""
         self._catch_up()
         ends = list({entry.batch: entry.end for entry in self._entries[self._count_until(start) :]}.values())
         return [end for end in ends if end - start <= most_rows] or ends[:1]
 
     def divide(self, start: int, end: int, tasks: int) -> list[list[Extent]]:
-        """The rows from one offset to another, divided among the tasks as evenly as possible."""
+        """Divide the rows from one offset to another among the tasks, as evenly as possible."""
         self._catch_up()
         if start < self.start or end > self.end:
             raise LogError(
@@ -212,21 +210,21 @@ class StreamLog:
         return [self._find_extents(first, last) for first, last in divide_rows(start, end, tasks)]
 
     def read(self, extents: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
-        """The rows of some pieces, in their order."""
+        """Yield the rows of extents, in their order."""
         yield from self._rows.read(extents)
 
     def register(self, consumer: str) -> None:
-        """Keep rows for a consumer from now on, until it says that it needs them no more."""
+        """Keep rows for a consumer until it releases them."""
         with self._locked():
             (self.folder / CONSUMERS).mkdir(exist_ok=True)
             if not (self.folder / CONSUMERS / consumer).exists():
                 write_number(self.folder / CONSUMERS / consumer, self.start)
 
     def release(self, consumer: str, end: int) -> None:
-        """Note that a consumer will not ask for rows below ``end`` again, and remove the files that nobody needs.
+        """Release the rows below ``end`` for a consumer, and remove files that no consumer needs.
 
-        Consumers are processes of their own. Without the lock, one that looked earlier could set the start back to
-        where files are already gone.
+        Consumers are separate processes. Without the lock, one that read earlier could set the start back to removed
+        files.
         """
         with self._locked():
             write_number(self.folder / CONSUMERS / consumer, end)
@@ -238,7 +236,7 @@ class StreamLog:
             self._rows.remove(entry.file for entry in gone)
 
     def _count_until(self, offset: int) -> int:
-        """How many entries end at this offset, or before it."""
+        """Return how many entries end at this offset or before it."""
         return bisect_right(self._entries, offset, key=lambda entry: entry.end)
 
     def _find_extents(self, start: int, end: int) -> list[Extent]:
@@ -252,7 +250,7 @@ class StreamLog:
         return found
 
     def _catch_up(self) -> None:
-        """Read what has been added to the index since the last time."""
+        """Read the lines added to the index since the last time."""
         try:
             with (self.folder / INDEX).open("rb") as index:
                 index.seek(self._read)
@@ -279,7 +277,7 @@ class StreamLog:
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        """Lock the index for this process alone, with everything in it read."""
+        """Lock the index for this process, with everything in it read."""
         self.folder.mkdir(parents=True, exist_ok=True)
         index = os.open(self.folder / INDEX, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
@@ -292,7 +290,7 @@ class StreamLog:
 
 
 def _parse_line(line: bytes) -> tuple[int, list[tuple[str, int, Any, Counts | None]]] | None:
-    """What a line of the index says; None if it is incomplete."""
+    """Parse a line of the index; None if it is incomplete."""
     checksum, _, content = line.rstrip(b"\n").partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % crc32(content):
         return None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def divide_rows(first: int, end: int, tasks: int) -> list[tuple[int, int]]:
-    """A range of rows in equal parts, one for each task; empty parts are left out.
+    """Divide a range of rows into equal parts, one for each task, without empty parts.
 
     >>> divide_rows(10, 17, 3)
     [(10, 12), (12, 14), (14, 17)]
@@ -18,7 +18,7 @@ def divide_rows(first: int, end: int, tasks: int) -> list[tuple[int, int]]:
 
 
 def read_number(path: Path, missing: int | None = None) -> int:
-    """The number that was put there last. A missing file is an error, unless ``missing`` says what it means."""
+    """Read a number that another process may replace. Without ``missing``, a missing file is an error."""
     try:
         return int(path.read_text())
     except FileNotFoundError:
@@ -28,7 +28,7 @@ def read_number(path: Path, missing: int | None = None) -> int:
 
 
 def write_number(path: Path, number: int) -> None:
-    """Replace the number at once: whoever reads it sees the old or the new one."""
+    """Replace the number atomically: a reader sees the old or the new one."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     new.write_text(str(number))
     new.rename(path)

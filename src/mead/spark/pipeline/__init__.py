@@ -1,1 +1,1 @@
-"""Pipeline."""
+"""Pipelines that MEAD runs itself: one streaming query for each operator."""

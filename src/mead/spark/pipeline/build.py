@@ -1,4 +1,4 @@
-"""From a pipeline file to what Spark runs: the source, the streams, and the work of every operator."""
+"""Build the parts of a live run from a pipeline file: source, streams, and work of operators."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DEFAULT_OVERHEAD_S = 0.1
-"""The overhead of a micro-batch that is assumed before it has been learned."""
+"""Overhead of a micro-batch that is assumed until it has been learned."""
 
 ARRIVALS = "arrivals.npy"
 
 
 def live_pipeline(pipeline: Pipeline, batches: Mapping[str, Batches] = MappingProxyType({})) -> Pipeline:
-    """The pipeline as Spark runs it: all operators in micro-batches. Those that do not say how get ``batches``."""
+    """Return the pipeline with all operators in micro-batches, by default with ``batches``."""
     usual = Batches(DEFAULT_OVERHEAD_S)
     operators = [replace(o, batches=o.batches or batches.get(o.name, usual)) for o in pipeline.operators]
     return Pipeline(pipeline.name, operators, pipeline.edges, pipeline.requirements)
 
 
 def load_work(file: PipelineFile, beside: Path) -> dict[str, Work]:
-    """What every operator does. Modules may lie beside the pipeline file."""
+    """Load the work of every operator. Modules may lie beside the pipeline file."""
     if file.keys.processors is not None:
         raise ConfigError("is for virtual time; on Spark a cluster has as many as it has", ("processors",))
     modules_in(beside)
@@ -50,7 +50,7 @@ def load_work(file: PipelineFile, beside: Path) -> dict[str, Work]:
 
 
 def load_source(file: PipelineFile, beside: Path, run: Path, duration_s: float | None, warm_up: Path) -> Input:
-    """Where tuples come from. ``run`` is the folder of the run, in which generated arrivals are kept."""
+    """Return the input of the pipeline. Generated arrivals are kept in the folder ``run``."""
     keys = file.keys.source
     if keys is None:
         raise ConfigError("to run live, a pipeline needs a source: trace, generate, rabbitmq or stream", ("source",))
@@ -81,7 +81,7 @@ def load_source(file: PipelineFile, beside: Path, run: Path, duration_s: float |
 
 
 def load_streams(file: PipelineFile) -> RabbitStreams | None:
-    """RabbitMQ streams that join the operators; None for embedded logs."""
+    """Return the RabbitMQ streams that join the operators; None for embedded logs."""
     keys = file.keys.streams
     if keys is None:
         return None
@@ -141,12 +141,12 @@ def _work(keys: OperatorKeys, place: int) -> Work:
 
 
 def _declared(name: str) -> str | None:
-    """The columns that stand beside a function or a transform."""
+    """Return the columns declared beside a function or a transform."""
     return getattr(sys.modules[name.partition(":")[0]], "OUTPUT_SCHEMA", None)
 
 
 def _load(name: str, options: Mapping[str, Any] | None, where: tuple[int | str, ...]) -> Any:
-    """The function or transformation itself, or what the named factory returns for the options."""
+    """Import a function or transformation, or call the named factory with the options."""
     found = named(name, where)
     if options is None:
         return found

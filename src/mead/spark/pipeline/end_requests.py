@@ -13,12 +13,12 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class EndRequests:
-    """Inside a ``with`` block, signals interrupt what is being done; after ``hold`` they are only counted.
+    """Signals interrupt the code in a ``with`` block; after ``hold`` they are only counted.
 
-    An interrupt can strike anywhere: between a question to Java and its answer, or between setting a limit in a control
-    group and lifting it. Code that holds requests has to look at their count, and to end when it is ready. Blocks may
-    be nested. Python delivers signals to the main thread only, so in any other thread no request ever comes. A program
-    that was started by ``nohup`` ignores that its terminal closes, so that is no request.
+    An interrupt can strike anywhere: between a call to Java and its answer, or between setting and lifting a limit.
+    Code that holds requests has to check their count and end when it is ready. Blocks may be nested. Python delivers
+    signals to the main thread only, so other threads never get a request. A program started by ``nohup`` ignores a
+    closed terminal.
 
     >>> with EndRequests() as requests:
     ...     requests.hold()
@@ -34,11 +34,11 @@ class EndRequests:
         """The signal handlers outside this block, and outside each block around it."""
 
     def hold(self) -> None:
-        """From now on only count requests, and interrupt nothing."""
+        """Only count requests from now on."""
         self._held = True
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if an end was requested: the caller is at a point where that is safe."""
+        """Raise KeyboardInterrupt if an end was requested: here that is safe."""
         if self.count:
             raise KeyboardInterrupt
 
@@ -66,9 +66,9 @@ class EndRequests:
 
 
 def redirect_lost_terminals() -> None:
-    """Send output to a terminal that is gone to nowhere: as an error it would end the run without a report.
+    """Redirect output to a closed terminal, where an error would end the run without a report.
 
-    A terminal that is still there, because somebody only sent the signal, is left alone.
+    A terminal that is still open, because only the signal was sent, is left alone.
     """
     nowhere = os.open(os.devnull, os.O_RDWR)
     try:
@@ -80,7 +80,7 @@ def redirect_lost_terminals() -> None:
 
 
 def _mode(file: int) -> int:
-    """The type and mode of an open file; 0 if it is closed."""
+    """Return the type and mode of an open file; 0 if it is closed."""
     try:
         return os.fstat(file).st_mode
     except OSError:

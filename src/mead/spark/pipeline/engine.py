@@ -1,4 +1,4 @@
-"""Spark as an engine of the control loop: what its queries report, and what they are given."""
+"""Spark as an engine of the control loop: reads its queries' reports and applies allocations."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ from mead.spark.telemetry.reports import BatchReport, FinishedBatch, ReportQueue
 from mead.values import Allocation, Observation, OperatorReading
 
 SILENT_S = 30.0
-"""How long an operator with tuples waiting may complete none before we say so, beyond its trigger and the duration of
-its last micro-batch: it does not report, or it does not work."""
+"""How long an operator with tuples waiting may complete none before it is reported, beyond its trigger and the duration
+of its last micro-batch."""
 
 NO_USAGE = CpuUsage(0.0, 0, 0, 0.0)
 
 
 @dataclass
 class OperatorState:
-    """What the engine knows of one operator."""
+    """State of one operator."""
 
     last: FinishedBatch | None = None
     before: int = 0
-    """Arrivals before this run looked: in the warm-up, in a run that this one continues, or in an old stream."""
+    """Arrivals before this run: in the warm-up, in an earlier run that this one continues, or in an old stream."""
     arrived: int = 0
     completed: int = 0
     rows_in: int = 0
-    """Rows that its micro-batches have read since the run began; ``rows_out`` are those that they have written."""
+    """Rows that its micro-batches have read since the run began, and ``rows_out`` written."""
     rows_out: int = 0
     usage: CpuUsage = NO_USAGE
     took_s: float = 0.0
-    """How long its last micro-batch took."""
+    """Duration of its last micro-batch."""
     heard_s: float = 0.0
     """When it last completed something, or had nothing to complete; time of the run."""
     new: list[tuple[BatchReport, int]] = field(default_factory=list)
-    """Micro-batches since the last observation, and how many tuples each had."""
+    """Micro-batches since the last observation, with their numbers of tuples."""
 
     def begins_at(self, before: int) -> None:
-        """Note how many tuples its stream had when it was first read: an old stream of a broker does not begin at 0."""
+        """Set the tuples that the stream had when it was first read: an old stream does not begin at 0."""
         self.before += max(before - self.arrived, 0)
         self.arrived = max(before, self.arrived)
 
 
 @dataclass(frozen=True)
 class Counters:
-    """What has to be asked for, because the reports of queries do not contain it."""
+    """Readings that the reports of queries do not contain."""
 
     arrived: int | None
     usage: CpuUsage | None
     outside: bool
-    """Whether none of its workers is in its control group, as when their daemon could not join it."""
+    """Whether none of its workers is in its control group, for example because their daemon could not join."""
 
 
 class SparkEngine:
@@ -73,7 +73,7 @@ class SparkEngine:
         self.paths = monitors(self.pipeline.paths, self.pipeline.requirements)
         self.allocation = self.pipeline.most
         self._tasks: int | None = None
-        """The number of tasks ordered for all operators together; None before the first order."""
+        """Tasks ordered for all operators together; None before the first order."""
         self.observed_s = 0.0
         self._began_us = time_ns() // 1000
         self._started = {name: self._usage(name) for name in self.states}
@@ -86,9 +86,9 @@ class SparkEngine:
         self._cpu_start = self._cpu_now()
 
     def apply(self, allocation: Allocation) -> None:
-        """Put an allocation in force: shares at once, numbers of tasks from each operator's next micro-batch on.
+        """Apply an allocation: shares at once, numbers of tasks from each operator's next micro-batch on.
 
-        On a cluster, executors are added with the tasks, and released when they have not been wanted for a while.
+        On a cluster, executors are added with the tasks, and released when they have not been needed for a while.
         """
         for name, resources in allocation.items():
             self.running.shares.set_share(name, resources.cores)
@@ -97,9 +97,9 @@ class SparkEngine:
         self.executors.follow(self._tasks)
 
     def observe(self, time_s: float) -> Observation:
-        """Readings of everything since the last call that succeeded.
+        """Return readings since the last successful call.
 
-        All that can fail comes first, so that no counter is reset by a call that fails.
+        Everything that can fail comes first, so that a failed call resets no counter.
         """
         if self._tasks is not None:
             self.executors.follow(self._tasks)  # releases executors that have long not been wanted
@@ -127,7 +127,7 @@ class SparkEngine:
         return EngineCpu(java_s, now.driver_s - start.driver_s)
 
     def used(self, operator: str) -> CpuUsage:
-        """What its workers have used since the start; all 0 where nothing is measured."""
+        """Return the CPU usage of an operator's workers since the start; 0 where nothing is measured."""
         return self._usage(operator).since(self._started[operator])
 
     def close(self) -> None:
@@ -135,7 +135,7 @@ class SparkEngine:
         self.progress.close()
 
     def _read(self, time_s: float) -> str:
-        """Read the reports of the queries. Returns what is implausible about them; that is not used."""
+        """Read the reports of the queries; return a fault of those that cannot be used."""
         fault = ""
         for progress in self.progress.fetch():
             if progress.query not in self.states:
@@ -147,7 +147,7 @@ class SparkEngine:
         return fault
 
     def _add_report(self, progress: BatchReport, state: OperatorState, time_s: float) -> str:
-        """Take in the report of one micro-batch; returns what is implausible about it."""
+        """Add the report of one micro-batch; return what is implausible about it."""
         if state.last is not None and progress.batch <= state.last.batch:
             return ""  # known already: it ended while we began to listen
         try:
@@ -173,7 +173,7 @@ class SparkEngine:
         self.arrivals.known_until(progress.started_us)
 
     def _responses(self, progress: BatchReport, stamps: Stamps) -> None:
-        """A tuple is done on a path when the micro-batch of the path's last operator is."""
+        """Add response times: a tuple is done on a path when the path's last operator is."""
         done = batch_responses(progress, stamps, self._began_us)
         for path, monitor in self.paths.items():
             if path.rpartition(PATH_SEPARATOR)[2] == progress.query:
@@ -185,7 +185,7 @@ class SparkEngine:
         return Counters(self.running.inputs[name].count_arrived(state.last), shares.usage(name), outside)
 
     def _reading(self, name: str, state: OperatorState, now: Counters) -> OperatorReading:
-        """The reading of one operator. Counts of tuples never shrink, whatever a source reports."""
+        """Return the reading of one operator. Counts of tuples never shrink, whatever a source reports."""
         arrived = max(state.completed if now.arrived is None else now.arrived, state.completed, state.arrived)
         completed = sum(rows for _, rows in state.new)
         batches = [progress.took_s for progress, rows in state.new if rows]
@@ -209,7 +209,7 @@ class SparkEngine:
         return self.running.shares.usage(operator) or NO_USAGE
 
     def _find_unlimited(self, readings: Mapping[str, OperatorReading], counters: Mapping[str, Counters]) -> str:
-        """Report an operator that works with no worker in its control group. On a cluster that is to be expected."""
+        """Report an operator that works with no worker in its control group, as is normal on a cluster."""
         for name, reading in readings.items():
             if reading.completed and self.executors.local and counters[name].outside:
                 return f"no worker of {name} is in its control group, so that its share holds nobody"

@@ -1,4 +1,4 @@
-"""A folder belongs to one run at a time: two would take each other's files for what a crash has left."""
+"""Lock the folder of a run: a second run would remove the files of the first as leftovers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ LOCK = "lock"
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Have a folder alone while the block lasts. Raises OperatorError if somebody else has it.
+    """Lock a folder during the block. Raises OperatorError if another process has it.
 
-    The system lets go of it when this process ends, however it ends: a run that was killed can go on.
+    The system releases the lock when this process ends, so a run that was killed can continue.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("w") as file:

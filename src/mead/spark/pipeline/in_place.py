@@ -1,8 +1,8 @@
-"""An operator that works where its rows are: one Python worker reads, works and writes, and Spark sees only names.
+"""Operators that work in place: one Python worker reads, works and writes; Spark sees file names.
 
-To Spark it is a source whose tasks each return one row: the file that was written. Rows that travel through Spark pass
-from one Python worker to Java and on to the next, two or three times in a micro-batch; here they stay in the worker.
-Spark still decides what a micro-batch is, runs its tasks, repeats those that fail, and keeps the offsets.
+For Spark the operator is a source whose tasks each return one row: the file written. Rows that travel through Spark
+pass between Python workers and Java two or three times in a micro-batch; here they stay in the worker. Spark still
+plans micro-batches, runs and repeats tasks, and keeps the offsets.
 """
 
 from __future__ import annotations
@@ -26,29 +26,28 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 MOST_ROWS = 10_000
-"""Most rows in one Arrow batch, whatever the size of the micro-batch."""
+"""Maximum rows of one Arrow batch, whatever the size of the micro-batch."""
 
 
 @dataclass(frozen=True)
 class InPlaceOperator:
-    """What such an operator reads, does and writes."""
+    """Input, function and output of such an operator."""
 
     reader: DataSourceStreamReader
-    """Reads the input."""
     function: Callable[[pa.RecordBatch], pa.RecordBatch]
     output: StreamLog
     """The log that it writes to."""
     schema: pa.Schema
     """The columns that it writes."""
     stamps: Path | None
-    """A folder for the stamps of all its rows; None if nobody wants them."""
+    """A folder for the stamps of all its rows; None if they are not needed."""
 
 
 def make_source(name: str, operator: InPlaceOperator) -> type[DataSource]:
-    """A source of that name, for Spark to read."""
+    """Return a source of that name, for Spark to read."""
 
     class OperatorDataSource(DataSource):
-        """The operator travels inside the class, because options can only be text."""
+        """Holds the operator in the class, because options can only be text."""
 
         @classmethod
         def name(cls) -> str:
@@ -65,25 +64,25 @@ def make_source(name: str, operator: InPlaceOperator) -> type[DataSource]:
 
 
 class InPlaceReader(DataSourceStreamReader):
-    """Offsets and partitions are those of the input."""
+    """Reads the operator's output. Offsets and partitions are those of the input."""
 
     def __init__(self, operator: InPlaceOperator) -> None:
         self.operator = operator
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """The initial offset of the input."""
+        """Return the initial offset of the input."""
         return self.operator.reader.initialOffset()
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802
-        """The latest offset of the input."""
+        """Return the latest offset of the input."""
         return self.operator.reader.latestOffset(start, limit)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """The partitions of the input."""
+        """Return the partitions of the input."""
         return self.operator.reader.partitions(start, end)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Pass the commit on to the input."""
+        """Commit the input."""
         self.operator.reader.commit(end)
 
     def stop(self) -> None:
@@ -91,7 +90,7 @@ class InPlaceReader(DataSourceStreamReader):
         self.operator.reader.stop()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Do all of the work, in a task: read, work and write. Returns the name of the file that was written."""
+        """Read, work and write, in a task; yield the name of the file written."""
         operator, arrivals_us, unstamped = self.operator, [NONE_US], 0
 
         def worked() -> Iterator[pa.RecordBatch]:
@@ -114,7 +113,7 @@ class InPlaceReader(DataSourceStreamReader):
 
 
 def _write_stamps(stamps: Stamps, folder: Path | None) -> str | None:
-    """Write all stamps to a file in the folder; returns its name."""
+    """Write all stamps to a file in the folder; return its name."""
     if folder is None or stamps.all_us is None:
         return None
     name = uuid4().hex

@@ -1,4 +1,4 @@
-"""What an operator does with its stream: a function on Arrow batches, or a transformation of the whole stream."""
+"""The work of an operator: a function on Arrow batches, or a transformation of the stream."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Work(Protocol):
 
     @property
     def schema(self) -> str | None:
-        """The columns of its output (DDL); None where they are not known beforehand."""
+        """The columns of its output (DDL); None if unknown beforehand."""
 
     def output(self, stream: DataFrame, operator: str) -> DataFrame:
-        """The operator's output stream. Raises OperatorError if the schemas do not fit."""
+        """Return the operator's output stream. Raises OperatorError if the schemas do not fit."""
 
 
 @dataclass(frozen=True)
 class OnBatches:
-    """A function that is given Arrow batches, in the operator's Python workers."""
+    """A function on Arrow batches, called in the operator's Python workers."""
 
     function: BatchFunction
     schema: str
@@ -51,9 +51,9 @@ class OnBatches:
         return stream.mapInArrow(over_batches, self.schema)
 
     def check(self, columns: pa.Schema, operator: str) -> pa.Schema:
-        """Apply the function to a batch of no rows, and check that the result has the declared columns.
+        """Check that the function returns the declared columns for a batch without rows.
 
-        Otherwise a mistake would be noticed only when the first tuple comes.
+        Otherwise a mistake would only show when the first tuple comes.
         """
         expected = to_arrow(self.schema)
         try:
@@ -72,14 +72,14 @@ class OnBatches:
 
 @dataclass(frozen=True)
 class OnStream:
-    """A transformation of the stream, stateless or stateful, in Spark's own terms."""
+    """A transformation of the stream, stateless or stateful, with Spark's operations."""
 
     transform: Callable[[DataFrame], DataFrame]
     schema: str | None = None
-    """The columns that it returns (DDL). Spark finds them out itself, except in a loop: there they must be declared."""
+    """The columns that it returns (DDL). Spark infers them, except in a loop, where they must be declared."""
 
     def output(self, stream: DataFrame, operator: str) -> DataFrame:
-        """Apply the transformation. Inside `own_workers`, its Python functions run in the operator's own workers."""
+        """Apply the transformation. Inside `operator_workers`, its functions run in the operator's own workers."""
         try:
             result = self.transform(stream)
         except AnalysisException as error:
@@ -95,12 +95,12 @@ class OnStream:
 
 
 def to_arrow(columns: str) -> pa.Schema:
-    """The Arrow schema of columns that are written as in Spark (DDL)."""
+    """Convert columns (DDL) to an Arrow schema."""
     return to_arrow_schema(parse_struct(columns))
 
 
 def parse_struct(columns: str) -> StructType:
-    """The same as a Spark type."""
+    """Convert columns (DDL) to a Spark type."""
     parsed = StructType.fromDDL(columns)
     if not isinstance(parsed, StructType):
         raise OperatorError(f"columns must be named and have types, such as `id bigint, line string`; got {columns!r}")
@@ -108,12 +108,12 @@ def parse_struct(columns: str) -> StructType:
 
 
 def parse_columns(columns: str) -> dict[str, str]:
-    """The types of columns by name, as Spark writes them."""
+    """Return the types of columns (DDL) by name."""
     return {column.name: column.dataType.simpleString() for column in parse_struct(columns)}
 
 
 def to_ddl(columns: Mapping[str, str]) -> str:
-    """Columns as Spark writes them: the inverse of `columns_of`.
+    """Write columns as DDL: the inverse of `parse_columns`.
 
     >>> to_ddl({"id": "bigint", "to": "array<string>"})
     '`id` bigint, `to` array<string>'
@@ -122,7 +122,7 @@ def to_ddl(columns: Mapping[str, str]) -> str:
 
 
 def _types(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
-    """Names and types alone: whether a column may be null is left out, since functions hand on what they are given."""
+    """Return names and types without nullability, since functions pass on the nulls they get."""
     return [(field.name, field.type) for field in schema]
 
 

@@ -1,9 +1,8 @@
-"""Files in logs that will never be committed, left by failed attempts: killed tasks, and batches tried again.
+"""Removal of orphans: files of failed attempts in logs, which will never be committed.
 
-They are removed while queries write. The tasks of a micro-batch begin when the one before has been committed. So a file
-that was there while batch n was the last belongs to batch n + 1 at most; and once that one, or a later one, has been
-committed without naming the file, no batch ever will. No clock is used, because tasks may run on machines with other
-clocks.
+They are removed while queries write. Tasks of a micro-batch begin after the commit of the one before. So a file that
+existed while batch n was the last belongs to batch n + 1 at most; once that one or a later one is committed without the
+file, it is an orphan. No clock is used, because tasks may run on machines with other clocks.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from mead.spark.log.stream_log import StreamLog
 
 EVERY_S = 60.0
 STALE_S = 3600.0
-"""Stamps that nobody has read after this time belong to an attempt that failed. If rounds are further apart than this,
-arrivals are known by their ranks only."""
+"""Stamps that were not read by then belong to a failed attempt. If rounds are further apart than this, arrivals are
+known by their ranks only."""
 
 
 class OrphanFinder:
@@ -43,7 +42,7 @@ class OrphanFinder:
 
 @dataclass
 class OrphanSweep:
-    """Removes orphans of all logs of a pipeline, and stale stamps. For one thread: it has its own view of the logs."""
+    """Removes orphans of all logs of a pipeline, and stale stamps. For one thread only."""
 
     logs: Iterable[Path]
     stamps: Path
@@ -56,7 +55,7 @@ class OrphanSweep:
         self._due_s = self.now_s() + EVERY_S
 
     def sweep_if_due(self) -> None:
-        """Sweep if it is time to; call this as often as you like."""
+        """Sweep if it is due; call this as often as you like."""
         if self.now_s() >= self._due_s:
             self._due_s = self.now_s() + EVERY_S
             for one in self._orphans:

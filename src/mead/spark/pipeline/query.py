@@ -1,4 +1,4 @@
-"""One streaming query of a pipeline: how far it has come, how it ends between two micro-batches, and why it failed."""
+"""One streaming query of a pipeline: its progress, its end between micro-batches, its failures."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
-"""How long a query that has failed waits before it is started again: the first time, and at most."""
+"""First and longest pause before a failed query is started again."""
 
 UP_S = 30.0
-"""How long we wait for a query to open its source."""
+"""How long to wait for a query to open its source."""
 
 STATES = "org.apache.spark.sql.execution.streaming.runtime"
 """The Java package with the states of queries."""
@@ -34,7 +34,7 @@ ERROR_LINE = re.compile(r"(\w+\.)*\w*(Error|Exception)\b(?!.*\.java)")
 
 @dataclass
 class Query:
-    """One query, and how often it has failed of late."""
+    """One query, and its recent failures."""
 
     running: StreamingQuery
     checkpoint: Path
@@ -47,7 +47,7 @@ class Query:
 
     @property
     def last(self) -> FinishedBatch | None:
-        """The last micro-batch that is done, of this run or of one before it."""
+        """The last finished micro-batch, of this run or an earlier one."""
         return last_finished(self.checkpoint)
 
     @property
@@ -70,23 +70,23 @@ class Query:
     def await_source(self) -> None:
         """Wait until its source is open, or it has failed.
 
-        Spark opens a Python source in a process of its own, which has ten seconds to answer. If queries start one after
-        the other, their sources make it even on a busy machine.
+        Spark opens a Python source in a separate process, which has ten seconds to answer. If queries start one after
+        the other, their sources are ready in time even on a busy machine.
         """
         until_s, state = time.monotonic() + UP_S, self._execution.state()
         while state.get().toString() == "INITIALIZING" and time.monotonic() < until_s:
             time.sleep(0.02)
 
     def note_failure(self, now_s: float) -> None:
-        """Note a failure: the query waits before it is started again, twice as long every time."""
+        """Note a failure: the pause before the next start doubles every time."""
         self.failures += 1
         self.waits_until_s = now_s + min(FIRST_PAUSE_S * 2 ** min(self.failures - 1, 10), LONGEST_PAUSE_S)
 
     def end_after_this_batch(self) -> bool:
-        """Have it begin no other micro-batch. Returns False if that cannot be set now: it is starting, or has failed.
+        """Let it begin no other micro-batch. Returns False if it is starting or has failed.
 
-        Not every source can be told to let nothing in, and Spark's own way to stop a query cuts its micro-batch off. So
-        we set the query's state to ended, which it notices before it begins the next one.
+        Not every source can be told to stop, and Spark's way to stop a query cuts its micro-batch off. So this sets the
+        query's state to ended, which it notices before the next micro-batch.
         """
         if not self.ended:
             execution = self._execution
@@ -99,7 +99,7 @@ class Query:
         return self.ended
 
     def stop(self, until_s: float) -> None:
-        """Stop it for good: between micro-batches if it gets there in time, or else in the middle of one."""
+        """Stop it for good: between micro-batches if it gets there in time, or else within one."""
         with suppress(*NO_ANSWER):  # Java has ended, and the query with it
             self.end_after_this_batch()
             while self.is_busy and time.monotonic() < until_s:
@@ -119,19 +119,22 @@ NOTHING = FinishedBatch(-1, {})
 
 
 def find_cause(error: Exception) -> str:
-    """The cause in one line: the last line of a Python traceback that names an error, or else the first line."""
+    """Return the cause in one line: the last line that names an error, or else the first line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = [line for line in lines if ERROR_LINE.match(line)]
     return (named[-1] if named else lines[0])[:300]
 
 
 def last_begun(checkpoint: Path) -> int:
-    """The number of the last micro-batch that was begun; -1 if there was none."""
+    """Return the number of the last micro-batch begun, from the checkpoint; -1 if there is none."""
     return _last(checkpoint / OFFSETS)
 
 
 def last_finished(checkpoint: Path) -> FinishedBatch | None:
-    """The last micro-batch that is done; None if there is none."""
+    """Return the last finished micro-batch, from the checkpoint; None if there is none.
+
+    A restarted query reports nothing until it has something to do.
+    """
     batch = _last(checkpoint / COMMITS)
     if batch < 0:
         return None
@@ -141,5 +144,5 @@ def last_finished(checkpoint: Path) -> FinishedBatch | None:
 
 
 def _last(log: Path) -> int:
-    """The highest number among file names; checksums and files that are still being written lie beside them."""
+    """Return the highest number among file names; checksums and temporary files lie beside them."""
     return max((int(file.name) for file in log.glob("[0-9]*") if file.name.isdigit()), default=-1)

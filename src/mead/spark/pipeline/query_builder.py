@@ -1,4 +1,4 @@
-"""The queries of a pipeline, ready to be started: one for each operator, and one for each whose results are landed."""
+"""Build the queries of a pipeline: one for each operator, and one for each output to land."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STREAMS, CHECKPOINTS, TASKS, STAMPS = "streams", "checkpoints", "tasks", "stamps
 
 @dataclass
 class QueryBuilder:
-    """Builds queries in the order of the flow: the schema of one is known when its predecessor has been built."""
+    """Builds queries in the order of the flow: a schema is known once its predecessor is built."""
 
     spark: SparkSession
     pipeline: Pipeline
@@ -43,23 +43,23 @@ class QueryBuilder:
     folder: Path
     shares: ShareManager
     landing_s: float
-    """Results become Parquet files at this interval."""
+    """Interval at which results become Parquet files."""
     inputs: dict[str, Input] = field(default_factory=dict)
     """The input of each query, once it has been built."""
     _schemas: dict[str, str] = field(default_factory=dict)
-    """What each operator writes (DDL)."""
+    """The output columns of each operator (DDL)."""
 
     @property
     def landings(self) -> dict[str, str]:
-        """Queries that move results into Parquet files, each with the operator whose results these are."""
+        """Queries that move results into Parquet files, with the operators of these results."""
         return {f"{operator}.{RESULTS}": operator for operator in self.wiring.sinks}
 
     def checkpoint(self, name: str) -> Path:
-        """Where a query remembers how far it has come."""
+        """Return the checkpoint folder of a query."""
         return self.folder / CHECKPOINTS / name
 
     def writer(self, name: str) -> DataStreamWriter:
-        """A query that only has to be started."""
+        """Return a query to be started."""
         writer = self._landing(name) if name in self.landings else self._operator(name)
         return writer.queryName(name).option("checkpointLocation", str(self.checkpoint(name)))
 

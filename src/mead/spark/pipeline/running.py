@@ -1,7 +1,7 @@
-"""A pipeline as streaming queries, one for each operator, joined by embedded logs; kept running and stopped gently.
+"""A running pipeline: one streaming query per operator, joined by logs, restarted and stopped.
 
-Everything lives in one folder, so that a run that was killed goes on from there: checkpoints, the logs between
-operators, the orders for the number of tasks, and the results. Only the rows of logs may be elsewhere, with a broker.
+Everything lives in one folder, so that a run that was killed continues there: checkpoints, logs, numbers of tasks, and
+results. Only the rows of logs may be elsewhere, in a broker.
 """
 
 from __future__ import annotations
@@ -41,25 +41,24 @@ WARM_UP = "warm-up"
 """The file that tells a source to warm up, in the folder of the run."""
 
 WARM_BATCHES, WARM_S = 40, 10.0
-"""After this many micro-batches an operator runs at about its normal speed; where they are far apart, after this many
-seconds."""
+"""After this many micro-batches, or seconds if they are far apart, an operator runs at about its normal speed."""
 
 WARM_PATIENCE = 2
-"""Give up warming an operator once the first has done this many times enough: behind a filter, too few may come."""
+"""Stop warming an operator once the first has done this many times enough: few tuples may pass a filter."""
 
 LANDING_S = 10
-"""How often results become Parquet files; at every micro-batch there would be thousands of files."""
+"""Interval at which results become Parquet files; one per micro-batch would be thousands."""
 
 CALM_S = 60.0
 """A query that has run this long counts as recovered, and its failures are forgotten."""
 
 MOST_RESTARTS = 1000
-"""How many restarts are remembered: in a run without end, a query may fail forever."""
+"""Maximum number of restarts that are remembered."""
 
 
 @dataclass
 class RunningPipeline:
-    """Starts, watches and stops the queries. One thread at a time may call it."""
+    """Starts, watches and stops the queries. Only one thread at a time may call it."""
 
     spark: SparkSession
     pipeline: Pipeline
@@ -72,9 +71,9 @@ class RunningPipeline:
     inputs: dict[str, Input] = field(default_factory=dict)
     queries: dict[str, Query] = field(default_factory=dict)
     restarts: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_RESTARTS))
-    """What failed and was started again, with the reason, oldest first."""
+    """Failures and restarts, oldest first."""
     on_restart: Callable[[str], None] = lambda _: None
-    """Called at once for each of these, unless it repeats the one before, and for complaints of workers."""
+    """Called for each of these, unless it repeats the one before, and for complaints of workers."""
     wiring: Wiring = field(init=False)
     complaints: Complaints = field(init=False)
     _builder: QueryBuilder = field(init=False)
@@ -100,7 +99,7 @@ class RunningPipeline:
         self._orphans = OrphanSweep(logs, self.folder / STAMPS)
 
     def start(self, waiting: Callable[[str], None] = lambda _: None) -> None:
-        """Start all queries. Every schema and every function is checked before the first of them starts.
+        """Start all queries, after all schemas and functions have been checked.
 
         A source that can warm up does so until ``begin``, unless this run continues an earlier one.
         """
@@ -132,7 +131,7 @@ class RunningPipeline:
             raise OperatorError(f"operator {operator}: its output has nowhere to go: {error}") from None
 
     def rows(self, progress: BatchReport) -> tuple[Stamps, int]:
-        """The arrival stamps of the rows that a micro-batch has read, and how many rows it has written.
+        """Return the arrival stamps of the rows that a micro-batch read, and the number of rows written.
 
         Its tasks noted the stamps beside their files, or Spark aggregated them on the way.
         """
@@ -142,9 +141,9 @@ class RunningPipeline:
         return Stamps.merge([Stamps.from_note(note, self.folder / STAMPS) for note in noted.notes]), noted.rows
 
     def begin(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
-        """Wait until every operator is warm, but no longer than the limit; then let the arrivals begin.
+        """Wait until every operator is warm, up to the limit; then let the arrivals begin.
 
-        There is nothing to wait for if the source does not warm up: its arrivals have begun already.
+        Returns at once if the source does not warm up: its arrivals have begun already.
         """
         until_s, warm_up = time.monotonic() + limit_s, self.source.warm_up
         for operator in self.pipeline.order if warm_up is not None and warm_up.exists() else ():
@@ -171,10 +170,9 @@ class RunningPipeline:
         return last.batch + 1 if last else 0
 
     def _gets_no_more(self, operator: str) -> bool:
-        """Whether an operator is idle and will get nothing more to warm up with.
+        """Return whether an operator is idle and will get nothing more to warm up with.
 
-        The source may have let in all that it can, or more than enough, and nothing came here, as may happen behind a
-        filter.
+        The source may have let in all that it can, and nothing passed a filter before this operator.
         """
         first = self.pipeline.order[0]
         last = self.queries[first].last
@@ -185,13 +183,13 @@ class RunningPipeline:
         return (over or many) and self._is_caught_up(operator)
 
     def order_tasks(self, query: str, tasks: int) -> None:
-        """Set how many tasks read the query's input, from its next micro-batch on."""
+        """Set the number of tasks that read the query's input, from its next micro-batch on."""
         write_number(self.folder / TASKS / query, tasks)
 
     def revive(self) -> str:
-        """Restart queries that have failed, after a pause. Returns a line that says which are down; empty if none is.
+        """Restart failed queries after a pause; return a line about those that are down, or an empty one.
 
-        From time to time this also removes what failed attempts have left.
+        From time to time this also removes files of failed attempts.
         """
         self._report_complaints()
         self._orphans.sweep_if_due()
@@ -224,7 +222,7 @@ class RunningPipeline:
         return f"{' and '.join(down)} is down and will be started again" if down else ""
 
     def report_restart(self, what: str) -> None:
-        """Remember a failure, and tell whoever watches."""
+        """Remember and report a failure."""
         if not self.restarts or self.restarts[-1] != what:
             self.on_restart(what)
         self.restarts.append(what)
@@ -235,9 +233,9 @@ class RunningPipeline:
             self.on_restart(complaint)
 
     def drain(self, limit_s: float, given_up: Callable[[], bool] = lambda: False) -> bool:
-        """Let no more in at the source, and wait until everything that it has let in has gone through.
+        """Stop the source, and wait until everything that it has let in is processed.
 
-        Returns False if that takes longer than the limit, or somebody gives up.
+        Returns False if that takes longer than the limit, or ``given_up`` returns True.
         """
         until_s, source = time.monotonic() + limit_s, self.queries[self.pipeline.order[0]]
 
@@ -250,11 +248,10 @@ class RunningPipeline:
         return self._wait(self._is_drained, late)
 
     def _is_drained(self) -> bool:
-        """Whether nothing is under way behind the source.
+        """Return whether all queries behind the source are idle.
 
-        In a loop, an operator that has caught up may get more to do from one that is checked after it. So all are
-        checked twice: one that rested at the first check, and has begun no micro-batch since, has sent nothing to
-        anybody by the second.
+        In a loop, an operator that has caught up may get more from one that is checked after it. So all are checked
+        twice: one that was idle at the first check and has begun no micro-batch since has sent nothing by the second.
         """
         others = [name for name in self.queries if name != self.pipeline.order[0]]
         before = [last_begun(self._builder.checkpoint(name)) for name in others]
@@ -270,10 +267,9 @@ class RunningPipeline:
         return True
 
     def stop(self, limit_s: float = 10.0) -> None:
-        """Stop all queries: between micro-batches if the limit allows, because one that is cut off leaves noise.
+        """Stop all queries: between micro-batches if the limit allows. Then end their Python processes.
 
-        Then end the Python processes of this run. Another run in the same session starts its own, and these would only
-        idle.
+        Another run in the same session starts its own.
         """
         for query in self.queries.values():
             with suppress(*NO_ANSWER):  # Java has ended, and its queries with it
@@ -290,7 +286,7 @@ class RunningPipeline:
                     os.kill(pid, signal.SIGTERM)
 
     def _is_caught_up(self, name: str) -> bool:
-        """Whether a query is at rest and has no rows waiting."""
+        """Return whether a query is idle and has no rows waiting."""
         query, source = self.queries[name], self.inputs[name]
         if not query.is_idle:
             return False

@@ -1,4 +1,4 @@
-"""Which operator reads whose output: joins and loops, what leaves the pipeline, and what Spark cannot run."""
+"""The streams between operators, including joins, loops and results; refuses what Spark cannot run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mead.spark.sources.rabbitmq.blocks import RabbitStore, RabbitStreams
 from mead.values import Pipeline
 
 RESULTS = "results"
-"""The reader of what leaves the pipeline, as rows name it."""
+"""The reader of rows that leave the pipeline, as rows name it."""
 
 
 @dataclass(frozen=True)
@@ -44,28 +44,28 @@ class Wiring:
 
     @property
     def sinks(self) -> tuple[str, ...]:
-        """Operators whose output leaves the pipeline: if other operators read it, then only by way of a loop."""
+        """Operators whose output leaves the pipeline: other operators read it only in a loop."""
         inner = {edge.source for edge in self.pipeline.edges if edge not in self.pipeline.returns}
         return tuple(o.name for o in self.pipeline.operators if o.name not in inner)
 
     def predecessors(self, operator: str) -> list[str]:
-        """The operators whose output it reads, loops included."""
+        """Return the operators whose output it reads, including loops."""
         return [edge.source for edge in self.pipeline.edges if edge.target == operator]
 
     def is_first(self, operator: str) -> bool:
-        """Whether it reads the source of the pipeline."""
+        """Return whether it reads the source of the pipeline."""
         return operator in self.pipeline.sources
 
     def is_read(self, operator: str) -> bool:
-        """Whether its output is the input of an operator."""
+        """Return whether an operator reads its output."""
         return any(edge.source == operator for edge in self.pipeline.edges)
 
     def store(self, operator: str) -> RabbitStore | None:
-        """Where the rows that it writes are kept; None for its log. Output that only leaves needs no broker."""
+        """Return the broker's store of its output; None for its log. Only output that operators read needs one."""
         return self.streams.store(operator) if self.streams and self.is_read(operator) else None
 
     def check(self, operator: str, schema: str) -> None:
-        """Refuse output that its readers cannot use."""
+        """Raise OperatorError for output that its readers cannot use."""
         columns = parse_columns(schema)
         if self.is_read(operator):
             check_stamps(columns, f"{operator}, whose output others read")
@@ -75,7 +75,7 @@ class Wiring:
             )
 
     def declared(self, operator: str, work: Mapping[str, Work]) -> str:
-        """The declared columns of an operator in a loop: they have to be known before it is built."""
+        """Return the declared columns of an operator in a loop: they must be known before it is built."""
         schema = work[operator].schema
         if schema is None:
             raise OperatorError(
@@ -84,7 +84,7 @@ class Wiring:
         return schema
 
     def input(self, operator: str, streams: Path, schemas: Mapping[str, str], work: Mapping[str, Work]) -> Input:
-        """The logs that an operator reads; ``schemas`` are those of the operators before it."""
+        """Return the logs that an operator reads; ``schemas`` are those of the operators before it."""
         logs = {
             name: LogInput(streams / name, operator, schemas.get(name) or self.declared(name, work), self.store(name))
             for name in self.predecessors(operator)

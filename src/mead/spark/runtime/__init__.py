@@ -1,1 +1,1 @@
-"""Runtime."""
+"""Spark on this machine: session, fast profile, Java, Python workers, and checks."""

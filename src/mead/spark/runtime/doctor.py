@@ -1,4 +1,4 @@
-"""Is this machine ready for the live engine, and what is to be done if it is not? Everything is found out by trying."""
+"""Check whether this machine is ready for the live engine, by trying, and name remedies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEEDED_MEMORY_GB = 2.0
 """A driver of 1 GB, and the Python workers of three operators."""
 
 NEEDED_DISK_GB = 1.0
-"""The streams between operators are kept until they have been read, and checkpoints with them."""
+"""Streams between operators are kept until they have been read, and checkpoints with them."""
 
 GOOD_CORES = 2
 GB = 1e9
@@ -31,22 +31,21 @@ GB = 1e9
 BROKER_PORT = 5672
 BROKER_ANSWER_S = 1.0
 GREETING = b"AMQP\x00\x00\x09\x01"
-"""What a client of AMQP 0.9.1 says first."""
+"""The first bytes of an AMQP 0.9.1 client."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """One check and its result."""
 
     name: str
     status: Literal["ok", "missing", "optional"]
-    """There; needed but not there; or not there, and needed only by some."""
+    """Present; needed but missing; or missing and needed only by some."""
 
     found: str
-    """What was found."""
 
     remedy: str = ""
-    """What to type or do if it is not there."""
+    """A command or an instruction."""
 
 
 def run_checks(
@@ -68,7 +67,7 @@ def run_checks(
 
 
 def python_check(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
-    """Check the interpreter that runs this, and will run the workers."""
+    """Check the interpreter that runs this code and will run the workers."""
     found = f"{'.'.join(map(str, version))} ({sys.executable})"
     if version >= NEEDED_PYTHON:
         return Check("Python", "ok", found)
@@ -76,7 +75,7 @@ def python_check(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
 
 
 def java_check(environment: Mapping[str, str]) -> Check:
-    """Check the Java that Spark would run on."""
+    """Check the Java that Spark would use."""
     java = find_java(environment)
     install = _install(
         f"openjdk-{NEEDED_VERSION}-jre-headless",
@@ -112,7 +111,7 @@ def spark_check(environment: Mapping[str, str], java: Check) -> Check:
 
 
 def shares_check(mountinfo: Path) -> Check:
-    """Check that control groups hold a process to its share. Without them MEAD advises, and sets nothing."""
+    """Check that control groups limit a process to its share. Without them MEAD only advises."""
     found = detect(mountinfo)
     if found.kind == "none":
         return Check("CPU shares", "optional", f"{found.reason}: shares can be advised, not set", found.remedy)
@@ -134,7 +133,7 @@ def cores_check() -> Check:
 
 
 def memory_check(meminfo: Path) -> Check:
-    """Check the memory that is free without swapping, or all memory where the system does not tell."""
+    """Check the free memory, or all memory where the system does not tell."""
     if not meminfo.exists():
         return _whole_memory_check()
     lines = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
@@ -181,7 +180,7 @@ def broker_check(host: str = "localhost", port: int = BROKER_PORT) -> Check:
 
 
 def _install(debian: str, fedora: str, macos: str) -> str:
-    """The command of this machine's package manager."""
+    """Return the command of this machine's package manager."""
     if _has_brew():
         return f"brew install {macos}"
     if shutil.which("apt-get") is None and shutil.which("dnf") is not None:

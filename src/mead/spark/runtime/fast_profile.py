@@ -1,4 +1,7 @@
-"""The fast micro-batch profile: what a small PySpark streaming query spends around its work, cut to a fraction.
+"""The fast micro-batch profile: cuts the time that PySpark spends around a small micro-batch.
+
+Useful to any PySpark streaming application on one machine: this module needs only the worker daemon, which it names,
+and `java_code`. For the effect of each part see docs/how-to/speed-up-micro-batches.md.
 
 >>> from mead.spark.runtime.fast_profile import FastProfile
 >>> FastProfile(quiet_commits=False).settings()["spark.python.unix.domain.socket.enabled"]
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 DAEMON_MODULE = "mead.spark.runtime.worker_daemon"
 
 QUIET_FILES = {"fs.AbstractFileSystem.file.impl": "mead.QuietLocalFs", "fs.file.impl": "mead.QuietLocalFileSystem"}
-"""Hadoop has two interfaces to local files: Spark writes checkpoints through the first, and data through the second."""
+"""Hadoop's two interfaces to local files: Spark writes checkpoints through the first, and data through the second."""
 
 QUIET_FILES_SOURCE = """
 package mead;
@@ -80,43 +83,42 @@ public class QuietLocalFileSystem extends LocalFileSystem {
     }
 }
 """
-"""Hadoop's local files, with two differences. Files keep the permissions that the umask gives them, and only a symbolic
-link is looked at as one. Without its native library Hadoop starts ``chmod`` and ``readlink`` for these, for every file.
-"""
+"""Hadoop's local files with two differences: files keep the permissions of the umask, and only symbolic links are
+looked up as links. Without its native library Hadoop starts ``chmod`` and ``readlink`` for every file."""
 
 
 QUICK_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
-"""With the first alone Java keeps 48 MB of compiled code, which Spark fills in ten minutes; from then on it compiles
-nothing more, and every micro-batch takes longer. With both it keeps as much as without either."""
+"""With the first alone Java keeps 48 MB of compiled code, which Spark fills in ten minutes; after that nothing more is
+compiled, and micro-batches get slower. With both it keeps as much as without either."""
 
 
 @dataclass(frozen=True)
 class FastProfile:
-    """Which parts are on. Each can be switched off alone; none changes a result."""
+    """The parts of the profile. Each can be switched off; none changes a result."""
 
     frozen_workers: bool = True
-    """Python workers are forked with their libraries loaded and out of the garbage collector's sight."""
+    """Fork Python workers with their libraries loaded and hidden from the garbage collector."""
 
     quiet_commits: bool = True
-    """Files on local disks, checkpoints above all, are written without starting programs. Local masters only."""
+    """Write files on local disks, such as checkpoints, without starting programs. Local masters only."""
 
     unix_sockets: bool = True
-    """Spark and its Python workers talk through Unix domain sockets and not through TCP."""
+    """Connect Spark and its Python workers by Unix domain sockets instead of TCP."""
 
     plain_planning: bool = True
-    """No adaptive planning, no code made for every query, no wait for a better place to run: all three take time."""
+    """Switch off adaptive planning, code generation for every query, and waiting for data locality."""
 
     quick_compiler: bool = True
-    """Java code is compiled once, quickly, and not again to make it faster still, which takes CPU for minutes."""
+    """Compile Java code once, quickly, without optimizing it further for minutes."""
 
     simple_collector: bool = True
-    """Java's garbage is collected by one thread, now and then, and not by several beside the work."""
+    """Collect Java's garbage by one thread instead of several beside the work."""
 
     compiled_pyspark: bool = True
-    """Python processes load PySpark as pip has installed it, and do not compile it anew when they start."""
+    """Load PySpark as pip installed it, instead of compiling it at every start of a process."""
 
     def settings(self) -> dict[str, str]:
-        """What has to be set before the session starts. Two parts have no setting, and come with `start`."""
+        """Return the settings for the session's builder. Two parts have none and come with `start`."""
         settings = {}
         if self.frozen_workers:
             settings["spark.python.daemon.module"] = DAEMON_MODULE
@@ -134,10 +136,10 @@ class FastProfile:
         return settings
 
     def start(self, builder: SparkSession.Builder) -> SparkSession:
-        """Start a session with this profile. What ``builder`` sets itself is overridden by the parts that are on.
+        """Start a session with this profile. Active parts override settings of ``builder``.
 
-        Python workers run in the interpreter of the application, unless PYSPARK_PYTHON names another. Spark's own
-        choice is whatever ``python3`` is, and that one may not have this package.
+        Python workers run in the interpreter of the application, unless PYSPARK_PYTHON names another. Spark's default
+        is any ``python3``, which may not have this package.
         """
         if self.frozen_workers:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -150,7 +152,7 @@ class FastProfile:
 
 
 def load_compiled_pyspark(spark: SparkSession) -> None:
-    """Have every Python process of this application begin with `python_start/sitecustomize.py`, which says why."""
+    """Start every Python process of this application with `python_start/sitecustomize.py`."""
     environment, folder = spark.sparkContext.environment, str(Path(__file__).with_name("python_start"))
     places = environment.get("PYTHONPATH", "").split(os.pathsep)
     if folder not in places:
@@ -158,10 +160,10 @@ def load_compiled_pyspark(spark: SparkSession) -> None:
 
 
 def quiet_local_files(spark: SparkSession) -> None:
-    """Let Hadoop write local files by the quiet classes, compiled here by the compiler that Spark ships.
+    """Let Hadoop write local files with the quiet classes, compiled by the compiler that Spark ships.
 
-    Executors in other processes would not know the classes, so only a local master gets them; elsewhere nothing
-    changes. Other schemes (hdfs, s3a, abfs, ...) are never touched.
+    Only a local master gets them: executors in other processes would not know the classes. Other schemes (hdfs, s3a,
+    abfs, ...) are not touched.
     """
     context = spark.sparkContext
     if not context._jsc.sc().isLocal():  # noqa: SLF001 - the Python API does not tell

@@ -1,4 +1,4 @@
-"""The Java that Spark will run on."""
+"""Find the Java that Spark will use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 @dataclass(frozen=True)
 class Java:
-    """A Java program, and the version that it reports."""
+    """A Java program and its version."""
 
     path: Path
     version: int | None

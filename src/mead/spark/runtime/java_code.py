@@ -6,11 +6,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 _LOADERS: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
-"""Class loaders by gateway to Java, and by class name. Python's bridge takes classes of one name for the same class."""
+"""Class loaders by gateway to Java and class name. Py4J takes classes of one name for the same class."""
 
 
 def compile_classes(jvm: Any, source: str, parent: Any) -> Any:
-    """A class loader for the classes of this source text, and for all that ``parent`` knows."""
+    """Return a class loader for the classes of this source text, on top of ``parent``."""
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(parent)
     compiler.cook(source)
@@ -18,7 +18,7 @@ def compile_classes(jvm: Any, source: str, parent: Any) -> Any:
 
 
 def find_loader(context: Any, source: str, name: str) -> Any:
-    """A class loader that knows the class of that name, compiled once per Java machine, and all that Spark knows."""
+    """Return a class loader that knows this class, compiled once per Java machine, and all of Spark."""
     jvm, loaders = context._jvm, _LOADERS.setdefault(context._gateway, {})  # noqa: SLF001 - the only way to Java
     if name not in loaders:
         loaders[name] = compile_classes(jvm, source, jvm.org.apache.spark.util.Utils.getSparkClassLoader())
@@ -26,7 +26,7 @@ def find_loader(context: Any, source: str, name: str) -> Any:
 
 
 def create_instance(context: Any, source: str, name: str) -> Any:
-    """A new object of that class."""
+    """Create an object of that class."""
     jvm = context._jvm  # noqa: SLF001 - as above
     arrays = jvm.java.lang.reflect.Array
     no_types = arrays.newInstance(jvm.java.lang.Class.forName("java.lang.Class"), 0)

@@ -1,4 +1,4 @@
-"""The Java machine in which Spark's driver runs: its read_process, what it has used, and whether it is still there."""
+"""The Java machine of Spark's driver: its process, its CPU time, and its loss."""
 
 from __future__ import annotations
 
@@ -12,27 +12,25 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 NO_ANSWER = (Py4JError, ConnectionError)
-"""What a call to Java raises when its read_process has ended: the first call has its answer cut off, later ones find
-nobody to ask. The first error is also what a call raises that Java answers with an exception."""
+"""Errors of a call to Java after its process has ended. `Py4JError` is also raised for an exception in Java."""
 
 
 def java_pid(context: SparkContext) -> int:
-    """The read_process in which Spark's driver runs, and in local mode its tasks too."""
+    """Return the process id of Spark's driver, which also runs the tasks in local mode."""
     jvm: Any = context._jvm  # noqa: SLF001 - Java alone knows
     return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
 def java_cpu_s(pid: int) -> float | None:
-    """CPU seconds of that read_process so far, without the Python workers; None where the system does not tell."""
+    """Return the CPU seconds of that process, without Python workers; None if unknown."""
     found = read_process(pid)
     return None if found is None else found.cpu_s
 
 
 def spark_loss(context: SparkContext) -> str:
-    """Why Spark cannot do anything any more; empty as long as it can.
+    """Return why Spark no longer works; empty as long as it does.
 
-    Every call to a Spark that is lost fails, with errors that say nothing of the cause. So call this when something has
-    failed.
+    Every call to a lost Spark fails with an error that does not name the cause. Call this when a call has failed.
     """
     try:
         java: Any = context._jsc  # noqa: SLF001 - None once it was stopped from Python

@@ -1,4 +1,4 @@
-"""Starts Spark, and lets Java end, without what both print on standard error."""
+"""Start Spark, and let Java end, without their output on standard error."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEPT_BYTES = 64 * 1024
-"""How much of the output is kept, from its beginning: what goes wrong first is printed first."""
+"""Size of the output that is kept, from its beginning: the first error is printed first."""
 
 LAST_WORDS_S = 1.0
-"""How long we wait for the last output of a Java machine that has ended."""
+"""How long to wait for the last output of a Java machine that has ended."""
 
 
 class SparkStartError(RuntimeError):
-    """Spark did not start. The message is the first complaint that was printed."""
+    """Spark did not start. The message is the first error that was printed."""
 
 
 def check_java() -> None:
@@ -34,9 +34,9 @@ def check_java() -> None:
 
 
 class StandardErrorPipe:
-    """Reads what other processes print, for as long as they live, and keeps only its beginning.
+    """Reads the output of other processes as long as they live, and keeps its beginning.
 
-    A file would grow without end in a run that has none.
+    A file would grow without end in an endless run.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class StandardErrorPipe:
         self._reader.start()
 
     def lines(self) -> list[str]:
-        """What was kept."""
+        """Return the lines that were kept."""
         self._reader.join(LAST_WORDS_S)
         return self.said.decode(errors="replace").splitlines()
 
@@ -58,9 +58,9 @@ class StandardErrorPipe:
 
 @contextmanager
 def start_quietly() -> Iterator[None]:
-    """What is started in the block inherits a standard error that nobody sees; it is shown only if the start fails.
+    """Hide the standard error of processes started in the block, unless the start fails.
 
-    Java keeps that one as long as it lives. Errors of jobs are not lost: they come back as exceptions.
+    Java keeps that standard error as long as it lives. Errors of jobs are not lost: they return as exceptions.
     """
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 - takes a second
 
@@ -76,7 +76,7 @@ def start_quietly() -> Iterator[None]:
 
 @contextmanager
 def _standard_error(into: int) -> Iterator[None]:
-    """Redirect standard error to this file in the block; afterwards only processes started in it have the file open."""
+    """Redirect standard error to a file in the block; then only processes started in it keep it open."""
     sys.stderr.flush()
     ours = os.dup(2)
     os.dup2(into, 2)
@@ -90,10 +90,10 @@ def _standard_error(into: int) -> Iterator[None]:
 
 
 def silence_loss(spark: SparkSession) -> None:
-    """If Java ends before Spark is stopped, prevent tracebacks: whoever notices reports it in one line.
+    """Suppress tracebacks if Java ends before Spark is stopped: the caller reports it in one line.
 
-    PySpark's server of accumulators would print one, since its connection is cut off, and so would the bridge to Java,
-    for whatever call was under way.
+    PySpark's server of accumulators would print one, since its connection is cut off, and so would Py4J for a running
+    call.
     """
     server: Any = spark.sparkContext._accumulatorServer  # noqa: SLF001 - its way to complain is this method
     server.handle_error = lambda *_: None

@@ -1,4 +1,4 @@
-"""A Spark session as pipelines need it."""
+"""Start and stop the Spark session of a pipeline."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOCAL = "local[*]"
 """All cores of this machine."""
 
 TRIES = 4
-"""How often a task is tried, as on a cluster. Local mode tries once, and gives a query up when a worker is killed."""
+"""Attempts of a task, as on a cluster. Local mode has one by default, and fails a query when a worker is killed."""
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -39,9 +39,9 @@ SETTINGS = {
 def start_session(
     name: str, *, master: str | None = None, modules: Path | None = None, profile: FastProfile | None = None
 ) -> SparkSession:
-    """Start a session of that name. ``modules`` is a folder from which workers may import.
+    """Start a session of that name. Workers may import from the folder ``modules``.
 
-    Without a master, the one that ``spark-submit`` has set is used, or else this machine.
+    Without a master, the one of ``spark-submit`` is used, or else this machine.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - takes a second, and not every command needs it
 
@@ -66,9 +66,9 @@ def start_session(
 
 @contextmanager
 def _ignore_hang_ups() -> Iterator[None]:
-    """In the block, ignore hang-ups, so that Java, which is started in it, outlives the terminal: the run ends it.
+    """Ignore hang-ups in the block, so that Java, started in it, outlives the terminal.
 
-    A hang-up that comes just then is not lost: it is delivered after the block.
+    A hang-up in the block is delivered after it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -89,7 +89,7 @@ def stop_session(spark: SparkSession) -> None:
 
 
 def add_retries(master: str) -> str:
-    """A local master that tries tasks again, unless it says how often itself.
+    """Let a local master retry tasks, unless it names a number of attempts.
 
     >>> add_retries("local[2]"), add_retries("local"), add_retries("local[2,1]"), add_retries("spark://host:7077")
     ('local[2,4]', 'local[1,4]', 'local[2,1]', 'spark://host:7077')
@@ -99,7 +99,7 @@ def add_retries(master: str) -> str:
 
 
 def _read_submitted() -> dict[str, str]:
-    """The settings that ``spark-submit`` has passed on."""
+    """Return the settings that ``spark-submit`` passed on."""
     from pyspark import SparkConf  # noqa: PLC0415 - as above
 
     # Loading defaults needs a running Java machine, which there is only under spark-submit.

@@ -1,4 +1,4 @@
-"""A Spark job as small as can be, to see whether everything that it needs works together, and how long it takes.
+"""A very small Spark job, to see whether everything works together and how long it takes.
 
 ``python -m mead.spark.runtime.trial`` prints the times as JSON.
 """
@@ -20,12 +20,12 @@ ROWS = 100
 
 
 class TrialError(Exception):
-    """The job did not run. The message is the last thing that Spark said."""
+    """The job did not run. The message is Spark's last line."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """How long a session with the fast profile on two cores took."""
+    """Times of a session with the fast profile on two cores."""
 
     version: str
     start_s: float
@@ -33,7 +33,7 @@ class Trial:
 
 
 def try_spark(environment: Mapping[str, str] = os.environ) -> Trial:
-    """Run the job in a process of its own, so that nothing of it stays in this one."""
+    """Run the job in a separate process."""
     command = [sys.executable, "-m", __name__]
     try:
         run = subprocess.run(  # noqa: S603 - this very module

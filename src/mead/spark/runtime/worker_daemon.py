@@ -1,12 +1,12 @@
-"""A PySpark worker daemon whose workers start warm, collect garbage cheaply, and are born in their operator's cgroup.
+"""A PySpark worker daemon that preloads libraries and joins its operator's cgroup.
 
-Spark starts it where ``spark.python.daemon.module`` names it; workers are forked from it and are PySpark's own.
-Stock workers run a full garbage collection after every task. Once numpy, pandas and pyarrow are loaded it walks
-through a few hundred thousand objects that never become garbage, for tens of milliseconds. Here they are loaded
-before the fork and frozen, so that a collection sees only what the task itself left behind.
+Spark starts it by ``spark.python.daemon.module``; it forks PySpark's own workers. Stock workers run a full garbage
+collection after every task. Once numpy, pandas and pyarrow are loaded, it walks through a few hundred thousand objects
+that never become garbage, for tens of milliseconds. Here they are loaded before the fork and frozen, so that a
+collection sees only the objects of the task.
 
-Of this package it loads nothing but `mead.cpu.join` and `mead.spark.telemetry.complaints`, which need next to
-nothing: it joins before anything else is loaded.
+Of this package it loads only `mead.cpu.join` and `mead.spark.telemetry.complaints`, because it joins the cgroup before
+anything else is loaded.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from mead.cpu.join import join_group
 from mead.spark.telemetry.complaints import COMPLAINTS_VARIABLE, complain
 
 CGROUP_VARIABLE = "MEAD_CGROUP"
-"""Directories of the cgroup that the workers belong to, separated as in PATH. Empty or missing: they stay put."""
+"""Folders of the workers' cgroup, separated as in PATH. Empty or missing: they join none."""
 
 PRELOADED = ("numpy", "pandas", "pyarrow", "pyspark.worker")
-"""What nearly every worker loads. A missing library is no error: a worker that needs it says so itself."""
+"""Libraries that nearly every worker loads. A missing one is no error: a worker that needs it reports it."""
 
 
 def join_cgroup(directories: str) -> None:
-    """Move this process, and with it every process that it will fork.
+    """Move this process, and all processes that it will fork.
 
-    A failure to join stops no stream: the workers then run without their limit, and complain about it.
+    If it cannot join, the workers run without their limit and complain.
     """
     for directory in filter(None, directories.split(os.pathsep)):
         try:
@@ -41,7 +41,7 @@ def join_cgroup(directories: str) -> None:
 
 
 def preload() -> None:
-    """Load the libraries once for all workers, and take what they made out of every later garbage collection."""
+    """Load the libraries once for all workers, and freeze their objects for the garbage collector."""
     for module in PRELOADED:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
@@ -50,7 +50,7 @@ def preload() -> None:
 
 
 def main() -> None:
-    """Prepare, then do what PySpark's daemon does."""
+    """Prepare, then run PySpark's daemon."""
     join_cgroup(os.environ.get(CGROUP_VARIABLE, ""))
     preload()
     from pyspark import daemon  # noqa: PLC0415 - so that the join comes before anything is loaded
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _ignore_broken_pipe(worker: Callable[..., int]) -> Callable[..., int]:
-    """PySpark's worker, ending silently if Spark has hung up on it, as happens whenever a query is stopped."""
+    """Return PySpark's worker, ending silently if Spark hung up, as it does when a query is stopped."""
 
     def silent(*arguments: object) -> int:
         try:

@@ -1,9 +1,9 @@
-"""Python workers that belong to one operator alone.
+"""Python workers that belong to one operator.
 
 All queries of an application share one pool of Python workers, unless their functions were built under different
-environments: PySpark keys its pools by the environment variables that a function takes along from the Spark context
-at the moment it is built. So an operator whose functions are built under a tag of its own has its own daemon and
-workers, and what is in the tag reaches them: the name of their cgroup.
+environments: PySpark keys its pools by the environment variables of the Spark context at that moment. So an operator
+whose functions are built under its own tag has its own daemon and workers, and the tag tells them the name of their
+cgroup.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ OPERATOR_VARIABLE = "MEAD_OPERATOR"
 
 @contextmanager
 def operator_workers(spark: SparkSession, operator: str, cgroup: str = "", complaints: str = "") -> Iterator[None]:
-    """Python functions that are used in a query inside this block run in workers of this operator's own.
+    """Let Python functions of queries built in the block run in this operator's own workers.
 
-    ``cgroup`` is what `worker_daemon` joins: directories separated as in PATH; ``complaints`` is a folder in which it
-    puts down why it cannot. Afterwards the Spark context's environment is as before. A Python data source reads in the
-    workers of the block in which it was registered, so an operator that reads one registers it, under a name of its
-    own, in its block.
+    ``cgroup`` is the group that `worker_daemon` joins: folders separated as in PATH. ``complaints`` is the folder in
+    which it reports that it cannot. Afterwards the Spark context's environment is as before. A Python data source reads
+    in the workers of the block in which it was registered, so an operator registers its source in its block, under its
+    own name.
 
-    The environment is one for all threads of the application: build operators one after the other.
+    All threads of the application share the environment: build operators one after the other.
     """
     environment = spark.sparkContext.environment
     # Without a group a daemon has nothing to say, and those of runs one after the other may be the same.
@@ -48,10 +48,10 @@ def operator_workers(spark: SparkSession, operator: str, cgroup: str = "", compl
 
 
 def find_processes(cgroup: str) -> Iterator[int]:
-    """Processes in whose environment this cgroup stands: they were started in such a block, for this operator.
+    """Yield processes with this cgroup in their environment: they were started for this operator.
 
-    Not all of them are in the group. What plans the reading of a Python source runs in daemons of PySpark's own, which
-    know nothing of groups; each lives as long as Spark does.
+    Not all of them are in the group. PySpark plans the reading of a Python source in its own daemons, which do not join
+    groups and live as long as Spark.
     """
     tag = f"{CGROUP_VARIABLE}={cgroup}".encode()
     for process in PROCESSES.glob("[0-9]*") if cgroup else ():

@@ -1,1 +1,1 @@
-"""Sources."""
+"""Inputs of operators: traces, logs, RabbitMQ streams, and other streams of Spark."""

@@ -1,4 +1,4 @@
-"""Streams that come from elsewhere: RabbitMQ by a source of our own, and all that Spark itself can read."""
+"""Inputs from outside the pipeline: RabbitMQ streams, and all that Spark itself can read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mead.spark.sources.rabbitmq.source import Tail
 
 ASKED_S, ASKED_AGAIN_S = 0.5, 5.0
-"""How long the controller waits for a broker's answer, and how long it then leaves the broker alone."""
+"""How long the controller waits for a broker's answer, and then until it asks again."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class RabbitMQInput(Input):
     """Options of the data source `RabbitDataSource`."""
     now_s: Callable[[], float] = field(default=monotonic, repr=False)
     _tail: Tail | None = field(default=None, repr=False)
-    """Asks for the end of the stream, on a connection of its own; opened when somebody first wants to know."""
+    """Reads the end of the stream on its own connection, opened on first use."""
     _silent_until_s: float = field(default=-inf, repr=False)
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
@@ -41,19 +41,19 @@ class RabbitMQInput(Input):
         return open_stream(spark, operator, RabbitDataSource, {**self.options, "tasks": str(tasks)})
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """Reads it inside a worker."""
+        """Return a reader for use inside a worker."""
         from mead.spark.sources.rabbitmq.source import RabbitDataSource  # noqa: PLC0415 - as above
 
         return make_reader(RabbitDataSource, {**self.options, "tasks": str(tasks)})
 
     def count_completed(self, done: FinishedBatch) -> int:
-        """Rows that are done: the broker's offset."""
+        """Return the rows done: the broker's offset."""
         return sum_offsets(done.end_offset)
 
     def count_arrived(self, last: FinishedBatch | None) -> int | None:
-        """Messages that the broker says have come; None while it does not answer.
+        """Return the messages that the broker has; None while it does not answer.
 
-        The controller calls this and must not be held up: a broker that did not answer is left alone for a while.
+        The controller must not be held up, so a broker that did not answer is left alone for a while.
         """
         if last is None or self.now_s() < self._silent_until_s:
             return None
@@ -83,9 +83,9 @@ class RabbitMQInput(Input):
 
 @dataclass
 class SparkInput(Input):
-    """Any streaming DataFrame: files, sockets, rates, Kafka. How much waits is known where the source tells (Kafka).
+    """Any streaming DataFrame: files, sockets, rates, Kafka.
 
-    It is read by as many tasks as Spark decides: their number cannot be set.
+    Spark decides the number of tasks. The backlog is known where the source reports it (Kafka).
     """
 
     open: Callable[[SparkSession], DataFrame]
@@ -100,21 +100,21 @@ class SparkInput(Input):
         return self.open(spark)
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """Only Spark can."""
+        """Return None: only Spark can read it."""
         del tasks
         return None
 
     def count_completed(self, done: FinishedBatch) -> int:
-        """Added up, each micro-batch once, for its offsets need not be numbers of rows.
+        """Add up rows, each micro-batch once: offsets need not be numbers of rows.
 
-        What was done before anybody looked is not among them.
+        Rows done before this run are not counted.
         """
         if done.batch > self._last:
             self._completed, self._last = self._completed + done.rows, done.batch
         return self._completed
 
     def count_arrived(self, last: FinishedBatch | None) -> int | None:
-        """What is done and what the source says is still there: Kafka does, by topic and partition."""
+        """Return rows done plus those that the source reports as waiting (Kafka)."""
         if last is None or not last.latest_offset or not all(isinstance(o, dict) for o in last.latest_offset.values()):
             return None
         waiting = sum_offsets(last.latest_offset) - sum_offsets(last.end_offset)
@@ -122,7 +122,7 @@ class SparkInput(Input):
 
 
 def sum_offsets(offset: Mapping[str, Any]) -> int:
-    """Of Kafka's offsets, which are numbers by partition by topic.
+    """Add up Kafka's offsets, which are numbers by topic and partition.
 
     >>> sum_offsets({"topic": {"0": 5, "1": 7}})
     12

@@ -1,7 +1,7 @@
-"""Where an operator's rows come from: how the stream is opened, and how many rows have come and are done.
+"""Inputs of operators: how to open a stream, and how many of its rows have arrived and are done.
 
-Every input stamps its rows: ``arrival_us`` says when they arrived at the source of the pipeline. Traces are here, what
-other operators write in `log_inputs`, and what comes from elsewhere in `broker_inputs`.
+Every input stamps its rows: ``arrival_us`` says when they arrived at the source of the pipeline. Traces are here,
+output of other operators in `log_inputs`, and outside streams in `broker_inputs`.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ class Input(Protocol):
 
     @property
     def warm_up(self) -> Path | None:
-        """A file that is there as long as the stream is to warm up; None for a stream that takes its own course."""
+        """A file that exists as long as the stream warms up; None for a stream without a warm-up."""
         return None
 
     def is_warmed_up(self, last: FinishedBatch) -> bool:
-        """Whether it has let in all that it has to warm up with."""
+        """Return whether the warm-up has used all rows that it may."""
         del last
         return False
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
-        """Open it. The file ``tasks`` says how many tasks are to read it, unless that is Spark's to decide."""
+        """Open it. The file ``tasks`` holds the number of tasks, unless Spark decides it."""
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """What reads it inside a worker, and the columns that it reads; None if only Spark can."""
+        """Return a reader for use inside a worker, and its columns; None if only Spark can read it."""
 
     def count_completed(self, done: FinishedBatch) -> int:
-        """Rows that are done after this micro-batch, since the beginning of the stream."""
+        """Return the rows done after this micro-batch, since the beginning of the stream."""
 
     def count_arrived(self, last: FinishedBatch | None) -> int | None:
-        """Rows that have come since the beginning of the stream; None if that cannot be known."""
+        """Return the rows that have come since the beginning of the stream; None if unknown."""
 
     def insist(self) -> None:
-        """Have the next call of ``arrived`` ask in any case. Most inputs always do."""
+        """Make the next call of `count_arrived` ask in any case. Most inputs always do."""
         return
 
     def close(self) -> None:
-        """Let go of what the input holds: nobody asks any more. Most inputs hold nothing."""
+        """Release resources. Most inputs have none."""
         return
 
 
@@ -66,7 +66,7 @@ class TraceInput(Input):
     """Time stamps in microseconds since the first (.npy)."""
     speed: float = 1.0
     warm_up: Path | None = None
-    """A file that is there as long as the stream is to warm up."""
+    """A file that exists as long as the stream warms up."""
     payload: str | None = None
     payload_schema: str | None = None
     payload_options: str | None = None
@@ -78,7 +78,7 @@ class TraceInput(Input):
         return open_stream(spark, operator, TraceDataSource, self._options(tasks))
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """Reads it inside a worker."""
+        """Return a reader for use inside a worker."""
         return make_reader(TraceDataSource, self._options(tasks))
 
     def _options(self, tasks: Path) -> dict[str, str]:
@@ -94,15 +94,15 @@ class TraceInput(Input):
         return {option: str(value) for option, value in given.items() if value is not None}
 
     def is_warmed_up(self, last: FinishedBatch) -> bool:
-        """Whether all arrivals are used up that the trace can spare: the run needs the rest."""
+        """Return whether the warm-up has used all arrivals that the trace can spare."""
         return is_used_up(self.path, self.speed, self.count_completed(last))
 
     def count_completed(self, done: FinishedBatch) -> int:
-        """Rows that are done: the offset."""
+        """Return the rows done: the offset."""
         return int(done.end_offset["count"])
 
     def count_arrived(self, last: FinishedBatch | None) -> int | None:
-        """All arrivals whose time has come since the query began."""
+        """Return the arrivals that are due since the query began."""
         if last is None:
             return 0
         passed_us = (self.now_us() - last.end_offset["started_us"]) * self.speed
@@ -111,7 +111,7 @@ class TraceInput(Input):
 
 
 def check_stamps(types: Mapping[str, str], operator: str) -> None:
-    """Refuse rows without stamps: their response times could not be known. ``types`` are by column."""
+    """Raise `OperatorError` for rows without stamps: their response times would be unknown."""
     if types.get(STAMP) != "bigint":
         had = f"is {types[STAMP]}" if STAMP in types else f"is not among {', '.join(types)}"
         raise OperatorError(
@@ -120,10 +120,9 @@ def check_stamps(types: Mapping[str, str], operator: str) -> None:
 
 
 def check_one_source(stream: DataFrame, operator: str) -> None:
-    """Refuse a union or a join of streams that Spark reads itself.
+    """Raise `OperatorError` for a union or join of streams that Spark reads itself.
 
-    A checkpoint has an offset for each stream, and these may count anything: nobody could tell how much has come and is
-    done.
+    A checkpoint has an offset for each stream, which may count anything, so backlog and progress would be unknown.
     """
     plan: Any = stream._jdf.queryExecution().analyzed()  # noqa: SLF001 - Python does not tell what a stream is made of
     leaves = plan.collectLeaves().distinct()
@@ -141,14 +140,14 @@ def open_stream(spark: SparkSession, operator: str, source: type[DataSource], op
 
 
 def make_reader(source: type[DataSource], options: Mapping[str, str]) -> tuple[DataSourceStreamReader, str]:
-    """What reads a Python data source inside a worker, and the columns that it reads."""
+    """Return a reader of a Python data source for use inside a worker, and its columns."""
     made = source(dict(options))
     columns = str(made.schema())
     return made.streamReader(parse_struct(columns)), columns
 
 
 def register_source(spark: SparkSession, operator: str, source: type[DataSource]) -> str:
-    """The format under which a source works in the operator's own workers: those of the block that registers it."""
+    """Register a source for the workers of the present block; return its format."""
     name = f"{source.name()}-{operator}"
     spark.dataSource.register(type(source.__name__, (source,), {"name": classmethod(lambda _: name)}))
     return name

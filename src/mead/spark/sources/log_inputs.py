@@ -1,4 +1,4 @@
-"""What other operators have written, as the input of an operator: one embedded log, or several as one stream."""
+"""Output of other operators as an input: one embedded log, or several as one stream."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LogInput(Input):
     consumer: str
     schema: str
     store: RabbitStore | None = None
-    """The stream that holds the rows; None for files in the folder."""
+    """The RabbitMQ stream that holds the rows; None for files in the folder."""
     _log: StreamLog = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -41,7 +41,7 @@ class LogInput(Input):
         return open_stream(spark, operator, LogDataSource, self._options(tasks))
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """A reader for use inside a worker. Rows are kept as in `load`."""
+        """Return a reader for use inside a worker. Rows are kept as in `load`."""
         return make_reader(LogDataSource, self._options(tasks))
 
     def _options(self, tasks: Path) -> dict[str, str]:
@@ -58,8 +58,7 @@ class LogInput(Input):
     def register(self) -> None:
         """Keep rows for this consumer from now on.
 
-        What is known of the index stays as it is: a query may be restarted while the controller counts in another
-        thread.
+        Uses a new `StreamLog`: a query may be restarted while the controller counts in another thread.
         """
         StreamLog(self.folder).register(self.consumer)
 
@@ -69,18 +68,18 @@ class LogInput(Input):
         return {name: kind for name, kind in parse_columns(self.schema).items() if name != TO}
 
     def count_completed(self, done: FinishedBatch) -> int:
-        """Rows for this consumer that are done: counted up to the offset."""
+        """Count the rows for this consumer up to the offset."""
         return self._log.count_for_reader(self.consumer, int(done.end_offset["rows"]))
 
     def count_arrived(self, last: FinishedBatch | None) -> int:
-        """All rows for this consumer that have been committed."""
+        """Count all committed rows for this consumer."""
         del last
         return self._log.count_for_reader(self.consumer, self._log.end)
 
 
 @dataclass(frozen=True)
 class JoinedInput(Input):
-    """The embedded logs of several operators; the reader's own may be among them."""
+    """The embedded logs of several operators, which may include the reader's own."""
 
     logs: Mapping[str, LogInput]
     """Each log by the name of the operator that writes it."""
@@ -90,7 +89,7 @@ class JoinedInput(Input):
         return open_stream(spark, operator, JoinedDataSource, self._options(operator, tasks))
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """A reader of all logs for use inside a worker. Rows are kept as in `load`."""
+        """Return a reader of all logs for use inside a worker. Rows are kept as in `load`."""
         return make_reader(JoinedDataSource, self._options(next(iter(self.logs.values())).consumer, tasks))
 
     def _options(self, consumer: str, tasks: Path) -> dict[str, str]:
@@ -107,11 +106,11 @@ class JoinedInput(Input):
         return {"logs": places, "schema": to_ddl(columns), "consumer": consumer, "tasks": str(tasks)}
 
     def count_completed(self, done: FinishedBatch) -> int:
-        """Rows that are done, of all logs together."""
+        """Count the rows done, of all logs together."""
         return sum(
             log.count_completed(replace(done, end_offset=done.end_offset[name])) for name, log in self.logs.items()
         )
 
     def count_arrived(self, last: FinishedBatch | None) -> int | None:
-        """Rows that have been committed, in all logs together."""
+        """Count the committed rows of all logs together."""
         return sum(log.count_arrived(last) for log in self.logs.values())

@@ -1,10 +1,10 @@
-"""A recorded or generated trace as a stream: every tuple becomes available when its time has come.
+"""A trace as a stream: every tuple becomes available at its time.
 
-Offsets are numbers of arrivals, and carry the time at which the stream began. So a query that is restarted from its
-checkpoint goes on in the same course of time, and reads the same rows for the same offsets.
+Offsets are numbers of arrivals, with the time at which the stream began. So a query restarted from its checkpoint
+continues in the same course of time, and reads the same rows for the same offsets.
 
-A query that has just started is slow: Java compiles, and workers start. So there can be a warm-up, in which arrivals
-come one at a time, as they are wanted, and not when the trace says. The time of the trace begins after it.
+A new query is slow: Java compiles, and workers start. So there can be a warm-up, in which arrivals come one at a time
+on demand. The time of the trace begins after it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FORMAT = "mead-trace"
 WARM_UP_PAUSE_US = 20_000
 
 SPARE_S = 10.0
-"""How much of a trace may be used to warm up. Whoever generates arrivals for a run makes them that much longer."""
+"""Part of a trace that may be used to warm up. Generated arrivals of a run are that much longer."""
 
 STAMPED = "id bigint, arrival_us bigint"
 """Every row has a number and the time of its arrival, in microseconds since 1970."""
@@ -40,24 +40,24 @@ STAMPED = "id bigint, arrival_us bigint"
 class TraceDataSource(DataSource):
     """Arrivals by the wall clock.
 
-    Options: ``path``, time stamps in microseconds (.npy); ``speed``, how many seconds of the trace pass in one (default
-    1); ``tasks``, a file with the number of tasks; ``warm_up``, a file that is there as long as the stream is to warm
-    up (default none); ``payload``, ``module:function`` that makes a record batch from numbers of tuples,
-    ``payload_schema`` (DDL), its columns, and ``payload_options`` (JSON), arguments by which it makes that function.
+    Options: ``path``, time stamps in microseconds (.npy); ``speed``, seconds of the trace per second (default 1);
+    ``tasks``, a file with the number of tasks; ``warm_up``, a file that exists as long as the stream warms up (default
+    none); ``payload``, ``module:function`` that makes a record batch from numbers of tuples, ``payload_schema`` (DDL),
+    its columns, and ``payload_options`` (JSON), arguments with which it makes that function.
     """
 
     @classmethod
     def name(cls) -> str:
-        """The name for ``format(...)``."""
+        """Return the name for ``format(...)``."""
         return FORMAT
 
     def schema(self) -> str:
-        """Number, time of arrival, and the columns of the payload."""
+        """Return number, time of arrival, and the columns of the payload."""
         payload = self.options.get("payload_schema")
         return f"{STAMPED}, {payload}" if payload else STAMPED
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
-        """Rows of the trace."""
+        """Return a reader of the trace."""
         del schema
         return TraceReader(
             Path(self.options["path"]),
@@ -70,7 +70,7 @@ class TraceDataSource(DataSource):
 
 
 class TracePartition(InputPartition):
-    """What one task makes: the arrivals from one number to another."""
+    """The arrivals that one task makes."""
 
     def __init__(self, started_us: int, first: int, end: int) -> None:
         super().__init__(None)
@@ -79,7 +79,7 @@ class TracePartition(InputPartition):
 
 @dataclass
 class TraceReader(DataSourceStreamReader):
-    """Kept small, because it is sent to every task; the trace is opened by path where it is needed."""
+    """Reader of a trace. It is sent to every task, so it holds the path and not the trace."""
 
     path: Path
     speed: float
@@ -90,11 +90,11 @@ class TraceReader(DataSourceStreamReader):
     payload_options: str | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """The stream begins when Spark first asks for its offset, or after the warm-up, if there is one."""
+        """Return an offset that begins now, or after the warm-up if there is one."""
         return {"started_us": self.now_us(), "count": 0, "warm": int(self.warm_up is None)}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """All arrivals whose time has come. None is taken back if the clock is set back."""
+        """Return all arrivals that are due. None is taken back if the clock is set back."""
         del limit
         if not start["warm"]:
             if self.warm_up and self.warm_up.exists():
@@ -105,7 +105,7 @@ class TraceReader(DataSourceStreamReader):
         return {**start, "count": max(due, start["count"])}
 
     def _one_more(self, start: dict[str, int]) -> dict[str, int]:
-        """The next arrival, as if it came now, unless the last one came too recently."""
+        """Return the next arrival, as if it came now, unless the last one was too recent."""
         count, times = start["count"], read_times_us(self.path)
         last_us = start["started_us"] + (times[count - 1] / self.speed if count else -WARM_UP_PAUSE_US)
         if is_used_up(self.path, self.speed, count) or self.now_us() < last_us + WARM_UP_PAUSE_US:
@@ -113,17 +113,17 @@ class TraceReader(DataSourceStreamReader):
         return {"started_us": self._start_us(count), "count": count + 1, "warm": 0}
 
     def _start_us(self, count: int) -> int:
-        """When a stream must have begun for this arrival to be due now."""
+        """Return the start of a stream in which this arrival is due now."""
         times = read_times_us(self.path)
         return self.now_us() - int(times[min(count, times.size - 1)] / self.speed)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """One partition for each task, with an equal number of arrivals."""
+        """Return one partition for each task, with equal numbers of arrivals."""
         parts = divide_rows(start["count"], end["count"], read_number(self.tasks)) or [(end["count"], end["count"])]
         return [TracePartition(end["started_us"], first, last) for first, last in parts]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The arrivals of a partition; runs in a task."""
+        """Yield the arrivals of a partition; runs in a task."""
         if not isinstance(partition, TracePartition):
             raise TypeError(f"this source has made no {type(partition).__name__}")
         numbers = np.arange(partition.first, partition.end, dtype=np.int64)
@@ -136,21 +136,21 @@ class TraceReader(DataSourceStreamReader):
 
 
 def is_used_up(path: Path, speed: float, count: int) -> bool:
-    """Whether the warm-up has used all arrivals that it may: the run itself needs the rest."""
+    """Return whether the warm-up has used all arrivals that it may: the run needs the rest."""
     times = read_times_us(path)
     return count == times.size or bool(times[count] >= SPARE_S * speed * 1e6)
 
 
 @lru_cache(maxsize=4)
 def read_times_us(path: Path) -> IntArray:
-    """Time stamps since the first one, mapped from the file and read when they are needed."""
+    """Return time stamps since the first one, memory-mapped from the file."""
     stamps_us: IntArray = np.load(path, mmap_mode="r", allow_pickle=False)
     return stamps_us
 
 
 @lru_cache(maxsize=16)
 def load_payload(function: str, options: str | None = None) -> Callable[[IntArray], pa.RecordBatch]:
-    """The object ``module:function``, or what it returns for these arguments (JSON)."""
+    """Import ``module:function``, or call it with these arguments (JSON) to make the function."""
     module, _, name = function.partition(":")
     found: Any = getattr(import_module(module), name)
     made: Callable[[IntArray], pa.RecordBatch] = found if options is None else found(**json.loads(options))

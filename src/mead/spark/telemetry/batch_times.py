@@ -1,4 +1,4 @@
-"""When the rows of a micro-batch arrived, and how long they took: of our own queries, and of those of others."""
+"""Arrival and response times of a micro-batch's rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mead.spark.telemetry.reports import BatchReport
 
 
 def find_stamp_fault(progress: BatchReport, stamps: Stamps) -> str:
-    """Why the stamps cannot be used; empty if they can."""
+    """Return why the stamps cannot be used; empty if they can."""
     whose = progress.query or "the query"
     if stamps.unstamped and not stamps.stamped:
         return f"tuples of {whose} have no time of arrival"
@@ -26,10 +26,10 @@ def add_stamps(arrivals: Arrivals, stamps: Stamps) -> None:
 
 
 def batch_responses(progress: BatchReport, stamps: Stamps, began_us: int) -> BatchResponses:
-    """Response times of a micro-batch, whose rows are all done when it is. ``began_us`` is when the run began.
+    """Return response times of a micro-batch, whose rows are all done when it is.
 
-    Clocks of milliseconds and of microseconds can disagree by one, so negative response times count as 0. Rows without
-    a stamp are left out.
+    ``began_us`` is the start of the run. Clocks of milliseconds and of microseconds can disagree by one, so negative
+    response times count as 0. Rows without a stamp are left out.
     """
     return BatchResponses(
         (progress.done_us - began_us) / 1e6,

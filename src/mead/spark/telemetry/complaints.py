@@ -1,6 +1,6 @@
-"""What workers have to tell people. Nobody who watches a run sees their standard error, so they also write to files.
+"""Messages of workers to users, through files: standard error of workers is not visible.
 
-Of the standard library this loads nothing but ``os`` and ``sys``: a worker daemon uses it before anything is loaded.
+Loads only ``os`` and ``sys`` of the standard library: a worker daemon uses it before anything else is loaded.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMPLAINTS = ".complaints"
-"""The folder for complaints, beside the orders that workers are given; every process has a file of its own."""
+"""Folder for complaints, beside the task numbers; every process has its own file."""
 
 COMPLAINTS_VARIABLE = "MEAD_COMPLAINTS"
-"""Environment variable with that folder, for a daemon that may complain before it knows where its orders are."""
+"""Environment variable with that folder, for a daemon that complains before it knows its tasks."""
 
 _SAID: set[str] = set()
-"""What this process has already said on standard error."""
+"""Texts that this process has written to standard error."""
 
 
 def complain(text: str, folder: str, times: int = 1) -> None:
-    """Say one line from a worker, worded the same each time the same is wrong, and how often it was seen this time.
+    """Write one line from a worker, and how often it applies. Use the same text for the same problem.
 
-    Standard error gets it once. Without a folder, as on another machine, that is all that happens.
+    Standard error gets each text once. Without a folder, as on another machine, nothing else happens.
     """
     if text not in _SAID:
         _SAID.add(text)
@@ -44,23 +44,23 @@ def complain(text: str, folder: str, times: int = 1) -> None:
 
 
 class Complaints:
-    """Reads, in the driver, what workers have written to the folder."""
+    """Reads, in the driver, the complaints of workers in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.counts: dict[str, int] = {}
-        """How often each complaint was seen."""
+        """Number of occurrences of each complaint."""
         self._read: dict[str, int] = {}
-        """Bytes that have been read of each file."""
+        """Bytes read of each file."""
 
     def open(self) -> None:
-        """Make the folder, and forget what an earlier run has left in it."""
+        """Make the folder, and remove the complaints of an earlier run."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for old in self.folder.iterdir():
             old.unlink()
 
     def new(self) -> list[str]:
-        """Count all complaints since the last call, and return those that were never heard before."""
+        """Count all complaints since the last call, and return those that are new."""
         try:
             names = os.listdir(self.folder)  # noqa: PTH208 - names are enough
         except FileNotFoundError:  # nobody was started who could complain

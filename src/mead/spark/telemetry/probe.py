@@ -1,7 +1,7 @@
-"""Aggregates of the arrival stamps of every micro-batch, taken where the rows are and not in the driver.
+"""Aggregates of the arrival stamps of every micro-batch, computed by the tasks.
 
-They travel with the progress of the query. From them come response times: all rows of a micro-batch are done at the
-same moment, so that the distribution of their arrivals is that of their response times, mirrored.
+They travel with the query's reports. Response times follow from them: all rows of a micro-batch are done at the same
+moment, so the distribution of their arrivals, mirrored, is that of their response times.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OBSERVATION = "mead"
 STAMP = "arrival_us"
 RANKS = np.linspace(0.0, 1.0, 17)
-"""The ranks at which we ask for the stamps of a micro-batch; in between they are taken to be spread evenly."""
+"""Ranks at which the stamps of a micro-batch are reported; between them they are taken to be spread evenly."""
 
 MOST_STAMPS = 20_000
 """A micro-batch with more rows does not report every single arrival."""
@@ -32,16 +32,16 @@ NONE_US: IntArray = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Stamps:
-    """When rows of one micro-batch arrived at the source of the pipeline."""
+    """Times at which rows of one micro-batch arrived at the source of the pipeline."""
 
     stamped: int
     """Rows that have a stamp."""
     mean_us: float
     at_ranks_us: FloatArray
     all_us: IntArray | None
-    """Every stamp in order; None if nobody asked for them, or there were too many."""
+    """Every stamp in order; None if there are too many or they were not requested."""
     unstamped: int = 0
-    """Rows whose stamp is null: they are counted, but nothing is known of their times."""
+    """Rows whose stamp is null: counted, with unknown times."""
 
     @property
     def rows(self) -> int:
@@ -50,7 +50,7 @@ class Stamps:
 
     @classmethod
     def of(cls, stamps_us: IntArray, unstamped: int = 0) -> Stamps:
-        """Stamps of some rows, and the number of rows without one."""
+        """Build stamps of some rows, with the number of rows without one."""
         if stamps_us.size == 0:
             return cls(0, 0.0, np.zeros(RANKS.size), stamps_us, unstamped)
         stamps_us = np.sort(stamps_us)
@@ -61,7 +61,7 @@ class Stamps:
 
     @classmethod
     def spread(cls, rows: int, first_us: float, last_us: float) -> Stamps:
-        """Stamps for rows that are only known to have come in this interval: spread evenly over it.
+        """Spread rows evenly over the interval in which they arrived.
 
         >>> Stamps.spread(4, 0.0, 100.0).all_us
         array([12, 37, 62, 87])
@@ -72,7 +72,7 @@ class Stamps:
 
     @classmethod
     def from_observation(cls, observed: Mapping[str, Any]) -> Stamps:
-        """From the progress of a query whose rows were `probed`."""
+        """Read the stamps from the report of a query with `add_probe`."""
         values = observed.get(OBSERVATION)
         unstamped = values["rows"] - values["stamped"] if values else 0
         if not values or not values["stamped"]:
@@ -87,7 +87,7 @@ class Stamps:
         )
 
     def note(self, file: str | None) -> dict[str, Any]:
-        """A note of these stamps, which a task writes beside its result; ``file`` names a file with all of them."""
+        """Return a note of these stamps, for a task to write beside its file; ``file`` holds all of them."""
         first_us = int(self.at_ranks_us[0])
         return {
             "stamped": self.stamped,
@@ -100,7 +100,7 @@ class Stamps:
 
     @classmethod
     def from_note(cls, note: Mapping[str, Any], folder: Path) -> Stamps:
-        """The stamps in such a note. The file with all stamps is read and removed."""
+        """Read the stamps from such a note, and remove the file with all stamps."""
         all_us = None
         with suppress(FileNotFoundError):  # it has been cleared away
             if note["file"] is not None:
@@ -112,7 +112,7 @@ class Stamps:
 
     @classmethod
     def merge(cls, parts: Sequence[Stamps]) -> Stamps:
-        """The stamps of all tasks of a micro-batch together."""
+        """Merge the stamps of all tasks of a micro-batch."""
         unstamped = sum(part.unstamped for part in parts)
         parts = [part for part in parts if part.stamped]
         if len(parts) <= 1:
@@ -137,7 +137,7 @@ class Stamps:
 
 
 def add_probe(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STAMP) -> DataFrame:
-    """The same rows, with their stamps aggregated on the way. ``every_stamp`` is for rows that enter the pipeline."""
+    """Aggregate the stamps of a stream on the way. ``every_stamp`` is for rows that enter the pipeline."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 - pandas and all; workers and commands load this module too
 
     aggregates = [
@@ -155,7 +155,7 @@ def add_probe(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STA
 
 
 def stamped(stream: DataFrame, column: str) -> DataFrame:
-    """The same rows, for `mead.attach`: this column (timestamp, or bigint in microseconds) says when they arrived."""
+    """Tell `mead.attach` which column says when rows arrived (timestamp, or bigint in microseconds)."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 - as above
 
     kinds = dict(stream.dtypes)

@@ -1,7 +1,7 @@
-"""What streaming queries say of every micro-batch, collected inside the Java machine and fetched once a round.
+"""Reports of streaming queries on every micro-batch, queued in Java and fetched once a round.
 
-A listener in Python would be called for every micro-batch of every query, each time through a socket. This one is a
-few lines of Java that put the message into a queue; all that happens to the stream is that one more object is queued.
+A listener in Python would be called through a socket for every micro-batch of every query. This one is a few lines of
+Java that put the report into a queue.
 """
 
 from __future__ import annotations
@@ -53,22 +53,22 @@ public class ProgressQueue extends StreamingQueryListener {
     }
 }
 """
-"""If nobody fetches, the oldest messages are dropped. They become text only when they are fetched."""
+"""A full queue drops the oldest reports. They become text when they are fetched."""
 
 ENGINE_STEPS = ("latestOffset", "getBatch", "queryPlanning", "walCommit")
-"""What Spark does before the rows of a micro-batch are worked on; names as in its reports."""
+"""Spark's steps before it processes the rows of a micro-batch; names as in its reports."""
 
 
 @dataclass(frozen=True, eq=False)
 class FinishedBatch:
-    """A finished micro-batch, and how far it has read its only source."""
+    """A finished micro-batch, and the offset up to which it read its only source."""
 
     batch: int
     end_offset: Mapping[str, Any]
     latest_offset: Mapping[str, Any] | None = None
-    """Where the source ended at that time, if it says so."""
+    """The end of the source at that time, if it reports one."""
     rows: int = 0
-    """As Spark counts them; 0 where only the checkpoint tells of the micro-batch."""
+    """Rows by Spark's count; 0 if only the checkpoint is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,20 +78,20 @@ class BatchReport:
     query: str
     """The name of the query."""
     run: str
-    """The id of the query's run: a new one whenever the query is started."""
+    """The id of the query's run, new with every start."""
     batch: int
     rows: int
     started_us: int
-    """When it started, in microseconds since 1970, to the millisecond."""
+    """Start in microseconds since 1970, to the millisecond."""
     done_us: int
-    """When others could read its output. After that, Spark still has to write down that it is done."""
+    """When its output could be read. Spark still has to record the commit after that."""
     took_s: float
-    """From its start to the moment at which the next one may start."""
+    """Time from its start until the next one may start."""
     end_offset: Mapping[str, Any]
-    """How far it has read its only source."""
+    """Offset up to which it read its only source."""
     latest_offset: Mapping[str, Any] | None
     observed: Mapping[str, Any]
-    """Aggregates that were taken on the way, by the names of the observation and of the aggregate."""
+    """Aggregates by the names of observation and aggregate."""
 
     @property
     def done(self) -> FinishedBatch:
@@ -100,7 +100,7 @@ class BatchReport:
 
     @classmethod
     def parse(cls, message: str) -> BatchReport:
-        """From Spark's own text. Raises ValueError if it makes no sense."""
+        """Parse Spark's JSON. Raises ValueError if it is implausible."""
         try:
             progress = cls._read(json.loads(message))
             least = min(progress.batch, progress.rows, progress.done_us - progress.started_us, progress.took_s)
@@ -132,14 +132,14 @@ class BatchReport:
 
 
 class ReportQueue:
-    """The reports of all queries of a session since they were last fetched."""
+    """Reports of all queries of a session since the last fetch."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._listen(spark.sparkContext, spark._jsparkSession)  # noqa: SLF001 - see _listen
 
     @classmethod
     def for_query(cls, context: SparkContext, query: StreamingQuery) -> ReportQueue:
-        """The same for the session in which a query runs, whichever that is."""
+        """Return a queue for the session in which a query runs."""
         queue = object.__new__(cls)
         queue._listen(context, query._jsq.sparkSession())  # noqa: SLF001 - Python cannot ask a query this
         return queue
@@ -151,7 +151,7 @@ class ReportQueue:
         self._streams.addListener(self._queue)
 
     def fetch(self) -> list[BatchReport]:
-        """All reports since the last call, in the order in which they came, without those that make no sense."""
+        """Return all reports since the last call, in order, without implausible ones."""
         sensible = []
         for message in self._queue.drain().splitlines():
             with suppress(ValueError):
@@ -164,5 +164,5 @@ class ReportQueue:
 
 
 def as_offset(value: Any) -> Mapping[str, Any]:
-    """Sources choose the form of their offsets. Those of ours and Kafka's are objects; any other becomes empty."""
+    """Return an offset if it is an object, as those of ours and Kafka's are; otherwise an empty one."""
     return value if isinstance(value, dict) else {}

@@ -1,8 +1,8 @@
-"""What Python processes of an application with the fast profile do before anything else: they leave a zip file out.
+"""Remove PySpark's zip file from the path of Python processes of the fast profile.
 
-Python runs a module of this name when it starts, if it finds one. Spark puts the sources of PySpark before everything
-else, as a zip file, and from a zip file Python compiles them anew in every process that it starts. Where PySpark was
-installed by pip, that file lies inside the very same library, which is compiled already.
+Python runs a module of this name when it starts. Spark puts the sources of PySpark first on the path, as a zip file,
+which Python compiles again in every process. Where pip installed PySpark, the same library is on the path, already
+compiled.
 """  # noqa: INP001 - no package: its folder is put on the path
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ZIP = os.path.join("pyspark", "python", "lib", "pyspark.zip")  # noqa: PTH118 - 
 
 
 def without_zip(path: list[str]) -> list[str]:
-    """The places of a path but for the zip file of a library that lies in another of them.
+    """Return the path without the zip file of a library that is on the path itself.
 
     >>> without_zip(["/venv/pyspark/python/lib/pyspark.zip", "/venv"])
     ['/venv']

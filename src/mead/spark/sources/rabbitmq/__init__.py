@@ -1,1 +1,1 @@
-"""RabbitMQ streams as sources and sinks of Spark, and a broker to try them with."""
+"""RabbitMQ streams as sources and sinks of Spark, and a private broker to try them."""

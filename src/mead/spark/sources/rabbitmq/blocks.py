@@ -1,10 +1,10 @@
-"""RabbitMQ streams between the operators of a pipeline: tasks publish blocks of rows, which the index of a log names.
+"""RabbitMQ streams between operators: tasks publish blocks of rows, which a log's index names.
 
-A broker does not know Spark's batches. What a task has published before it was killed is published again when it is
-tried again, and a broker that restarts may get a message twice. So every message has a key: the query, the batch, the
-task and the number of the block in it. That key is the same in every attempt if the batch has as many tasks each time.
-Readers in the pipeline need not rely on that. Every attempt has a name too, the one that succeeded stands in the index
-of the log, and they take the blocks of that attempt, each once. So a batch counts once or not at all, as with files.
+A broker does not know Spark's batches. A task that is killed and retried publishes its messages again, and a broker
+that restarts may get a message twice. So every message has a key: query, batch, task and number of the block. It is the
+same in every attempt if the batch has the same number of tasks. Readers in the pipeline do not rely on that: every
+attempt has a name too, the index of the log names the one that succeeded, and readers take the blocks of that attempt,
+each once. So a batch counts once or not at all, as with files.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from mead.spark.sources.rabbitmq.sink import Task
 from mead.spark.sources.rabbitmq.stream import EMPTY_S, DataLossError, Message, Retention
 
 BLOCK_BYTES = 256 * 1024
-"""About how many bytes of rows go into one message: enough for rows to be cheap, far below what brokers refuse."""
+"""Approximate bytes of rows per message: enough to make rows cheap, far below the brokers' limit."""
 
 AT_ONCE = 32
-"""How many blocks may be on their way to the broker at once."""
+"""Maximum number of unconfirmed blocks."""
 
 FRESH_S = 5.0
-"""How long a worker remembers where the stream ended, so that there is little to skip of what others wrote since."""
+"""How long a worker remembers the end of the stream, so that readers skip few messages of other writers."""
 
 _ENDS: dict[StreamLocation, tuple[float, int]] = {}
-"""Where streams ended when this process last asked, and when that was."""
+"""Times of the last query and ends of streams, for this process."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class RabbitStreams:
 
     url: str
     prefix: str
-    """The beginning of the names of streams; the operator's name is the end."""
+    """Names of streams are the prefix and the operator's name."""
     retention: Retention
 
     def store(self, operator: str) -> RabbitStore:
-        """The store for what an operator writes."""
+        """Return the store for the output of an operator."""
         return RabbitStore(StreamLocation(self.url, f"{self.prefix}.{operator}", create=True, retention=self.retention))
 
 
@@ -68,7 +68,7 @@ class Block:
 
     @classmethod
     def parse(cls, name: str) -> Block:
-        """The block of that name, the inverse of `name`.
+        """Parse a name.
 
         >>> Block.parse("a1b2-7-12-3")
         Block(attempt='a1b2', first=7, end=12, messages=3)
@@ -90,11 +90,11 @@ class RabbitStore(Store):
     place: StreamLocation
 
     def check(self) -> None:
-        """Make sure, before anything starts, that the broker answers and that the stream exists, or make it."""
+        """Check that the broker answers, and make the stream if it does not exist."""
         self.place.open().connection.close()
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
-        """Publish rows; all are with the broker when this returns. A task without rows asks the broker for nothing."""
+        """Publish rows; the broker has confirmed all when this returns. Without rows it is not contacted."""
         attempt, task = uuid4().hex, Task.current()
         messages = (
             OutgoingMessage(body, f"{task.query}:{task.batch}:{task.number}:{number}", attempt=attempt)
@@ -115,7 +115,7 @@ class RabbitStore(Store):
         return Block(attempt, first, end, count).name
 
     def read(self, extents: Iterable[Extent]) -> Iterator[pa.RecordBatch]:
-        """Read extents in one pass over the range that holds them all: each on its own would need a consumer."""
+        """Read extents in one pass over their range: each on its own would need a consumer."""
         wanted = [(extent, Block.parse(extent.file)) for extent in extents]
         found = self._find_attempts({block.attempt: block for _, block in wanted})
         bodies: dict[str, list[bytes]] = {}
@@ -129,14 +129,14 @@ class RabbitStore(Store):
         """Do nothing: a stream forgets by its retention alone."""
 
     def _end_before(self) -> int:
-        """An end of the stream that is no later than the next message. An empty stream is known by its silence."""
+        """Return an end of the stream no later than the next message. An empty stream sends nothing."""
         asked_s, end = _ENDS.get(self.place, (0.0, 0))
         if end and monotonic() < asked_s + FRESH_S:
             return end
         return ask_patiently(self.place, lambda stream: stream.end(ANSWER_S if end else EMPTY_S))
 
     def _find_attempts(self, wanted: Mapping[str, Block]) -> Iterator[tuple[str, list[bytes]]]:
-        """Attempts with all their messages, each as soon as its last message has come."""
+        """Yield attempts with all their messages, each as soon as its last message has come."""
         if not wanted:
             return
         # A reader never makes the stream, and has a connection of its own: an operator may read what it writes.
@@ -163,9 +163,9 @@ class RabbitStore(Store):
 
 
 def _messages(place: StreamLocation, first: int, end: int) -> Iterator[Message]:
-    """The messages between two offsets, and then all later ones, for a caller that is still missing some.
+    """Yield the messages between two offsets, and then all later ones, if the caller still misses some.
 
-    In a cluster, the broker that was asked for the end may have known of less than the one that confirmed the messages.
+    In a cluster, the broker that reported the end may have known less than the one that confirmed the messages.
     """
     yield from chain.from_iterable(fetch(place, first, end, credit=AT_ONCE))
     now = ask_patiently(place, lambda stream: stream.end(ANSWER_S))
@@ -173,12 +173,12 @@ def _messages(place: StreamLocation, first: int, end: int) -> Iterator[Message]:
 
 
 def _position(message: Message) -> int:
-    """The last part of its key."""
+    """Return the last part of its key."""
     return int(message.properties.message_id.rpartition(":")[2])
 
 
 def _encode(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[bytes]:
-    """Rows as Arrow streams, which carry their column names, in extents of about `BLOCK_BYTES`."""
+    """Yield rows as Arrow streams, which carry their column names, of about `BLOCK_BYTES` each."""
     for batch in batches:
         most = max(batch.num_rows * BLOCK_BYTES // max(batch.nbytes, 1), 1)
         for first in range(0, batch.num_rows, most):

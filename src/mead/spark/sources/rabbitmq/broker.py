@@ -1,4 +1,4 @@
-"""A RabbitMQ broker of one's own, for tests and for trying things out: on this machine alone, and gone afterwards."""
+"""A private RabbitMQ broker on this machine, for tests and trials, removed afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Self
 from mead.spark.sources.rabbitmq.connection import Connection, RabbitError, UnreachableError
 
 SERVERS = (Path("/usr/lib/rabbitmq/bin/rabbitmq-server"), Path("/opt/homebrew/sbin/rabbitmq-server"))
-"""Where packages put the program itself; what they put on the path insists on a user of its own."""
+"""Programs of packages; those on the path insist on their own user."""
 
 START_S = 60.0
 
@@ -26,7 +26,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def find_server() -> Path:
-    """The program that is installed here."""
+    """Return the installed program."""
     for program in SERVERS:
         if program.exists():
             return program
@@ -35,7 +35,7 @@ def find_server() -> Path:
 
 @dataclass
 class PrivateBroker:
-    """A broker with its own ports, data and logs. A ``with`` block starts it, and removes everything afterwards."""
+    """A broker with its own ports, data and logs. A ``with`` block starts and removes it."""
 
     _folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="mead-rabbitmq-")))
     _ports: list[int] = field(default_factory=lambda: free_ports(3))
@@ -47,7 +47,7 @@ class PrivateBroker:
         return f"amqp://guest:guest@{LOOPBACK}:{self._ports[0]}/"
 
     def start(self) -> None:
-        """Start it on the data that it has kept. It answers when this returns."""
+        """Start it on the data that it has kept; it answers when this returns."""
         (self._folder / "plugins").write_text("[].")
         with (self._folder / "output").open("ab") as output:
             self._process = subprocess.Popen(  # noqa: S603 - a program of this machine, found by its fixed path
@@ -90,7 +90,7 @@ class PrivateBroker:
         self.remove()
 
     def remove(self) -> None:
-        """End it, and leave nothing behind."""
+        """End it, and remove all its files."""
         self.stop()
         # Erlang's name service was started along with the broker, on a port of its own.
         if epmd := shutil.which("epmd"):
@@ -127,7 +127,7 @@ class PrivateBroker:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody has at the moment, all different."""
+    """Return different ports that are free at the moment."""
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:

@@ -1,8 +1,8 @@
-"""A connection to RabbitMQ that is used step by step: ask, then wait for the answer.
+"""A connection to RabbitMQ, used step by step: send a request, wait for the answer.
 
-pika has a blocking connection of its own. It rejects messages that it has received and not yet handed out when a
-consumer ends, and a broker that is asked to reject a message of a stream closes the connection. So this is built on
-pika's event loop, which also lets many messages be published before the first is confirmed.
+pika's blocking connection rejects messages that it has received but not delivered when a consumer ends, and a broker
+closes the connection if a message of a stream is rejected. So this is built on pika's event loop, which also allows
+many unconfirmed messages.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from urllib.parse import urlsplit
 from mead.extras import require
 
 ANSWER_S = 30.0
-"""How long a broker may take to answer before it counts as not working, unless the caller sets another limit."""
+"""Default time limit for a broker's answer."""
 
 
 NOT_READY = ("is down or inaccessible", "replica on the local node")
-"""Parts of answers of a broker that is up, and whose stream is not yet."""
+"""Parts of answers of a broker that runs, but whose stream is not ready yet."""
 
 
 class RabbitError(Exception):
-    """RabbitMQ cannot be used as asked. The message is one line that says what to do."""
+    """RabbitMQ cannot be used as asked. The message is one line with a remedy."""
 
 
 class UnreachableError(RabbitError):
@@ -31,7 +31,7 @@ class UnreachableError(RabbitError):
 
 
 class Connection:
-    """One connection, open from the start. Its events are handled only while somebody waits on it."""
+    """One open connection. It handles events only while a caller waits on it."""
 
     def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
         pika = _pika()
@@ -56,11 +56,11 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is open, as far as we know."""
+        """Whether it is open, as far as known."""
         return self._lost is None
 
     def wait(self, done: Callable[[], bool], timeout_s: float) -> bool:
-        """Handle events until a condition holds; False if it does not in time. With 0 seconds, handle what has come."""
+        """Handle events until a condition holds; return False on timeout. With 0 s, handle pending events."""
         late: list[bool] = []
         timer = self._loop.call_later(timeout_s, lambda: late.append(True))
         try:
@@ -76,13 +76,13 @@ class Connection:
         return True
 
     def channel(self) -> Channel:
-        """A new channel. It is closed by the broker with the first request that fails."""
+        """Open a new channel. The broker closes it at the first request that fails."""
         if self._lost is not None:
             raise _explain_loss(self._lost, self.place)
         return Channel(self, self._connection.channel)
 
     def close(self) -> None:
-        """End the connection. What it has not dealt with yet is dropped."""
+        """End the connection and drop pending events."""
         if self._lost is None:
             self._connection.close()
             self.wait(lambda: self._lost is not None, 1.0)  # the broker says good-bye
@@ -100,7 +100,7 @@ class Connection:
 
 
 class Channel:
-    """A conversation with the broker: one request after the other."""
+    """A sequence of requests to the broker."""
 
     def __init__(self, connection: Connection, opened: Callable[..., Any]) -> None:
         self.connection = connection
@@ -117,7 +117,7 @@ class Channel:
         return self._answer(method)
 
     def wait(self, done: Callable[[], bool], timeout_s: float | None = None) -> bool:
-        """Handle events until a condition holds; False if it does not in time, by default the time for an answer."""
+        """Handle events until a condition holds; return False on timeout, by default that for an answer."""
         limit_s = self.connection.answer_s if timeout_s is None else timeout_s
         reached = self.connection.wait(lambda: done() or self._closed is not None, limit_s)
         if self._closed is not None:
@@ -125,7 +125,7 @@ class Channel:
         return reached
 
     def close(self) -> None:
-        """Close it. The broker takes back what was not acknowledged, which costs a stream nothing."""
+        """Close it. The broker takes back unacknowledged messages, which is free for a stream."""
         if self.raw.is_open:
             self.raw.close()
 
@@ -141,7 +141,7 @@ class Channel:
 
 
 def explain_refusal(reason: BaseException, place: str) -> RabbitError:
-    """The error for the reason for which a broker has closed a channel."""
+    """Return the error for a broker's reason for closing a channel."""
     code, text = getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason))
     # Without a code the connection was lost. The others are answers of a broker that is starting or stopping.
     if code in {0, 541} or any(answer in text for answer in NOT_READY):
@@ -156,7 +156,7 @@ class MissingError(RabbitError):
 
 
 def _explain_loss(reason: BaseException, place: str) -> RabbitError:
-    """The error that explains why there is no connection."""
+    """Return the error that explains why there is no connection."""
     from pika import exceptions  # noqa: PLC0415 - an extra, known to be there
 
     if isinstance(reason, exceptions.AuthenticationError | exceptions.ProbableAuthenticationError):
@@ -170,7 +170,7 @@ def _explain_loss(reason: BaseException, place: str) -> RabbitError:
 
 
 def _parameters(pika: Any, url: str, answer_s: float) -> Any:
-    """Parameters with which pika gives up by itself in time, and lets go of what it has opened."""
+    """Return parameters with which pika itself gives up in time and releases its resources."""
     form = "write it as amqp://user:password@host:5672/"
     if urlsplit(url).scheme not in {"amqp", "amqps"}:
         raise RabbitError(f"{_without_password(url)} is no url of RabbitMQ: {form}")
@@ -184,7 +184,7 @@ def _parameters(pika: Any, url: str, answer_s: float) -> Any:
 
 
 def _without_password(url: str) -> str:
-    """The address without user and password, for messages.
+    """Return the address without user and password, for messages.
 
     >>> _without_password("amqp://me:secret@host:5672/")
     'amqp://host:5672/'

@@ -1,4 +1,4 @@
-"""Where a RabbitMQ stream is, according to the options of a query."""
+"""Location of a RabbitMQ stream from the options of a query, and patient access to it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Answer = TypeVar("Answer")
 FORMAT = "mead-rabbitmq"
 
 ARRIVAL_HEADER = "arrival_us"
-"""The header in which the time of arrival travels, in microseconds since 1970."""
+"""Header with the time of arrival, in microseconds since 1970."""
 
 ATTEMPT_HEADER = "attempt"
-"""The header that tells what one attempt of a task has published from what the next attempt publishes."""
+"""Header that distinguishes attempts of a task."""
 
 RETRY_S = 0.2
-"""The pause between two tries to reach a broker that has gone."""
+"""Pause between two attempts to reach a broker."""
 
 
 @dataclass(frozen=True)
 class StreamLocation:
-    """A stream, and how it is reached."""
+    """A stream and how to reach it."""
 
     url: str
     stream: str
@@ -35,13 +35,13 @@ class StreamLocation:
     exchange: str | None = None
     retention: Retention = field(default_factory=Retention)
     reconnect_s: float = 60.0
-    """How long to wait for a broker that was there before."""
+    """How long to wait for a broker that was reached before."""
     answer_s: float = ANSWER_S
     """How long to wait for one answer."""
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> StreamLocation:
-        """The place that the options of a query name."""
+        """Read the location from the options of a query."""
         for name in ("url", "stream"):
             if name not in options:
                 raise RabbitError(f"format {FORMAT} needs the option {name}")
@@ -86,19 +86,19 @@ class StreamLocation:
 
 
 class OpenStreams(local):
-    """Streams that a worker keeps open, so that its next task finds the connection. Each thread has its own."""
+    """Streams that a worker keeps open for its next task. Each thread has its own."""
 
     def __init__(self) -> None:
         self._streams: dict[StreamLocation, RabbitStream] = {}
 
     def open(self, place: StreamLocation) -> RabbitStream:
-        """The stream that is open, or a new one if it was dropped."""
+        """Return the open stream, or a new one."""
         if place not in self._streams:
             self._streams[place] = place.open()
         return self._streams[place]
 
     def drop(self, place: StreamLocation | None = None) -> None:
-        """Close that one, which may be broken, or all of them."""
+        """Close one stream, which may be broken, or all of them."""
         for one in [place] if place else list(self._streams):
             if stream := self._streams.pop(one, None):
                 stream.connection.close()
@@ -108,7 +108,7 @@ OPEN_STREAMS = OpenStreams()
 
 
 class Patience:
-    """Waits for a broker that has gone, for as long as its place allows."""
+    """Waits for a broker that has gone, up to the location's limit."""
 
     def __init__(self, place: StreamLocation) -> None:
         self.place = place
@@ -119,7 +119,7 @@ class Patience:
         self._until_s = monotonic() + self.place.reconnect_s
 
     def wait(self, error: UnreachableError) -> None:
-        """Drop the connection and pause before the next try, or raise the error when the time is up."""
+        """Drop the connection and pause before the next attempt; raise the error when the time is up."""
         OPEN_STREAMS.drop(self.place)
         if monotonic() > self._until_s:
             raise UnreachableError(f"{error} (tried for {self.place.reconnect_s:g} s)") from error
@@ -127,7 +127,7 @@ class Patience:
 
 
 def ask_patiently(place: StreamLocation, ask: Callable[[RabbitStream], Answer]) -> Answer:
-    """Ask a stream, waiting for a broker that goes away and comes back."""
+    """Call ``ask`` with a stream, waiting for a broker that goes away and comes back."""
     patience = Patience(place)
     while True:
         try:
@@ -139,7 +139,7 @@ def ask_patiently(place: StreamLocation, ask: Callable[[RabbitStream], Answer]) 
 def fetch(
     place: StreamLocation, first: int, end: int, *, whole: bool = True, credit: int = CREDIT
 ) -> Iterator[list[Message]]:
-    """Messages as from `Stream.read`, waiting for a broker that goes away and comes back."""
+    """Yield messages as `RabbitStream.read`, waiting for a broker that goes away and comes back."""
     due, patience = first, Patience(place)
     while due < end:
         try:
@@ -154,7 +154,7 @@ def fetch(
 
 
 def read_choice(options: Mapping[str, str], name: str, *choices: str) -> str:
-    """The value of an option; the first choice if it is not given."""
+    """Return the value of an option; the first choice if it is not given."""
     chosen = options.get(name, choices[0])
     if chosen not in choices:
         raise RabbitError(f"format {FORMAT}: the option {name} is {' or '.join(choices)}, not {chosen}")

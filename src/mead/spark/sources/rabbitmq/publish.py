@@ -1,4 +1,4 @@
-"""Publishing into a RabbitMQ stream, many messages at a time, until the broker has confirmed every one."""
+"""Publish into a RabbitMQ stream, many messages at a time, until the broker has confirmed all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mead.spark.sources.rabbitmq.connection import ANSWER_S, Channel, RabbitErro
 from mead.spark.sources.rabbitmq.location import ARRIVAL_HEADER, ATTEMPT_HEADER, OPEN_STREAMS, Patience, StreamLocation
 
 UNCONFIRMED = 2000
-"""How many messages may be on their way to the broker's disk at once."""
+"""Maximum number of unconfirmed messages."""
 
 
 @dataclass(frozen=True)
@@ -20,20 +20,19 @@ class OutgoingMessage:
 
     body: bytes
     key: str | None = None
-    """Its message id: whoever reads the same one twice knows that it was sent twice."""
+    """Its message id, by which readers recognize duplicates."""
     arrival_us: int | None = None
     attempt: str | None = None
-    """Which attempt of a task has sent it; a task may be tried again."""
+    """The attempt of a task that sends it."""
 
 
 def publish(
     place: StreamLocation, messages: Iterable[OutgoingMessage], *, reached: bool = False, at_once: int = UNCONFIRMED
 ) -> int:
-    """Put messages into a stream, in their order, and return how many. All are confirmed when this returns.
+    """Publish messages in their order, and return their number. All are confirmed when this returns.
 
-    If the broker goes away we wait for it, and send again what it had not confirmed: some messages may then be there
-    twice. If it is missing from the start, we wait only if it was ``reached`` before. ``at_once`` is how many messages
-    may be on their way.
+    If the broker goes away, wait for it and send unconfirmed messages again; some may then be there twice. If it is
+    missing from the start, wait only if it was ``reached`` before. ``at_once`` limits unconfirmed messages.
     """
     outbox, count = Outbox(place, reached, at_once), 0
     for message in messages:
@@ -57,7 +56,7 @@ class Outbox:
     _refused: str | None = None
 
     def put(self, message: OutgoingMessage) -> None:
-        """Send it, with others, soon."""
+        """Send the message soon, with others."""
         self._unsent.append(message)
         if len(self._unsent) >= self.at_once // 2:
             self._send_until(self.at_once // 2)

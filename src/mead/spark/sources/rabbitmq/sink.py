@@ -1,4 +1,4 @@
-"""A RabbitMQ stream as a sink of streaming queries: at least once, with a key by which readers recognize duplicates."""
+"""A RabbitMQ stream as a sink: at least once, with a key by which readers recognize duplicates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Task:
 
     @classmethod
     def current(cls) -> Task:
-        """The task in which this is called."""
+        """Return the task in which this is called."""
         task = TaskContext.get()
         if task is None:
             raise RuntimeError("rows are written in tasks")
@@ -35,11 +35,10 @@ class Task:
 
 
 class RabbitWriter(DataSourceStreamArrowWriter):
-    """Tasks publish. A batch that is tried again publishes again, under the same keys.
+    """Publishes rows in tasks. A batch that is retried publishes again, under the same keys.
 
-    A key is the id of the query and the column ``key``. Without that column, or where it is null, it is the id of the
-    query, the number of the batch, the number of the task and the number of the row in it: the same again only if the
-    batch has as many tasks as at the first try.
+    A key is the id of the query and the column ``key``. Without that column, or where it is null, it is the ids of
+    query, batch, task and row: the same again only if the batch has the same number of tasks.
     """
 
     def __init__(self, place: StreamLocation, schema: StructType, key: str | None) -> None:
@@ -52,7 +51,7 @@ class RabbitWriter(DataSourceStreamArrowWriter):
             raise RabbitError(f"format {FORMAT}: no column {key} can be the key: {there}")
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Publish rows, in a task; all are with the broker when this returns."""
+        """Publish rows, in a task; the broker has confirmed all when this returns."""
         task = Task.current()
         messages = self._messages(iterator, task.query, f"{task.batch}:{task.number}")
         publish(self.place, messages, reached=task.batch != "0")

@@ -1,4 +1,4 @@
-"""A RabbitMQ stream as a source of streaming queries. Offsets are the broker's, so any range can be read again."""
+"""A RabbitMQ stream as a source. Offsets are the broker's, so any range can be read again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mead.spark.sources.trace import STAMPED
 from mead.spark.telemetry.complaints import COMPLAINTS, complain
 
 RECOVERY_S = 10.0
-"""A stream that is known to have messages has lost them if it sends none for this long."""
+"""A stream known to have messages has lost them if it sends none for this long."""
 
 TYPES = {"binary": pa.binary(), "string": pa.string()}
 
@@ -32,28 +32,28 @@ LAST_US = 2**63 - 1
 class RabbitDataSource(DataSource):
     """A stream by its name.
 
-    Options to read and to write: ``url``, as amqp://user:password@host:5672/; ``stream``; ``create``, whether a stream
-    that does not exist is declared (default false), with ``max_age``, such as 7D, ``max_length_bytes`` and
-    ``segment_bytes`` as what it keeps; ``reconnect_s``, how long to wait for a broker that has gone (default 60).
+    Options to read and to write: ``url``, as amqp://user:password@host:5672/; ``stream``; ``create``, whether to
+    declare a missing stream (default false), with the retention ``max_age``, such as 7D, ``max_length_bytes`` and
+    ``segment_bytes``; ``reconnect_s``, how long to wait for a broker that has gone (default 60).
 
-    To read also: ``tasks``, a file with the number of tasks; ``value``, binary or string (default binary);
-    ``exchange``, which exists and is to feed the stream (then ``create`` is true);
-    ``startingOffsets`` (earliest or latest) and ``failOnDataLoss`` (default true), as for Kafka.
+    To read: ``tasks``, a file with the number of tasks; ``value``, binary or string (default binary); ``exchange``, an
+    existing exchange that feeds the stream (then ``create`` is true); ``startingOffsets`` (earliest or latest) and
+    ``failOnDataLoss`` (default true), as for Kafka.
 
-    To write also: ``key``, a column that tells rows apart.
+    To write: ``key``, a column that identifies rows.
     """
 
     @classmethod
     def name(cls) -> str:
-        """The name for ``format(...)``."""
+        """Return the name for ``format(...)``."""
         return FORMAT
 
     def schema(self) -> str:
-        """Offset, time of arrival, what was published, and the key under which it was."""
+        """Return offset, time of arrival, body, and key of a message."""
         return f"{STAMPED}, value {self._value()}, key string"
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
-        """Rows from the stream."""
+        """Return a reader of the stream."""
         del schema
         return RabbitReader(
             StreamLocation.of(self.options),
@@ -64,7 +64,7 @@ class RabbitDataSource(DataSource):
         )
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: FBT001, N802
-        """Rows into the stream."""
+        """Return a writer into the stream."""
         del overwrite
         return RabbitWriter(StreamLocation.of(self.options), schema, self.options.get("key"))
 
@@ -73,7 +73,7 @@ class RabbitDataSource(DataSource):
 
 
 class OffsetPartition(InputPartition):
-    """What one task reads."""
+    """The offsets that one task reads."""
 
     def __init__(self, first: int, end: int) -> None:
         super().__init__(None)
@@ -82,7 +82,7 @@ class OffsetPartition(InputPartition):
 
 @dataclass
 class RabbitReader(DataSourceStreamReader):
-    """Kept small, because it is sent to every task. It holds a connection only in the driver."""
+    """Reader of a stream. It is sent to every task, so it holds a connection only in the driver."""
 
     place: StreamLocation
     tasks: Path
@@ -92,28 +92,28 @@ class RabbitReader(DataSourceStreamReader):
     _tail: Tail | None = field(default=None, repr=False)
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """The first message that is kept, or the next one that comes."""
+        """Return the first message that is kept, or the next one that comes."""
         return {"offset": self._followed().ask(lambda stream: stream.end() if self.from_end else stream.first() or 0)}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """The end of the stream."""
+        """Return the end of the stream."""
         del limit
         return {"offset": self._followed().end(start["offset"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """One partition for each task, with an equal number of offsets."""
+        """Return one partition for each task, with equal numbers of offsets."""
         first, last = start["offset"], end["offset"]
         return [OffsetPartition(*part) for part in divide_rows(first, last, read_number(self.tasks)) or [(last, last)]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a partition; runs in a task. Waits for a broker that goes away and comes back."""
+        """Yield the rows of a partition; runs in a task. Waits for a broker that goes away."""
         if not isinstance(partition, OffsetPartition):
             raise TypeError(f"this source has made no {type(partition).__name__}")
         for messages in fetch(self.place, partition.first, partition.end, whole=self.fail_on_loss):
             yield self._rows(messages)
 
     def _rows(self, messages: Sequence[Message]) -> pa.RecordBatch:
-        """Messages as rows. One whose arrival time makes no sense stops no stream: it arrives when it is read."""
+        """Convert messages to rows. A message with an invalid arrival time arrives when it is read."""
         read_us = time_ns() // 1000
         stamps_us = [read_arrival_us(message.properties, read_us) for message in messages]
         if nonsense := stamps_us.count(None):
@@ -138,8 +138,8 @@ class RabbitReader(DataSourceStreamReader):
 class Tail:
     """Follows the end of a stream at little cost.
 
-    A consumer with credit for one message waits at the known end, like a bell. While it has not rung, there is nothing
-    to ask. When it has, the last chunk tells the new end.
+    A consumer with credit for one message waits at the known end, like a bell. The end is read again only when the bell
+    has rung.
     """
 
     place: StreamLocation
@@ -152,13 +152,13 @@ class Tail:
     _tried_s: float = 0.0
 
     def stream(self) -> RabbitStream:
-        """The stream, through the connection that is kept or a new one."""
+        """Return the stream, through the open connection or a new one."""
         if self._stream is None:
             self._stream = self.place.open()
         return self._stream
 
     def ask(self, question: Callable[[RabbitStream], int]) -> int:
-        """Ask the stream, waiting for a broker that was reached and goes away, or has just come back."""
+        """Call ``question`` with the stream, waiting for a broker that was reached before."""
         while True:
             try:
                 answer = question(self.stream())
@@ -171,7 +171,7 @@ class Tail:
                 return answer
 
     def end(self, known: int) -> int:
-        """One more than the last offset, and at least ``known``. A broker that has gone for a while has nothing new."""
+        """Return one more than the last offset, at least ``known``. A missing broker has nothing new."""
         if self._lost_s is None or monotonic() > self._tried_s + RETRY_S:
             try:
                 self._listen(known)
@@ -206,7 +206,7 @@ class Tail:
         self._bell, self._end = stream.attach(end, 1), end
 
     def _patient(self) -> bool:
-        """Whether to wait for a broker that cannot be reached: for a while, if it was reached before."""
+        """Return whether to wait for a broker: for a while, if it was reached before."""
         reached = self._stream is not None or self._lost_s is not None
         self.close()
         self._tried_s = monotonic()
@@ -215,7 +215,7 @@ class Tail:
 
 
 def to_rows(messages: Sequence[Message], stamps_us: Sequence[int], value: str) -> pa.RecordBatch:
-    """Messages as rows."""
+    """Convert messages to rows."""
     return pa.record_batch(
         {
             "id": pa.array([message.offset for message in messages], pa.int64()),
@@ -230,9 +230,9 @@ def to_rows(messages: Sequence[Message], stamps_us: Sequence[int], value: str) -
 
 
 def read_arrival_us(properties: Any, read_us: int) -> int | None:
-    """The arrival time that the publisher noted in a header, or else in the time stamp (seconds), or else ``read_us``.
+    """Return the arrival time from the header, or the time stamp (seconds), or else ``read_us``.
 
-    None if what was noted is not a time: strangers publish, too.
+    None if the publisher noted something that is not a time.
     """
     noted, factor = properties.headers.get(ARRIVAL_HEADER), 1
     if noted is None:

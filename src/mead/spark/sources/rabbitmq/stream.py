@@ -1,7 +1,7 @@
-"""Reading a RabbitMQ stream by ranges of offsets.
+"""Read a RabbitMQ stream by ranges of offsets.
 
-The broker numbers everything in a stream. Most numbers belong to messages, a few to its own notes, so gaps are no sign
-of loss. Messages are only ever lost at the beginning, where retention cuts off whole segments.
+The broker numbers everything in a stream: messages, and a few notes of its own, so gaps are no sign of loss. Messages
+are only lost at the beginning, where retention removes whole segments.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from mead.spark.sources.rabbitmq.connection import (
 )
 
 CREDIT = 2000
-"""How many messages the broker may send before the first ones are acknowledged."""
+"""Maximum number of unacknowledged messages that the broker sends."""
 
 CHUNK = 65535
-"""Messages are stored in chunks of no more than this: their number has 16 bits."""
+"""Maximum messages of a stored chunk: their number has 16 bits."""
 
 EMPTY_S = 1.0
-"""A stream that has sent nothing by then is taken as empty."""
+"""A stream that has sent nothing by then counts as empty."""
 
 
 class DataLossError(RabbitError):
-    """Messages that were asked for are gone."""
+    """Requested messages are gone."""
 
 
 @dataclass(frozen=True)
 class Retention:
-    """What the broker keeps: as RabbitMQ's ``x-max-age`` (such as ``7D``) and ``x-max-length-bytes``."""
+    """What the broker keeps: RabbitMQ's ``x-max-age`` (such as ``7D``) and ``x-max-length-bytes``."""
 
     max_age: str | None = None
     max_length_bytes: int | None = None
     segment_bytes: int | None = None
-    """The unit in which the beginning is cut off; the broker's default is 500 MB."""
+    """The unit in which the beginning is removed; the broker's default is 500 MB."""
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments for the declaration of a stream."""
+        """Return the arguments for the declaration of a stream."""
         named = {
             "x-max-age": self.max_age,
             "x-max-length-bytes": self.max_length_bytes,
@@ -54,7 +54,7 @@ class Retention:
 
 @dataclass(frozen=True)
 class Message:
-    """What came from a stream."""
+    """A message from a stream."""
 
     offset: int
     properties: Any
@@ -63,7 +63,7 @@ class Message:
 
 @dataclass
 class Consumer:
-    """A consumer on a channel of its own."""
+    """A consumer on its own channel."""
 
     channel: Channel
     messages: list[Message] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Consumer:
     _tag: int = 0
 
     def take(self, stream: str, at: int | str, credit: int) -> None:
-        """Start to receive messages from an offset on, or from the ``first`` or the ``last`` chunk."""
+        """Receive messages from an offset on, or from the ``first`` or the ``last`` chunk."""
         self.channel.raw.add_on_cancel_callback(self._on_cancel)
         self.channel.ask("basic_qos", prefetch_count=credit)
         self.channel.ask(
@@ -80,7 +80,7 @@ class Consumer:
         )
 
     def acknowledge(self) -> None:
-        """Acknowledge what has come, so that more is sent."""
+        """Acknowledge the messages received, so that more are sent."""
         self.channel.raw.basic_ack(self._tag, multiple=True)
 
     def _on_cancel(self, _: object) -> None:
@@ -99,7 +99,7 @@ class RabbitStream:
     name: str
 
     def check(self) -> None:
-        """Raise an error if the stream does not exist."""
+        """Raise `MissingError` if the stream does not exist."""
         channel = self.connection.channel()
         try:
             channel.ask("queue_declare", queue=self.name, passive=True)
@@ -111,7 +111,7 @@ class RabbitStream:
             channel.close()
 
     def create(self, retention: Retention, exchange: str | None) -> None:
-        """Declare it, unless it exists, and bind it to an exchange, if one is given, which has to exist."""
+        """Declare it, unless it exists, and bind it to an existing exchange if one is given."""
         try:
             self.check()
         except MissingError:
@@ -142,17 +142,17 @@ class RabbitStream:
         return attached
 
     def first(self, wait_s: float = EMPTY_S) -> int | None:
-        """The offset of the first message that is kept."""
+        """Return the offset of the first message that is kept."""
         attached = self.attach("first", 1)
         found = attached.channel.wait(lambda: bool(attached.messages), wait_s)
         attached.channel.close()
         return attached.messages[0].offset if found else None
 
     def end(self, wait_s: float = EMPTY_S) -> int:
-        """One more than the offset of the last message; 0 in an empty stream.
+        """Return one more than the offset of the last message; 0 in an empty stream.
 
         The broker's count of messages is some seconds old, so this reads the last chunk. The rest of that chunk follows
-        its first message at once, before the answer to any later question.
+        its first message at once, before the answer to any later request.
         """
         attached = self.attach("last", CHUNK)
         if attached.channel.wait(lambda: bool(attached.messages), wait_s):
@@ -161,11 +161,10 @@ class RabbitStream:
         return attached.messages[-1].offset + 1 if attached.messages else 0
 
     def read(self, first: int, end: int, *, whole: bool = True, credit: int = CREDIT) -> Iterator[list[Message]]:
-        """The messages with offsets from ``first`` to before ``end``.
+        """Yield the messages with offsets from ``first`` to before ``end``.
 
-        There must be a message at ``end - 1`` or after it. If some have been cut off, that is an error, or, if the
-        range need not be ``whole``, they are skipped. ``credit`` is how many may be on their way, where messages are
-        large.
+        There must be a message at ``end - 1`` or after it. Removed messages are an error, or are skipped if the range
+        need not be ``whole``. ``credit`` limits unacknowledged messages, where they are large.
         """
         attached = self.attach(first, min(end - first, credit))
         due = first
@@ -190,7 +189,7 @@ class RabbitStream:
             attached.channel.close()
 
     def _check_kept(self, due: int, end: int) -> None:
-        """A gap is a note of the broker's own, unless the stream now begins behind it."""
+        """Raise `DataLossError` if the stream now begins behind a gap; other gaps are notes of the broker."""
         kept = self.first(ANSWER_S)
         if kept is None or kept > due:
             raise DataLossError(
