@@ -79,5 +79,5 @@ def test_a_folder_has_files_of_one_format(tmp_path: Path) -> None:
 def test_a_folder_that_another_command_has_is_refused(tmp_path: Path) -> None:
     with lock_folder(tmp_path / "state"):
         said = complaint("preference", "--folder", tmp_path / "state")
-    assert "another run is at work in it" in said
+    assert "another run uses this folder" in said
     assert not (tmp_path / "state/points").exists(), "nothing of the other was touched"

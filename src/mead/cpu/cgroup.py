@@ -58,7 +58,7 @@ class CgroupShares(ABC):
         before = self._limits.get(operator)
         if limit == before:
             return  # a write would refill the quota of the running period
-        # The kernel refuses a burst above the quota, so one that shrinks goes first and one that grows last.
+        # The kernel refuses a burst above the quota, so a smaller burst is written first and a larger one last.
         burst_us = before.burst_us if before else 0
         if limit.burst_us < burst_us:
             self._write_burst(folder, limit)
@@ -134,7 +134,7 @@ class CgroupV1Shares(CgroupShares):
         )
 
     def _write_quota(self, folder: Path, limit: Limit, before: Limit | None) -> None:
-        """Write the quota, and the period if it changed: it has a file of its own."""
+        """Write the quota, and the period if it changed, which has its own file."""
         if before is None or limit.period_us != before.period_us:
             write(folder / "cpu.cfs_period_us", str(limit.period_us))
         write(folder / "cpu.cfs_quota_us", str(limit.quota_us))

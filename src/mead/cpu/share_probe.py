@@ -29,7 +29,7 @@ TOLERANCE = 1.3
 
 @dataclass(frozen=True)
 class Preparation:
-    """The abilities of this machine, and what a run knows because of them."""
+    """Results of detection and measurement before a run."""
 
     detection: Detection
     acts: bool

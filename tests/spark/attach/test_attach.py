@@ -160,7 +160,7 @@ def test_acting_throttles_the_workers_and_detaching_leaves_nothing(
         busy_s, passed_s = (sum(values) for values in zip(*measured(attached, since), strict=True))
         assert busy_s <= TOLERANCE * 0.2 * passed_s, "more than the share gives"
         assert throttled(folder) > 0
-        with pytest.raises(mead.AttachError, match="held to a share already"):
+        with pytest.raises(mead.AttachError, match="another run already limits"):
             mead.attach(slow, "p95 <= 2 s", mode="act")
         wait(lambda: set(attached.engine.pids) <= set(read_processes(folder)))  # Spark ends idle workers when it likes
         pids = attached.engine.pids
@@ -203,7 +203,7 @@ def test_a_query_without_python_is_observed_and_its_plan_not_applied(spark: Spar
     query = start_query(rate(spark).selectExpr("value + 1"), "java only")
     attached = mead.attach(query, "mean <= 5 s", mode="act", policy=StaticOptions(share=0.5), shares=(0.5, 2.0))
     wait(lambda: attached.engine.paths["java only"].whole.total > ROWS_PER_S)
-    wait(lambda: "nothing to limit" in attached.decisions[-1].error)
+    wait(lambda: "no Python workers of the query run" in attached.decisions[-1].error)
     last = attached.decisions[-1]
     assert last.in_force is not None
     assert last.in_force["java only"].share == 2.0
@@ -216,7 +216,7 @@ def test_a_query_without_python_is_observed_and_its_plan_not_applied(spark: Spar
     wait(lambda: not attached.active)
     assert not folder.parent.exists()
     assert "detached" in attached.status()
-    with pytest.raises(mead.AttachError, match="does not run"):
+    with pytest.raises(mead.AttachError, match="is not running"):
         mead.attach(query, "mean <= 5 s")
 
 

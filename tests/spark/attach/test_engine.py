@@ -110,7 +110,7 @@ def test_a_message_that_cannot_be_used_is_a_fault_that_takes_no_other_reading_al
 ) -> None:
     said.waiting = [micro_batch(0, 50, {"stamped": "many"}), micro_batch(1, 10)]
     seen = engine.observe(1.0)
-    assert seen.missing.startswith("what the query reports cannot be used (TypeError")
+    assert seen.missing.startswith("a report of the query cannot be used (TypeError")
     assert seen.paths["slow"].completed == 10
 
 

@@ -55,7 +55,7 @@ TIMES_S = [n / RATE_PER_S + STALL_S * (n >= FIRST) for n in range(LENGTH_S * RAT
 
 NOTICED = {
     "nothing is told": "Keep the allocation, because .* has completed nothing for .* s, with .* tuples waiting",
-    "offsets are gone": "Keep the allocation, because .* reports offsets that make no sense",
+    "offsets are gone": "Keep the allocation, because .* reports offsets that cannot be read",
     "the clock was set back": "Keep the allocation, because tuples of .* are said to have arrived in the future",
     "CPU time runs backwards": "Keep the allocation, because busy_s of .* is said to be -",
 }

@@ -97,7 +97,7 @@ def test_rows_are_kept_until_every_consumer_has_dealt_with_them(tmp_path: Path) 
     assert (log.start, numbers(log, 2, 6)) == (2, [2, 3, 4, 5])
     log.register("matcher")
     assert numbers(StreamLog(tmp_path), 3, 6) == [3, 4, 5], "a consumer that comes back finds its place"
-    with pytest.raises(LogError, match="rows 0 to 6 were asked for, but 2 to 6 are there"):
+    with pytest.raises(LogError, match="cannot read rows 0 to 6; the log has rows 2 to 6"):
         log.divide(0, 6, 1)
 
 

@@ -98,7 +98,7 @@ def test_operators_are_joined_by_logs_or_by_a_broker(tmp_path: Path) -> None:
     [
         ("", "needs a source: trace, generate, rabbitmq or stream", ("source",)),
         ("source: {trace: {path: none.csv}}", "none.csv", ("source", "trace", "path")),
-        ("source: {generate: {kind: tide}}", "there is no kind of arrivals 'tide'", ("source", "generate", "kind")),
+        ("source: {generate: {kind: tide}}", "unknown kind of arrivals 'tide'", ("source", "generate", "kind")),
         ("source: {generate: {kind: poisson}}", "give duration_s or count", ("source", "generate", "options")),
         (
             "source: {generate: {kind: poisson, options: {count: 5, hurst: 1}}}",
@@ -132,6 +132,6 @@ def test_operators_that_do_not_say_how_they_batch_are_told() -> None:
 )
 def test_what_is_for_virtual_time_is_refused_live(tmp_path: Path, keys: str, where: tuple[str, ...]) -> None:
     file = parse_pipeline(f"name: virtual\n{keys}\n".encode())
-    with pytest.raises(ConfigError, match="is for virtual time") as caught:
+    with pytest.raises(ConfigError, match="only applies to virtual time") as caught:
         load_work(file, tmp_path)
     assert caught.value.location == where

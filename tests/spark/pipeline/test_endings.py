@@ -131,7 +131,7 @@ def test_sigterm_ends_a_run_when_what_has_arrived_went_through(ending: Ending) -
     def ended() -> None:
         rounds_us.append(time.time_ns() // 1000)
         if len(rounds_us) == 2:  # since the first it takes its time
-            with pytest.raises(OperatorError, match="another run is at work"), lock_folder(ending.folder):
+            with pytest.raises(OperatorError, match="another run uses this folder"), lock_folder(ending.folder):
                 pytest.fail("two runs in one folder")
             ask(signal.SIGTERM)
 

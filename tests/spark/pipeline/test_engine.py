@@ -177,7 +177,7 @@ def test_workers_that_are_not_in_their_group_are_named_and_what_it_has_used_is_n
     assert seen.operators["matcher"].busy_s == pytest.approx(0.1)
     groups.members["matcher"], messages.waiting = (), [micro_batch("matcher", 1, 10, 20)]
     seen = engine.observe(2.0)
-    assert seen.missing == "no worker of matcher is in its control group, so that its share holds nobody"
+    assert seen.missing == "no worker of matcher is in its control group, so its share is not enforced"
     assert seen.operators["matcher"].busy_s == 0.4, "time at work stands for CPU time"
     seen = engine.observe(3.0)
     assert seen.missing == "", "who does nothing needs no workers"
@@ -231,7 +231,7 @@ def test_a_message_that_cannot_be_used_is_a_fault_that_takes_no_other_reading_al
     nonsense = replace(micro_batch("parser", 0, 30, 30), observed={OBSERVATION: {"rows": "many"}})
     messages.waiting = [nonsense, micro_batch("matcher", 0, 20, 20)]
     seen = engine.observe(1.0)
-    assert seen.missing.startswith("what parser reports cannot be used (")
+    assert seen.missing.startswith("a report of parser cannot be used (")
     assert seen.paths["parser>matcher"].completed == 20
 
 

@@ -25,7 +25,7 @@ with lock_folder(Path(sys.argv[1])):
 def test_a_second_run_in_the_same_folder_is_refused_in_one_line(tmp_path: Path) -> None:
     with lock_folder(tmp_path / "run"):
         with (
-            pytest.raises(OperatorError, match="another run is at work in it") as refused,
+            pytest.raises(OperatorError, match="another run uses this folder") as refused,
             lock_folder(tmp_path / "run"),
         ):
             pytest.fail("both have it")

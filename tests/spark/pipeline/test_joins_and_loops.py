@@ -96,10 +96,10 @@ def test_a_row_for_an_operator_that_does_not_read_the_stream_is_an_error(tmp_pat
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"loop": OnStream(ops.down_stream)}, "operator loop: it is part of a loop, so say which columns"),
-        ({"loop": OnStream(lambda s: s.select("id", "arrival_us"), ops.ROUTED)}, "returns .*, and not .* as declared"),
+        ({"loop": OnStream(ops.down_stream)}, "operator loop: declare the columns of its transformation"),
+        ({"loop": OnStream(lambda s: s.select("id", "arrival_us"), ops.ROUTED)}, "returns .*, but declares .*"),
         ({"odd": OnBatches(ops.negate, f"{ops.NUMBERS}, negative boolean, to string")}, "its function returns"),
-        ({"odd": OnStream(lambda s: s.withColumn("value", s.value * 1.5))}, "column value is double .* odd writes"),
+        ({"odd": OnStream(lambda s: s.withColumn("value", s.value * 1.5))}, "column value is double .* output of odd"),
         ({"odd": OnStream(lambda s: s.selectExpr("*", "'loop' as to"))}, "column to .* must be array<string>, not str"),
     ],
 )

@@ -43,9 +43,12 @@ def same(batch: pa.RecordBatch) -> pa.RecordBatch:
 MISTAKES: dict[str, tuple[Work, str]] = {
     "other columns": (
         OnBatches(mute, STAMPED),
-        "operator a: its function returns id int64, and not id int64, arrival_us",
+        "operator a: its function returns id int64, but declares id int64, arrival_us",
     ),
-    "no batch": (OnBatches(lambda _: 7, STAMPED), "operator a: its function returns int, and not id int64, arrival_us"),
+    "no batch": (
+        OnBatches(lambda _: 7, STAMPED),
+        "operator a: its function returns int, but declares id int64, arrival_us",
+    ),
     "a function that fails": (OnBatches(divides, STAMPED), "fails on a batch without rows: ZeroDivisionError"),
     "no stamps for the next": (
         OnBatches(mute, "id bigint"),
@@ -135,7 +138,7 @@ def test_several_sources_of_spark_in_one_stream_are_refused_at_the_start(
     work = OnStream(lambda df: df if joined else df.union(rows(spark)))
     with closing(DryRunShares(["a"])) as shares:
         running = RunningPipeline(spark, pipeline, source, {"a": work}, tmp_path, shares)
-        with pytest.raises(OperatorError, match="operator a: it reads 2 sources of Spark in one stream") as refused:
+        with pytest.raises(OperatorError, match="operator a: its stream reads 2 sources of Spark") as refused:
             running.start()
     assert "\n" not in str(refused.value)
     assert running.queries == {}
@@ -144,9 +147,9 @@ def test_several_sources_of_spark_in_one_stream_are_refused_at_the_start(
 @pytest.mark.parametrize(
     ("edges", "said"),
     [
-        ([Edge("a", "c"), Edge("b", "c")], "three: one operator reads the source, not a and b"),
+        ([Edge("a", "c"), Edge("b", "c")], "three: only one operator may read the source, not a and b"),
         ([Edge("a", "b"), Edge("b", "c"), Edge("c", "a", 0.5)], "operator a: it reads the source, and c leads back to"),
-        ([Edge("a", "b")], "three: one operator reads the source, not a and c"),
+        ([Edge("a", "b")], "three: only one operator may read the source, not a and c"),
     ],
 )
 def test_a_pipeline_that_spark_cannot_run_is_refused(

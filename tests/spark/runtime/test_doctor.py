@@ -84,7 +84,7 @@ def test_where_the_system_tells_nothing_of_itself_all_checks_are_done(macos: Pat
     assert found["CPU shares"].status == "optional"
     assert found["CPU shares"].remedy == "run on Linux, with /sys/fs/cgroup mounted"
     assert found["cores"].found.startswith(f"{os.cpu_count()}")
-    assert found["memory"].found.endswith(" GB; how much of it is free is not known here")
+    assert found["memory"].found.endswith(" GB; the free part is unknown")
     if found["RabbitMQ"].status != "ok":
         assert found["RabbitMQ"].remedy == "brew install rabbitmq && rabbitmq-server -detached"
 

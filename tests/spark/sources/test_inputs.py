@@ -142,8 +142,8 @@ def test_offsets_are_added_up_over_topics_and_partitions() -> None:
 @pytest.mark.parametrize(
     ("types", "said"),
     [
-        ({"id": "bigint", "arrival_us": "int"}, "which is int"),
-        ({"id": "bigint", "line": "string"}, "which is not among id, line"),
+        ({"id": "bigint", "arrival_us": "int"}, "it is int"),
+        ({"id": "bigint", "line": "string"}, "it is not among id, line"),
     ],
 )
 def test_rows_without_arrival_stamps_are_refused_in_one_line(types: dict[str, str], said: str) -> None:

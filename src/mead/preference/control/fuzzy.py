@@ -144,11 +144,13 @@ class Profile:
 
     def _average(self, weighted: list[tuple[float, float]]) -> float:
         """Return the mean outcome, weighted by the degrees of the rules; no change if no rule holds."""
-        held = [(degree, outcome) for degree, outcome in weighted if degree > NEGLIGIBLE]
+        active = [(degree, outcome) for degree, outcome in weighted if degree > NEGLIGIBLE]
         if self.strongest:
-            held = [(max(d for d, o in held if o == outcome), outcome) for outcome in sorted({o for _, o in held})]
-        total = sum(degree for degree, _ in held)
-        return sum(degree * outcome for degree, outcome in held) / total if held else UNCHANGED
+            active = [
+                (max(d for d, o in active if o == outcome), outcome) for outcome in sorted({o for _, o in active})
+            ]
+        total = sum(degree for degree, _ in active)
+        return sum(degree * outcome for degree, outcome in active) / total if active else UNCHANGED
 
 
 CODE = Profile(moderate=(2.0, 5.0), intensive=(2.0, 3.5), strongest=True, small_fixes=True)

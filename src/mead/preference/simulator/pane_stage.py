@@ -96,7 +96,7 @@ class PaneStage:
             self._position, why = worker_queues.send_tuples(
                 self._position, end, self._told, stream.arrivals_s, stream.panes, stream.late, stream.punctuation,
                 self.emitter.next_pane, int(table.splitting), self.emitter.threshold.tuples, table.panes, table.sizes,
-                table.held, table.active, table.cursor, self._workers, self._queues, self._pool, self._free,
+                table.holds, table.active, table.cursor, self._workers, self._queues, self._pool, self._free,
                 self._insert_s, self._cost.message_s, self._interference.times_s, self._interference.speeds,
             )  # fmt: skip
             if why == worker_queues.SHORT:

@@ -87,7 +87,7 @@ def drain_all(chosen, workers, queues, pool, free, now_s):  # pragma: no cover -
 
 @njit(cache=True)
 def send_tuples(  # pragma: no cover - compiled
-    first, end, told, arrivals_s, numbers, late, punctuation, next_pane, splitting, threshold, panes, sizes, held,
+    first, end, told, arrivals_s, numbers, late, punctuation, next_pane, splitting, threshold, panes, sizes, holds,
     active, cursor, workers, queues, pool, free, insert_s, message_s, times_s, speeds,
 ):  # fmt: skip
     """Send the tuples from ``first`` to ``end``; return the tuple at which it stopped, and why.
@@ -110,11 +110,11 @@ def send_tuples(  # pragma: no cover - compiled
         if needs_choice(splitting, panes[row], threshold):
             drain_all(active, workers, queues, pool, free, now_s)
         count = panes[row].count
-        w = place(splitting, panes[row], sizes[row], held[row], active, queues, cursor, threshold)
+        w = place(splitting, panes[row], sizes[row], holds[row], active, queues, cursor, threshold)
         if panes[row].count > count > 0:  # earlier holders learn the new count
-            held[row, w] = False
-            send_to_all(held[row], workers, queues, pool, free, now_s, message_s, times_s, speeds)
-            held[row, w] = True
+            holds[row, w] = False
+            send_to_all(holds[row], workers, queues, pool, free, now_s, message_s, times_s, speeds)
+            holds[row, w] = True
         queues[w] = drain(workers[w], queues[w], pool, free, now_s)
         send(workers[w], queues[w], pool, free, now_s, insert_s[sizes[row, w]], times_s, speeds)
         workers[w].received += 1

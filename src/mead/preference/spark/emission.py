@@ -16,7 +16,7 @@ import numpy as np
 from mead.arrays import IntArray
 from mead.preference.control.punctuation import KSlack
 from mead.preference.kernels.dominance import PreferenceError
-from mead.preference.windows.owner_table import NOBODY
+from mead.preference.windows.owner_table import NO_WORKER
 from mead.preference.windows.pane_emitter import ClosedPane, PaneEmitter
 from mead.preference.windows.panes import Windows
 
@@ -29,7 +29,7 @@ class Emission:
     """Workers and panes of tuples, in order of arrival."""
 
     workers: IntArray
-    """The pane worker of each tuple; ``NOBODY`` for a tuple that is too late."""
+    """The pane worker of each tuple; ``NO_WORKER`` for a tuple that is too late."""
     panes: IntArray
     closed: tuple[ClosedPane, ...]
 
@@ -75,7 +75,7 @@ class Emitter:
         panes = since_us // self.windows.pane_us
         self._check(panes, event_us)
         admission = self.slack.offer(since_us, clock_us)
-        workers = np.full(event_us.size, NOBODY, dtype=np.int64)
+        workers = np.full(event_us.size, NO_WORKER, dtype=np.int64)
         queues = np.zeros(self.panes.table.workers, dtype=np.int64)
         closed: list[ClosedPane] = []
         start = 0
@@ -85,7 +85,7 @@ class Emitter:
                 closed += self.panes.close_before(int(admission.punctuation[at])).closed
                 start = at
         self._assign(slice(start, event_us.size), panes, admission.late, workers, queues)
-        self.dropped += int(np.count_nonzero(workers == NOBODY))
+        self.dropped += int(np.count_nonzero(workers == NO_WORKER))
         return Emission(workers, panes, tuple(closed))
 
     def finish(self) -> tuple[ClosedPane, ...]:

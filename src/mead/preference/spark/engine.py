@@ -172,8 +172,8 @@ class Engine:
             queues = np.zeros(panes.table.workers, dtype=np.int64)  # empty between micro-batches
             removal = panes.remove(active[state.degrees.panes :], queues)
             for part in removal.flushed:
-                held = state.held.get(part.worker, {}).pop(part.pane, NOTHING)
-                state.directory.add(PaneResult(part.pane, UNKNOWN_COUNT, held))
+                result = state.open_results.get(part.worker, {}).pop(part.pane, NOTHING)
+                state.directory.add(PaneResult(part.pane, UNKNOWN_COUNT, result))
 
     def _pane_stage(self, ends: list[int]) -> tuple[StageWork, tuple[ClosedPane, ...]]:
         state = self.state
@@ -186,7 +186,7 @@ class Engine:
                 worker,
                 tuples,
                 before,
-                state.held.get(worker, {}),
+                state.open_results.get(worker, {}),
                 self.folder.partials,
                 self.spec,
                 self.options.kernel,
@@ -198,7 +198,7 @@ class Engine:
         report = next(one.report for one in done if one.report is not None)
         state.emitter = Emitter.from_json(dict(report.emitter))
         for one in done:
-            state.held.setdefault(one.worker, {}).update(one.results)
+            state.open_results.setdefault(one.worker, {}).update(one.results)
         self._hand_on(report.closed)
         received = np.array([one.received for one in done], dtype=np.float64)
         return StageWork(received, np.array([one.busy_s for one in done])), report.closed
@@ -208,8 +208,8 @@ class Engine:
         state = self.state
         for pane in closed:
             for part in pane.partitions:
-                held = state.held.get(part.worker, {}).pop(pane.pane, NOTHING)
-                state.directory.add(PaneResult(pane.pane, pane.count, held))
+                result = state.open_results.get(part.worker, {}).pop(pane.pane, NOTHING)
+                state.directory.add(PaneResult(pane.pane, pane.count, result))
             if not pane.partitions:
                 state.directory.add(PaneResult(pane.pane, pane.count, NOTHING))
 

@@ -50,7 +50,7 @@ class PaneWork:
     tuples: Slice
     emitter: Mapping[str, Any]
     """State of the emitter before this micro-batch."""
-    held: Mapping[int, Extent]
+    open_results: Mapping[int, Extent]
     """Results of the worker for open panes."""
     partials: Path
     """The folder of such results."""
@@ -125,9 +125,9 @@ def _by_pane(
     starts = np.flatnonzero(np.concatenate(([True], np.diff(panes) > 0)))
     for start, end in zip(starts, [*starts[1:], own.size], strict=True):
         pane, some = int(panes[start]), mine.slice(start, end - start)
-        if (held := work.held.get(pane, NOTHING)).count:
-            some = pa.concat_tables([read_extents(work.partials, [held]), some])
-        results = np.concatenate((np.zeros(held.count, dtype=np.int64), np.full(end - start, ALONE)))
+        if (earlier := work.open_results.get(pane, NOTHING)).count:
+            some = pa.concat_tables([read_extents(work.partials, [earlier]), some])
+        results = np.concatenate((np.zeros(earlier.count, dtype=np.int64), np.full(end - start, ALONE)))
         yield pane, reduce_rows(some, work.spec, work.kernel, results)
 
 

@@ -44,7 +44,7 @@ class QueryState:
     """Number of the micro-batch."""
     offset: int = 0
     """The first unprocessed row of the log of tuples."""
-    held: dict[int, dict[int, Extent]] = field(default_factory=dict)
+    open_results: dict[int, dict[int, Extent]] = field(default_factory=dict)
     """Results of open panes, by worker and pane."""
 
     @classmethod
@@ -59,7 +59,7 @@ class QueryState:
     @property
     def extents(self) -> list[Extent]:
         """All results that this state needs."""
-        return self.directory.extents + [extent for panes in self.held.values() for extent in panes.values()]
+        return self.directory.extents + [extent for panes in self.open_results.values() for extent in panes.values()]
 
     def as_json(self) -> dict[str, Any]:
         """Return the state as plain values, for ``from_json``."""
@@ -69,7 +69,9 @@ class QueryState:
             "emitter": self.emitter.as_json(),
             "directory": self.directory.as_json(_encode),
             "degrees": [self.degrees.panes, self.degrees.windows],
-            "held": [[worker, pane, *_encode(e)] for worker, own in self.held.items() for pane, e in own.items()],
+            "held": [
+                [worker, pane, *_encode(e)] for worker, panes in self.open_results.items() for pane, e in panes.items()
+            ],
         }
 
     @classmethod
@@ -82,13 +84,13 @@ class QueryState:
         emitter.panes.threshold = _resume(emitter.panes.threshold, options)
         directory = WindowRounds.from_json(document["directory"], lambda entry: Extent(*entry))
         directory.merging = options.merging
-        held: dict[int, dict[int, Extent]] = {}
+        open_results: dict[int, dict[int, Extent]] = {}
         for worker, pane, *extent in document["held"]:
-            held.setdefault(worker, {})[pane] = Extent(*extent)
+            open_results.setdefault(worker, {})[pane] = Extent(*extent)
         degrees = Degrees(*document["degrees"]) if options.elastic else options.start
         if degrees.total > options.most:
             degrees = options.start
-        return cls(emitter, directory, degrees, document["step"], document["offset"], held)
+        return cls(emitter, directory, degrees, document["step"], document["offset"], open_results)
 
 
 def _threshold(options: ExecutionOptions) -> Threshold:

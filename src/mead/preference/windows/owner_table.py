@@ -17,7 +17,7 @@ from numba import njit
 
 from mead.arrays import IntArray
 
-NOBODY = -1
+NO_WORKER = -1
 
 PANE = np.dtype([("owner", np.int64), ("active", np.int64), ("count", np.int64), ("tuples", np.int64)])
 """Owner of the active partition, tuples in it, number of partitions ever made, tuples of the pane."""
@@ -51,7 +51,7 @@ class OwnerTable:
     def __init__(self, workers: int, splitting: Splitting) -> None:
         self.splitting = splitting
         self.active = np.zeros(workers, dtype=np.bool_)
-        self.cursor = np.full(1, NOBODY, dtype=np.int64)
+        self.cursor = np.full(1, NO_WORKER, dtype=np.int64)
         """The worker that was chosen last: ties go to the one behind it."""
         self.base = 0
         """The oldest pane that may be open. Pane p has row ``p % rows``."""
@@ -59,9 +59,9 @@ class OwnerTable:
 
     def _make_rows(self, rows: int) -> None:
         self.panes = np.zeros(rows, dtype=PANE)
-        self.panes["owner"] = NOBODY
+        self.panes["owner"] = NO_WORKER
         self.sizes = np.zeros((rows, self.active.size), dtype=np.int64)
-        self.held = np.zeros((rows, self.active.size), dtype=np.bool_)
+        self.holds = np.zeros((rows, self.active.size), dtype=np.bool_)
 
     @property
     def workers(self) -> int:
@@ -84,10 +84,10 @@ class OwnerTable:
             rows *= 2
         if rows == self.rows:
             return
-        old_rows, old = self.rows, (self.panes, self.sizes, self.held)
+        old_rows, old = self.rows, (self.panes, self.sizes, self.holds)
         self._make_rows(rows)
         for pane in range(self.base, self.base + old_rows):
-            for new, before in zip((self.panes, self.sizes, self.held), old, strict=True):
+            for new, before in zip((self.panes, self.sizes, self.holds), old, strict=True):
                 new[pane % rows] = before[pane % old_rows]
 
     def assign(self, panes: IntArray, queues: IntArray, threshold: float) -> IntArray:
@@ -98,7 +98,7 @@ class OwnerTable:
         if panes.size:
             self.reserve(int(panes.max()))
         return _assign(  # type: ignore[no-any-return]
-            int(self.splitting), panes, self.panes, self.sizes, self.held, self.active, queues, self.cursor, threshold
+            int(self.splitting), panes, self.panes, self.sizes, self.holds, self.active, queues, self.cursor, threshold
         )
 
     def least_loaded(self, queues: IntArray) -> int:
@@ -131,12 +131,12 @@ class OwnerTable:
 
     def holders(self, pane: int) -> list[int]:
         """Return the workers that hold a partition of the pane, even an empty one."""
-        return [int(worker) for worker in np.flatnonzero(self.held[pane % self.rows])]
+        return [int(worker) for worker in np.flatnonzero(self.holds[pane % self.rows])]
 
     def open_partition(self, pane: int, worker: int) -> int:
         """Give the worker an empty partition; return the pane's new number of partitions."""
         row = pane % self.rows
-        self.held[row, worker] = True
+        self.holds[row, worker] = True
         self.panes["count"][row] += 1
         return self.count(pane)
 
@@ -149,14 +149,14 @@ class OwnerTable:
         """Forget the worker's partition; return its number of tuples."""
         row = pane % self.rows
         had = self.size(pane, worker)
-        self.sizes[row, worker], self.held[row, worker] = 0, False
+        self.sizes[row, worker], self.holds[row, worker] = 0, False
         return had
 
     def close(self, pane: int) -> None:
         """Forget the oldest pane."""
         row = pane % self.rows
-        self.panes[row] = (NOBODY, 0, 0, 0)
-        self.sizes[row], self.held[row] = 0, False
+        self.panes[row] = (NO_WORKER, 0, 0, 0)
+        self.sizes[row], self.holds[row] = 0, False
         self.base = pane + 1
 
     def as_json(self) -> dict[str, Any]:
@@ -187,7 +187,7 @@ class OwnerTable:
             row = entry["pane"] % table.rows
             table.panes[row] = tuple(entry["record"])
             for worker, size in entry["sizes"].items():
-                table.sizes[row, int(worker)], table.held[row, int(worker)] = size, True
+                table.sizes[row, int(worker)], table.holds[row, int(worker)] = size, True
         return table
 
 
@@ -223,15 +223,15 @@ def needs_choice(splitting, pane, threshold):  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def place(splitting, pane, sizes, held, active, queues, cursor, threshold):  # pragma: no cover - compiled
+def place(splitting, pane, sizes, holds, active, queues, cursor, threshold):  # pragma: no cover - compiled
     """Choose the worker of the next tuple of a pane (Alg. 1, lines 9 to 14) and update the table."""
     worker = pane.owner
     if splitting == 2 or (splitting == 1 and pane.tuples == 0):
         worker = next_active(active, cursor)
     elif needs_choice(splitting, pane, threshold):
         worker = least_loaded(active, queues, cursor)
-    if not held[worker]:
-        held[worker] = True
+    if not holds[worker]:
+        holds[worker] = True
         pane.count += 1
     sizes[worker] += 1
     pane.tuples += 1
@@ -240,10 +240,10 @@ def place(splitting, pane, sizes, held, active, queues, cursor, threshold):  # p
 
 
 @njit(cache=True)
-def _assign(splitting, numbers, panes, sizes, held, active, queues, cursor, threshold):  # pragma: no cover - compiled
+def _assign(splitting, numbers, panes, sizes, holds, active, queues, cursor, threshold):  # pragma: no cover - compiled
     workers = np.empty(numbers.size, dtype=np.int64)
     for i in range(numbers.size):
         row = numbers[i] % panes.size
-        workers[i] = place(splitting, panes[row], sizes[row], held[row], active, queues, cursor, threshold)
+        workers[i] = place(splitting, panes[row], sizes[row], holds[row], active, queues, cursor, threshold)
         queues[workers[i]] += 1
     return workers

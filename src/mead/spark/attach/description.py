@@ -23,13 +23,13 @@ GUESSED_DEMAND_S, GUESSED_OVERHEAD_S = 0.001, 0.1
 
 def find_context(query: StreamingQuery) -> SparkContext:
     """Return the Spark context in which the query runs. Raises AttachError if there is none."""
-    from pyspark import SparkContext  # noqa: PLC0415 - whoever has a query has loaded it
+    from pyspark import SparkContext  # noqa: PLC0415 - a caller with a query has loaded it
 
     context = SparkContext._active_spark_context  # noqa: SLF001 - a query does not say where it runs
     if not hasattr(query, "_jsq") or context is None:
-        raise AttachError("only a query of this very process can be attached to, and none over Spark Connect")
+        raise AttachError("cannot attach: the query must run in this process, and not over Spark Connect")
     if not query.isActive:
-        raise AttachError(f"the query {query.name or query.id} does not run")
+        raise AttachError(f"cannot attach: the query {query.name or query.id} is not running")
     return context
 
 

@@ -105,9 +105,9 @@ class AttachedEngine:
     def apply(self, allocation: Allocation) -> None:
         """Set the share of all Python workers of the application, at once."""
         if self.shares is None:
-            raise AttachError("there is nothing to set shares with")
+            raise AttachError("cannot set shares: there is no share manager")
         if not self.in_python:
-            raise AttachError("no Python workers of the query run on this machine, so that there is nothing to limit")
+            raise AttachError("cannot set shares: no Python workers of the query run on this machine")
         self.shares.set_share(self.operator.name, allocation[self.operator.name].cores)
         self.allocation = allocation
 
@@ -130,7 +130,7 @@ class AttachedEngine:
 
     def close(self) -> None:
         """Stop listening, move the workers back to their group, and lift their limits."""
-        with suppress(*NO_ANSWER):  # Java has ended, and there is nothing left to hear
+        with suppress(*NO_ANSWER):  # Java has ended
             self.progress.close()
         try:
             self.adoption.release()
@@ -147,10 +147,10 @@ class AttachedEngine:
 
     def _refuse_shared(self) -> None:
         """Raise AttachError if another run limits these workers: both would undo each other's limits."""
-        held = (find_other_group(pid, self.adoption.folders) for pid in self.workers.find())
-        if self.shares is not None and (other := next(filter(None, held), None)) is not None:
+        groups = (find_other_group(pid, self.adoption.folders) for pid in self.workers.find())
+        if self.shares is not None and (other := next(filter(None, groups), None)) is not None:
             raise AttachError(
-                f"the Python workers of this application are held to a share already, in {other}: "
+                f"another run already limits the Python workers of this application, in {other}: "
                 "control one query of an application, and only observe the others"
             )
 
@@ -163,8 +163,8 @@ class AttachedEngine:
             self._new.append(progress)
             try:
                 fault = self._add_report(progress) or fault
-            except Exception as error:  # noqa: BLE001 - what else was fetched is not to be lost with it
-                fault = f"what the query reports cannot be used ({type(error).__name__}: {error})"
+            except Exception as error:  # noqa: BLE001 - the other reports must not be lost
+                fault = f"a report of the query cannot be used ({type(error).__name__}: {error})"
         return fault
 
     def _add_report(self, progress: BatchReport) -> str:
@@ -178,7 +178,7 @@ class AttachedEngine:
             stamps = Stamps.from_observation(progress.observed)
         elif first_us is not None:
             stamps = Stamps.spread(progress.rows, first_us, float(progress.started_us))
-        else:  # the first micro-batch: since when its rows had come is unknown
+        else:  # the first micro-batch: its arrival times are unknown
             return ""
         self._recent.append(
             Batch(progress.started_us if first_us is None else first_us, progress.started_us, stamps.rows)
@@ -186,7 +186,7 @@ class AttachedEngine:
         if (fault := find_stamp_fault(progress, stamps)) or not stamps.stamped:
             return fault
         add_stamps(self.arrivals, stamps)
-        # Some sources deliver late: what came after the last stamp may still be on its way.
+        # Some sources deliver late: rows after the last stamp may still come.
         self.arrivals.known_until(min(progress.started_us, int(stamps.at_ranks_us[-1])))
         done = batch_responses(progress, stamps, self._began_us)
         for monitor in self.paths.values():
@@ -201,12 +201,12 @@ class AttachedEngine:
         serving_s = [progress.took_s for progress in self._new if progress.rows]
         if in_python:
             busy_s = max(self.workers.cpu_s - self._cpu_s, 0.0)
-        else:  # time at work stands for CPU time, as if the query used all that it may
+        else:  # assume that the query used all cores it may
             busy_s = sum(serving_s) * self.allocation[self.operator.name].cores
         before, self._cpu_s, self._backlog, self._new = self._backlog, self.workers.cpu_s, waiting, []
         arrived = max(completed + self._backlog - before, 0)
-        held_before_s, self._throttled_s = self._throttled_s, usage.throttled_s if usage else self._throttled_s
-        throttled_s = self._throttled_s - held_before_s
+        throttled_before_s, self._throttled_s = self._throttled_s, usage.throttled_s if usage else self._throttled_s
+        throttled_s = self._throttled_s - throttled_before_s
         return OperatorReading(arrived, completed, self._backlog, busy_s, len(serving_s), sum(serving_s), throttled_s)
 
     def _usage(self) -> CpuUsage | None:
@@ -221,7 +221,7 @@ class AttachedEngine:
             return 0
         left, status = _left(self._last), self.query.status
         if not left and not status["isTriggerActive"] and not status["isDataAvailable"]:
-            self.arrivals.known_until(now_us)  # an idle query has no micro-batches that would tell that nothing came
+            self.arrivals.known_until(now_us)  # an idle query reports no micro-batches
             return 0
         if not self._recent:
             return left
@@ -248,6 +248,6 @@ def came_since_us(progress: BatchReport, before: BatchReport | None, trigger_s: 
         return None
     look_us = LOOK_US if trigger_s is None else trigger_s * 1e6
     paused_us = progress.started_us - (before.started_us + before.took_s * 1e6)
-    if paused_us > look_us + PAUSE_US:  # meanwhile the source was asked and had nothing
+    if paused_us > look_us + PAUSE_US:  # the source had no data meanwhile
         return progress.started_us - look_us
     return float(min(before.started_us, progress.started_us))

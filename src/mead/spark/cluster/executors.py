@@ -107,13 +107,12 @@ class Executors:
         if self.local:
             return
         number = max(number, LEAST)
-        if not self._request(number):  # before any ends, or the cluster would put others in their place
+        if not self._request(number):  # before any ends, or the cluster would replace them
             return
         running, tasks = self.running, self._tasks()
         if surplus := sorted(running, key=lambda one: tasks.get(one, 0))[: max(len(running) - number, 0)]:
             self._context.killExecutors(self._jvm.PythonUtils.toSeq(surplus))
-            # With every executor that it is told to kill, Spark wants one fewer: one that dies later would not be
-            # replaced.
+            # Spark lowers its target with every kill: an executor that dies later would not be replaced.
             if not self._request(number):
                 return
         self._ordered, self._highest = number, SlidingMaximum(HOLD_S)

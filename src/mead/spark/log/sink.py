@@ -82,8 +82,8 @@ public class LogSink implements StreamSinkProvider {
             }
             if (batch > last + 1) {
                 throw new IllegalStateException(
-                    index + " ends with batch " + last + ", and batch " + batch + " was to be added: what came between "
-                        + "is lost. Start again in a new folder"
+                    index + " ends with batch " + last + ", so batch " + batch + " cannot be added: those between are "
+                        + "lost. Start again in a new folder"
                 );
             }
             StringBuilder content = new StringBuilder("[").append(batch).append(",[");
@@ -133,8 +133,8 @@ def write_stream(output: DataFrame, folder: Path, store: Store | None = None) ->
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - loads PySpark
 
-    folder = folder.resolve()  # whatever folder Java and the workers were started in
-    # Whoever reads the log is told names and types of its columns, and not whether they may hold nulls.
+    folder = folder.resolve()  # Java and workers may run in other folders
+    # Readers of the log use names and types of its columns, not their nullability.
     log, columns = StreamLog(folder, store=store), to_arrow_schema(output.schema)
     schema = pa.schema([(column.name, column.type) for column in columns])
 
@@ -148,7 +148,7 @@ def write_stream(output: DataFrame, folder: Path, store: Store | None = None) ->
 def commit_files(files: DataFrame, folder: Path) -> DataStreamWriter:
     """Return a writer of a stream of `FILE_COLUMNS`. Start it in the calling thread."""
     context, last = files.sparkSession.sparkContext, StreamLog(folder).repair()
-    # Spark finds a sink by the name of its class, among those that the thread knows that starts the query.
+    # Spark looks the class of a sink up in the class loader of the thread that starts the query.
     jvm: Any = context._jvm  # noqa: SLF001 - the only way to Java
     jvm.java.lang.Thread.currentThread().setContextClassLoader(find_loader(context, SINK_SOURCE, SINK))
     return files.writeStream.format(SINK).option("index", str((folder / INDEX).resolve())).option("last", str(last))

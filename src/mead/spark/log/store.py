@@ -47,7 +47,7 @@ class FileStore(Store):
                     writer.write_batch(batch)
                     rows += batch.num_rows
         except BaseException:
-            path.unlink(missing_ok=True)  # this attempt comes to nothing
+            path.unlink(missing_ok=True)  # the attempt has failed
             raise
         if not rows:
             path.unlink()

@@ -205,7 +205,7 @@ class StreamLog:
         self._catch_up()
         if start < self.start or end > self.end:
             raise LogError(
-                f"{self.folder}: rows {start} to {end} were asked for, but {self.start} to {self.end} are there"
+                f"{self.folder}: cannot read rows {start} to {end}; the log has rows {self.start} to {self.end}"
             )
         return [self._find_extents(first, last) for first, last in divide_rows(start, end, tasks)]
 
@@ -232,7 +232,7 @@ class StreamLog:
             below = min(read_number(path, missing=0) for path in consumers)
             gone = self._entries[self._count_until(self.start) : self._count_until(below)]
             if gone:
-                write_number(self.folder / START, gone[-1].end)  # from now on nobody asks for them
+                write_number(self.folder / START, gone[-1].end)  # before the files go
             self._rows.remove(entry.file for entry in gone)
 
     def _count_until(self, offset: int) -> int:
@@ -272,7 +272,7 @@ class StreamLog:
                     first = self._entries[-1].end if self._entries else 0
                     self._entries.append(IndexEntry(file, first, rows, dict(self._addressed), batch))
                     self._addressed.update({ALL_READERS: rows} if addressed is None else addressed)
-        # Forget what is gone, whoever removed it. The last entry stays: it tells where the next one begins.
+        # Forget removed files. The last entry stays, because the next one begins at its end.
         del self._entries[: min(self._count_until(self.start), len(self._entries) - 1)]
 
     @contextmanager

@@ -44,7 +44,7 @@ def live_pipeline(pipeline: Pipeline, batches: Mapping[str, Batches] = MappingPr
 def load_work(file: PipelineFile, beside: Path) -> dict[str, Work]:
     """Load the work of every operator. Modules may lie beside the pipeline file."""
     if file.keys.processors is not None:
-        raise ConfigError("is for virtual time; on Spark a cluster has as many as it has", ("processors",))
+        raise ConfigError("only applies to virtual time; remove it to run on Spark", ("processors",))
     modules_in(beside)
     return {keys.name: _work(keys, place) for place, keys in enumerate(file.keys.operators)}
 
@@ -69,7 +69,7 @@ def load_source(file: PipelineFile, beside: Path, run: Path, duration_s: float |
     payload: PayloadKeys | None = played.payload
     if payload is not None:
         where = ("source", "trace" if keys.trace else "generate", "payload", "function")
-        _load(payload.function, payload.options, where)  # so that a mistake in it is told before anything starts
+        _load(payload.function, payload.options, where)  # report mistakes before anything starts
     return TraceInput(
         arrivals,
         played.speed,
@@ -99,14 +99,14 @@ def _trace(keys: SourceKeys, beside: Path, duration_s: float | None) -> Trace:
     assert generate is not None  # noqa: S101 - as above
     if generate.kind not in KINDS:
         raise ConfigError(
-            f"there is no kind of arrivals {generate.kind!r}; the kinds are {', '.join(KINDS)}",
+            f"unknown kind of arrivals {generate.kind!r}; choose from {', '.join(KINDS)}",
             ("source", "generate", "kind"),
         )
     options = dict(generate.options)
     if not {"duration_s", "count"} & options.keys():
         if duration_s is None:
             raise ConfigError(
-                "give duration_s or count, for the run has no end either", ("source", "generate", "options")
+                "give duration_s or count, because the run has no duration", ("source", "generate", "options")
             )
         options["duration_s"] = (duration_s + SPARE_S) * generate.speed
     try:
@@ -124,7 +124,7 @@ def _work(keys: OperatorKeys, place: int) -> Work:
     where = ("operators", place)
     if keys.grouping is not None:
         raise ConfigError(
-            "is for virtual time; Spark splits a micro-batch evenly over the replicas", (*where, "grouping")
+            "only applies to virtual time; Spark splits a micro-batch evenly over the replicas", (*where, "grouping")
         )
     if keys.transform is not None:
         transform = _load(keys.transform, keys.options, (*where, "transform"))
@@ -135,7 +135,7 @@ def _work(keys: OperatorKeys, place: int) -> Work:
     schema = keys.output or _declared(keys.function)
     if schema is None:
         raise ConfigError(
-            "say which columns the function returns: here, or as OUTPUT_SCHEMA in its module", (*where, "output")
+            "declare the columns that the function returns: here, or as OUTPUT_SCHEMA in its module", (*where, "output")
         )
     return OnBatches(function, schema)
 

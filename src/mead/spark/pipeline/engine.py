@@ -102,7 +102,7 @@ class SparkEngine:
         Everything that can fail comes first, so that a failed call resets no counter.
         """
         if self._tasks is not None:
-            self.executors.follow(self._tasks)  # releases executors that have long not been wanted
+            self.executors.follow(self._tasks)  # releases executors that are no longer needed
         fault = self._read(time_s)
         self.arrivals.at(time_ns() // 1000)
         counters = {name: self._counters(name, state) for name, state in self.states.items()}
@@ -139,21 +139,21 @@ class SparkEngine:
         fault = ""
         for progress in self.progress.fetch():
             if progress.query not in self.states:
-                continue  # a query of somebody else, or one that lands results
+                continue  # not an operator's query
             try:
                 fault = self._add_report(progress, self.states[progress.query], time_s) or fault
-            except Exception as error:  # noqa: BLE001 - what else was fetched is not to be lost with it
-                fault = f"what {progress.query} reports cannot be used ({type(error).__name__}: {error})"
+            except Exception as error:  # noqa: BLE001 - the other reports must not be lost
+                fault = f"a report of {progress.query} cannot be used ({type(error).__name__}: {error})"
         return fault
 
     def _add_report(self, progress: BatchReport, state: OperatorState, time_s: float) -> str:
         """Add the report of one micro-batch; return what is implausible about it."""
         if state.last is not None and progress.batch <= state.last.batch:
-            return ""  # known already: it ended while we began to listen
+            return ""  # known already
         try:
             state.completed = self.running.inputs[progress.query].count_completed(progress.done)
         except (KeyError, TypeError, ValueError):
-            return f"{progress.query} reports offsets that make no sense"
+            return f"{progress.query} reports offsets that cannot be read"
         stamps, written = self.running.rows(progress)
         if state.last is None:
             state.begins_at(state.completed - stamps.rows)
@@ -189,7 +189,7 @@ class SparkEngine:
         arrived = max(state.completed if now.arrived is None else now.arrived, state.completed, state.arrived)
         completed = sum(rows for _, rows in state.new)
         batches = [progress.took_s for progress, rows in state.new if rows]
-        # Where nothing is measured, time at work stands for CPU time. An estimator tells overhead from demand.
+        # Without measurements, serving time stands for CPU time. An estimator separates overhead and demand.
         new = None if now.usage is None or now.outside else now.usage.since(state.usage)
         reading = OperatorReading(
             arrived - state.arrived,
@@ -202,7 +202,7 @@ class SparkEngine:
         )
         state.arrived, state.usage, state.new = arrived, now.usage or state.usage, []
         if self.running.wiring.is_first(name) and reading.backlog == 0:
-            self.arrivals.known_until(time_ns() // 1000)  # an idle source has no micro-batches that could tell
+            self.arrivals.known_until(time_ns() // 1000)  # an idle source reports no micro-batches
         return reading
 
     def _usage(self, operator: str) -> CpuUsage:
@@ -212,7 +212,7 @@ class SparkEngine:
         """Report an operator that works with no worker in its control group, as is normal on a cluster."""
         for name, reading in readings.items():
             if reading.completed and self.executors.local and counters[name].outside:
-                return f"no worker of {name} is in its control group, so that its share holds nobody"
+                return f"no worker of {name} is in its control group, so its share is not enforced"
         return ""
 
     def _find_silent(self, time_s: float) -> str:

@@ -23,5 +23,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise OperatorError(f"{folder}: another run is at work in it; wait for its end, or name another") from None
+            raise OperatorError(
+                f"{folder}: another run uses this folder; wait for its end, or choose another"
+            ) from None
         yield

@@ -65,7 +65,7 @@ class OnBatches:
         if not isinstance(made, pa.RecordBatch) or _types(made.schema) != _types(expected):
             got = made.schema if isinstance(made, pa.RecordBatch) else type(made).__name__
             raise OperatorError(
-                f"operator {operator}: its function returns {_columns(got)}, and not {_columns(expected)} as declared"
+                f"operator {operator}: its function returns {_columns(got)}, but declares {_columns(expected)}"
             )
         return expected
 
@@ -88,9 +88,7 @@ class OnStream:
             raise OperatorError(f"operator {operator}: its transformation does not return a stream")
         if self.schema is not None and dict(result.dtypes) != parse_columns(self.schema):
             got, declared = to_ddl(dict(result.dtypes)), to_ddl(parse_columns(self.schema))
-            raise OperatorError(
-                f"operator {operator}: its transformation returns {got}, and not {declared} as declared"
-            )
+            raise OperatorError(f"operator {operator}: its transformation returns {got}, but declares {declared}")
         return result
 
 

@@ -61,6 +61,6 @@ class OrphanSweep:
             for one in self._orphans:
                 one.sweep()
             for file in self.stamps.glob("*"):
-                with suppress(FileNotFoundError):  # somebody has read it just now
+                with suppress(FileNotFoundError):  # the reader removed it
                     if file.stat().st_mtime < time() - STALE_S:
                         file.unlink()

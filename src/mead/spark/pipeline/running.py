@@ -81,7 +81,7 @@ class RunningPipeline:
     _logs: dict[str, StreamLog] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.folder = self.folder.resolve()  # executors work in folders of their own
+        self.folder = self.folder.resolve()  # executors run in other folders
         self.wiring = Wiring(self.pipeline, self.streams)
         self.complaints = Complaints(self.folder / TASKS / COMPLAINTS)
         self._builder = QueryBuilder(
@@ -128,7 +128,7 @@ class RunningPipeline:
             if store := self.wiring.store(operator):
                 store.check()
         except RabbitError as error:
-            raise OperatorError(f"operator {operator}: its output has nowhere to go: {error}") from None
+            raise OperatorError(f"operator {operator}: cannot open the stream for its output: {error}") from None
 
     def rows(self, progress: BatchReport) -> tuple[Stamps, int]:
         """Return the arrival stamps of the rows that a micro-batch read, and the number of rows written.
@@ -213,7 +213,7 @@ class RunningPipeline:
             except Exception as error:
                 if spark_loss(self.spark.sparkContext):
                     raise
-                query.note_failure(now_s)  # the other queries go on, and this one is tried again later
+                query.note_failure(now_s)  # tried again later
                 self.report_restart(f"{name} could not be started: {' '.join(str(error).split())[:300]}")
                 down.append(name)
             else:

@@ -29,7 +29,7 @@ class Wiring:
         pipeline = self.pipeline
         first = pipeline.sources
         if len(first) > 1:
-            raise OperatorError(f"{pipeline.name}: one operator reads the source, not {' and '.join(first)}")
+            raise OperatorError(f"{pipeline.name}: only one operator may read the source, not {' and '.join(first)}")
         if back := self.predecessors(first[0]):
             raise OperatorError(
                 f"operator {first[0]}: it reads the source, and {back[0]} leads back to it; put an operator before it"
@@ -37,10 +37,10 @@ class Wiring:
         for operator in pipeline.operators:
             if operator.batches and operator.batches.max_tuples:
                 raise OperatorError(
-                    f"operator {operator.name}: a micro-batch of Spark takes all that waits; no max_tuples"
+                    f"operator {operator.name}: remove max_tuples; a micro-batch of Spark takes all waiting tuples"
                 )
             if operator.name == RESULTS:
-                raise OperatorError(f"operator {RESULTS}: on Spark this is the name of what leaves the pipeline")
+                raise OperatorError(f"operator {RESULTS}: the name is reserved for results on Spark; choose another")
 
     @property
     def sinks(self) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ class Wiring:
         schema = work[operator].schema
         if schema is None:
             raise OperatorError(
-                f"operator {operator}: it is part of a loop, so say which columns its transformation returns: `output`"
+                f"operator {operator}: declare the columns of its transformation in `output`, because it is in a loop"
             )
         return schema
 

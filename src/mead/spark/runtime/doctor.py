@@ -83,7 +83,7 @@ def java_check(environment: Mapping[str, str]) -> Check:
         f"openjdk@{NEEDED_VERSION}",
     )
     if java is None:
-        return Check("Java", "missing", "there is no java on the path, and JAVA_HOME is not set", install)
+        return Check("Java", "missing", "no java on the path, and JAVA_HOME is not set", install)
     if java.new_enough:
         return Check("Java", "ok", f"version {java.version} ({java.path})")
     home = f"unset JAVA_HOME (it is {environment['JAVA_HOME']}), and " if environment.get("JAVA_HOME") else ""
@@ -98,7 +98,7 @@ def spark_check(environment: Mapping[str, str], java: Check) -> Check:
             "Spark", "missing", "pyspark is not installed", f"{sys.executable} -m pip install 'pyspark>=4.3,<4.4'"
         )
     if java.status != "ok":
-        return Check("Spark", "missing", "pyspark is installed, and was not tried without Java", java.remedy)
+        return Check("Spark", "missing", "pyspark is installed; not tried without Java", java.remedy)
     try:
         trial = try_spark(environment)
     except TrialError as error:
@@ -129,7 +129,9 @@ def cores_check() -> Check:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if cores >= GOOD_CORES:
         return Check("cores", "ok", f"{cores} ({platform.machine()})")
-    return Check("cores", "optional", f"{cores}: operators and Spark share it", f"{GOOD_CORES} or more serve better")
+    return Check(
+        "cores", "optional", f"{cores}: operators and Spark share it", f"use a machine with {GOOD_CORES} or more"
+    )
 
 
 def memory_check(meminfo: Path) -> Check:
@@ -141,15 +143,15 @@ def memory_check(meminfo: Path) -> Check:
     found = f"{free_gb:.1f} GB free of {all_gb:.1f} GB"
     if free_gb >= NEEDED_MEMORY_GB:
         return Check("memory", "ok", found)
-    return Check("memory", "missing", found, f"end something: {NEEDED_MEMORY_GB:.0f} GB are needed")
+    return Check("memory", "missing", found, f"end other programs: {NEEDED_MEMORY_GB:.0f} GB are needed")
 
 
 def _whole_memory_check() -> Check:
     all_gb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GB
-    found = f"{all_gb:.1f} GB; how much of it is free is not known here"
+    found = f"{all_gb:.1f} GB; the free part is unknown"
     if all_gb >= NEEDED_MEMORY_GB:
         return Check("memory", "ok", found)
-    return Check("memory", "missing", found, f"a machine with {NEEDED_MEMORY_GB:.0f} GB or more is needed")
+    return Check("memory", "missing", found, f"use a machine with {NEEDED_MEMORY_GB:.0f} GB or more")
 
 
 def disk_check(folder: Path) -> Check:
@@ -158,7 +160,7 @@ def disk_check(folder: Path) -> Check:
     free_gb = shutil.disk_usage(place).free / GB
     if free_gb >= NEEDED_DISK_GB:
         return Check("disk", "ok", f"{free_gb:.1f} GB free in {place}")
-    remedy = f"remove something, or work in another folder: {NEEDED_DISK_GB:.0f} GB are needed"
+    remedy = f"remove files, or use another folder: {NEEDED_DISK_GB:.0f} GB are needed"
     return Check("disk", "missing", f"{free_gb:.1f} GB free in {place}", remedy)
 
 
@@ -172,7 +174,7 @@ def broker_check(host: str = "localhost", port: int = BROKER_PORT) -> Check:
         answer, why = b"", error.strerror or "no answer"
     else:
         why = "something else answers"
-    if answer == b"\x01":  # the server's first method: whom it is, and how to log in
+    if answer == b"\x01":  # the server's first method
         return Check("RabbitMQ", "ok", f"answers at {host}:{port}")
     installed = _install("rabbitmq-server", "rabbitmq-server", "rabbitmq")
     remedy = f"{installed} && {'' if _has_brew() else _as_root()}rabbitmq-server -detached"

@@ -176,5 +176,5 @@ def quiet_local_files(spark: SparkSession) -> None:
     for setting, name in QUIET_FILES.items():
         hadoop.set(setting, name)
     served = jvm.org.apache.hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), hadoop)
-    if served.getClass().getName() != QUIET_FILES["fs.file.impl"]:  # one from before is cached, and would be used on
+    if served.getClass().getName() != QUIET_FILES["fs.file.impl"]:  # an earlier one is cached
         hadoop.set("fs.file.impl.disable.cache", "true")

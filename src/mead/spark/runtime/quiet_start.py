@@ -69,7 +69,7 @@ def start_quietly() -> Iterator[None]:
         with _standard_error(unseen.into):
             yield
     except PySparkRuntimeError as error:
-        # The first complaint; what the scripts around Java say after it are consequences.
+        # The first line names the cause; later ones are consequences.
         complaints = (line for line in unseen.lines() if line.strip() and not line.startswith("WARNING"))
         raise SparkStartError(next(complaints, str(error))) from error
 

@@ -28,10 +28,10 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    # State has as many partitions as there were when a query first started. Small queries are fastest with one.
+    # Fixed at a query's first start. Small queries are fastest with one.
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.streaming.stopTimeout": "10s",
-    # How long a Python process may take to start. On a busy machine the 15 s that Spark waits are not enough.
+    # Time for a Python process to start. The default of 15 s is too short on a busy machine.
     "spark.python.authenticate.socketTimeout": "60s",
 }
 
@@ -54,12 +54,12 @@ def start_session(
     on_interrupt = signal.getsignal(signal.SIGINT)
     with _ignore_hang_ups():
         spark = (profile or FastProfile()).start(builder)
-    if modules is not None:  # a Java machine that ran before does not know later changes of the environment
+    if modules is not None:  # a Java machine that already ran does not see the change above
         environment = spark.sparkContext.environment
         known = environment.get("PYTHONPATH", "")
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(modules.resolve()), known]))
     if threading.current_thread() is threading.main_thread():
-        # PySpark's own answer to Ctrl-C cancels what is running. Our callers know better how to end it.
+        # PySpark's handler of Ctrl-C cancels jobs. Our callers end them in order.
         signal.signal(signal.SIGINT, on_interrupt)
     return spark
 
@@ -102,5 +102,5 @@ def _read_submitted() -> dict[str, str]:
     """Return the settings that ``spark-submit`` passed on."""
     from pyspark import SparkConf  # noqa: PLC0415 - as above
 
-    # Loading defaults needs a running Java machine, which there is only under spark-submit.
+    # Loading defaults needs a running Java machine, as under spark-submit.
     return dict(SparkConf().getAll()) if "PYSPARK_GATEWAY_PORT" in os.environ else {}

@@ -66,7 +66,7 @@ def _ignore_broken_pipe(worker: Callable[..., int]) -> Callable[..., int]:
         try:
             return worker(*arguments)
         except BrokenPipeError:
-            return 1  # at 0, PySpark would give it the next task: of one who has gone, for ever
+            return 1  # at 0, PySpark would reuse the worker
 
     return silent
 

@@ -35,7 +35,7 @@ def operator_workers(spark: SparkSession, operator: str, cgroup: str = "", compl
     All threads of the application share the environment: build operators one after the other.
     """
     environment = spark.sparkContext.environment
-    # Without a group a daemon has nothing to say, and those of runs one after the other may be the same.
+    # Without a group a daemon does not complain, and successive runs may share it.
     tag = {OPERATOR_VARIABLE: operator, CGROUP_VARIABLE: cgroup, COMPLAINTS_VARIABLE: complaints if cgroup else ""}
     before = {variable: environment[variable] for variable in tag if variable in environment}
     environment.update(tag)

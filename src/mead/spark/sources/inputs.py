@@ -115,7 +115,7 @@ def check_stamps(types: Mapping[str, str], operator: str) -> None:
     if types.get(STAMP) != "bigint":
         had = f"is {types[STAMP]}" if STAMP in types else f"is not among {', '.join(types)}"
         raise OperatorError(
-            f"operator {operator}: its rows need a column {STAMP} (bigint, microseconds since 1970), which {had}"
+            f"operator {operator}: its rows need a column {STAMP} (bigint, microseconds since 1970); it {had}"
         )
 
 
@@ -124,13 +124,13 @@ def check_one_source(stream: DataFrame, operator: str) -> None:
 
     A checkpoint has an offset for each stream, which may count anything, so backlog and progress would be unknown.
     """
-    plan: Any = stream._jdf.queryExecution().analyzed()  # noqa: SLF001 - Python does not tell what a stream is made of
+    plan: Any = stream._jdf.queryExecution().analyzed()  # noqa: SLF001 - Python has no interface for the sources of a stream
     leaves = plan.collectLeaves().distinct()
     sources = sum(bool(leaves.apply(place).isStreaming()) for place in range(leaves.size()))
     if sources > 1:
         raise OperatorError(
-            f"operator {operator}: it reads {sources} sources of Spark in one stream, and may read one: "
-            "bring them together before, in one topic or folder"
+            f"operator {operator}: its stream reads {sources} sources of Spark, but only one is allowed: "
+            "merge them before, in one topic or folder"
         )
 
 

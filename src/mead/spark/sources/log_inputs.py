@@ -99,8 +99,8 @@ class JoinedInput(Input):
             for column, kind in log.columns.items():
                 if columns.setdefault(column, kind) != kind:
                     raise OperatorError(
-                        f"operator {consumer}: it reads from {' and '.join(self.logs)}, and column {column} is {kind} "
-                        f"in what {name} writes, and {columns[column]} in the others"
+                        f"operator {consumer}: it reads from {' and '.join(self.logs)}, but column {column} is {kind} "
+                        f"in the output of {name}, and {columns[column]} in the others"
                     )
         places = json.dumps({name: log.place for name, log in self.logs.items()})
         return {"logs": places, "schema": to_ddl(columns), "consumer": consumer, "tasks": str(tasks)}

@@ -125,7 +125,7 @@ class TraceReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the arrivals of a partition; runs in a task."""
         if not isinstance(partition, TracePartition):
-            raise TypeError(f"this source has made no {type(partition).__name__}")
+            raise TypeError(f"not a partition of this source: {type(partition).__name__}")
         numbers = np.arange(partition.first, partition.end, dtype=np.int64)
         stamps_us = partition.started_us + (read_times_us(self.path)[partition.first : partition.end] / self.speed)
         columns = {"id": pa.array(numbers), "arrival_us": pa.array(stamps_us.astype(np.int64))}

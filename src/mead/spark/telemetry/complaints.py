@@ -63,7 +63,7 @@ class Complaints:
         """Count all complaints since the last call, and return those that are new."""
         try:
             names = os.listdir(self.folder)  # noqa: PTH208 - names are enough
-        except FileNotFoundError:  # nobody was started who could complain
+        except FileNotFoundError:  # no worker was started
             return []
         first = []
         for name in names:

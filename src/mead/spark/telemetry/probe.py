@@ -102,7 +102,7 @@ class Stamps:
     def from_note(cls, note: Mapping[str, Any], folder: Path) -> Stamps:
         """Read the stamps from such a note, and remove the file with all stamps."""
         all_us = None
-        with suppress(FileNotFoundError):  # it has been cleared away
+        with suppress(FileNotFoundError):  # it was removed as stale
             if note["file"] is not None:
                 all_us = np.fromfile(folder / note["file"], dtype=np.int64)
                 (folder / note["file"]).unlink()
@@ -148,8 +148,7 @@ def add_probe(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STA
     ]
     if every_stamp:
         few = sql.count(stamp) <= MOST_STAMPS
-        # Without the limit, a list would be made before it is known to be too long, as of a month that waits in a
-        # topic.
+        # The limit keeps the list short even if a month of rows waits in a topic.
         aggregates.append(sql.when(few, sql.max_by(stamp, stamp, MOST_STAMPS)).alias("all_us"))
     return stream.observe(OBSERVATION, *aggregates)
 
@@ -164,4 +163,4 @@ def stamped(stream: DataFrame, column: str) -> DataFrame:
     if kinds.get(column) == "bigint":
         return add_probe(stream, every_stamp=True, stamp=sql.col(column))
     had = f"is {kinds[column]}" if column in kinds else f"is not among {', '.join(kinds)}"
-    raise ValueError(f"a stamp is a column of type timestamp, or bigint in microseconds; {column} {had}")
+    raise ValueError(f"a stamp must be a column of type timestamp, or bigint in microseconds; {column} {had}")

@@ -105,9 +105,9 @@ class BatchReport:
             progress = cls._read(json.loads(message))
             least = min(progress.batch, progress.rows, progress.done_us - progress.started_us, progress.took_s)
         except (AttributeError, KeyError, TypeError, IndexError) as error:
-            raise ValueError(f"a message of a query is not understood: {message[:200]}") from error
+            raise ValueError(f"cannot read a report of a query: {message[:200]}") from error
         if least < 0:
-            raise ValueError(f"{progress.query}: a message has numbers below 0: {message[:200]}")
+            raise ValueError(f"{progress.query}: a report has negative numbers: {message[:200]}")
         return progress
 
     @classmethod

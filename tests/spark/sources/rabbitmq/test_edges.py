@@ -154,5 +154,5 @@ def test_a_broker_that_is_not_there_is_told_before_anything_starts(spark: SparkS
     pipeline, streams = logs.pipeline(), RabbitStreams(f"amqp://{LOOPBACK}:{port}/", "nowhere", Retention())
     shares = DryRunShares([operator.name for operator in pipeline.operators])
     running = RunningPipeline(spark, pipeline, logs.source(tmp_path, [0.0]), logs.work(), tmp_path, shares, streams)
-    with pytest.raises(OperatorError, match="operator parser: its output has nowhere to go: no connection to"):
+    with pytest.raises(OperatorError, match="operator parser: cannot open the stream for its output: no connection to"):
         running.start()

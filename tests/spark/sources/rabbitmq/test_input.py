@@ -158,5 +158,5 @@ def test_a_pipeline_reads_in_place_what_comes_next_and_no_header_stops_it(
     assert (state.before, state.arrived, state.completed) == (first, published, published)
     assert observation.operators["shouter"].backlog == 0
     (complaint,) = told
-    assert complaint == "messages of stream spoken have a header arrival_us that is no time and is not used"
+    assert complaint == "messages of stream spoken have a header arrival_us that is not a time; it is ignored"
     assert running.complaints.counts == {complaint: untimely}

@@ -272,7 +272,7 @@ def test_messages_that_were_cut_off_are_an_error_unless_they_may_be_missed(broke
     end = source.latestOffset(kept, None)
     whole = read(source, kept, end)
     assert whole.num_rows < end["offset"] - kept["offset"], "some offsets are the broker's own, and no loss"
-    with pytest.raises(RabbitError, match=f"begins at {kept['offset']}: have it keep messages longer, or set failOn"):
+    with pytest.raises(RabbitError, match=f"begins at {kept['offset']}. Raise its retention, or set failOn"):
         read(source, {"offset": 0}, end)
     rest = read(reader(place, folder, fail_on_loss=False), {"offset": 0}, end)
     assert rest["id"].to_pylist() == whole["id"].to_pylist()
@@ -293,7 +293,7 @@ def test_a_stream_that_is_deleted_while_it_is_followed_is_missed(broker: Private
         while monotonic() < until_s:
             source.latestOffset({"offset": 10}, None)
 
-    with pytest.raises(RabbitError, match="there is no stream deleted"):
+    with pytest.raises(RabbitError, match="no stream deleted"):
         ask_on()
     source.stop()
 
@@ -310,11 +310,11 @@ def test_a_stream_that_was_made_anew_is_not_taken_for_the_old_one(broker: Privat
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("amqp://guest:guest@127.0.0.1:9/", "no connection to amqp://127.0.0.1:9/: is RabbitMQ running there"),
-        ("amqp://guest:wrong@{place}/", "refuses this user or password: put the right ones into the url"),
-        ("amqp://guest:guest@{place}/nowhere", "there is no such virtual host, or this user may not use it"),
-        ("amqp://guest:guest@{place}/", "there is no stream none: declare it, or let the option create be true"),
-        ("https://{place}/", "is no url of RabbitMQ: write it as amqp://user:password@host:5672/"),
+        ("amqp://guest:guest@127.0.0.1:9/", "no connection to amqp://127.0.0.1:9/: start RabbitMQ there"),
+        ("amqp://guest:wrong@{place}/", "refuses this user or password: correct them in the url"),
+        ("amqp://guest:guest@{place}/nowhere", "no such virtual host, or this user may not use it"),
+        ("amqp://guest:guest@{place}/", "no stream none: declare it, or set option create to true"),
+        ("https://{place}/", "is not a url of RabbitMQ: write it as amqp://user:password@host:5672/"),
     ],
 )
 def test_what_cannot_be_reached_is_told_in_one_line(
@@ -332,7 +332,7 @@ def test_a_query_without_a_broker_ends_with_that_line(sources: SparkSession, fol
     from pyspark.errors import StreamingQueryException
 
     query = logged(streamed(sources, StreamLocation("amqp://guest:guest@127.0.0.1:9/", "none"), folder), folder)
-    with pytest.raises(StreamingQueryException, match=r"no connection to amqp://127\.0\.0\.1:9/: is RabbitMQ running"):
+    with pytest.raises(StreamingQueryException, match=r"no connection to amqp://127\.0\.0\.1:9/: start RabbitMQ"):
         query.awaitTermination(int(PATIENCE_S))
 
 
@@ -341,13 +341,13 @@ def test_a_queue_is_not_taken_for_a_stream(broker: PrivateBroker, folder: Path) 
     connection.channel().ask("queue_declare", queue="classic", durable=True)
     connection.close()
     source = reader(StreamLocation(broker.url, "classic"), folder)
-    with pytest.raises(RabbitError, match="classic is a queue that forgets what was read: declare a stream"):
+    with pytest.raises(RabbitError, match="classic is a queue, not a stream: declare a stream"):
         source.latestOffset({"offset": 0}, None)
     source.stop()
 
 
 def test_an_exchange_that_does_not_exist_is_named(broker: PrivateBroker) -> None:
-    with pytest.raises(RabbitError, match="there is no exchange nobody: declare it"):
+    with pytest.raises(RabbitError, match="no exchange nobody: declare it"):
         StreamLocation(broker.url, "fed", create=True, exchange="nobody").open()
 
 
@@ -356,7 +356,7 @@ def test_an_exchange_that_does_not_exist_is_named(broker: PrivateBroker) -> None
     [
         ({"stream": "s"}, "needs the option url"),
         ({"url": "amqp://127.0.0.1/"}, "needs the option stream"),
-        ({"url": "amqp://127.0.0.1/", "stream": "s", "create": "maybe"}, "create is false or true, not maybe"),
+        ({"url": "amqp://127.0.0.1/", "stream": "s", "create": "maybe"}, "create must be false or true, not maybe"),
         ({"url": "amqp://127.0.0.1/", "stream": "s", "max_length_bytes": "1GB"}, "a number of bytes, not 1GB"),
     ],
 )
@@ -368,8 +368,8 @@ def test_options_that_are_missing_or_wrong_are_named(options: dict[str, str], me
 @pytest.mark.parametrize(
     ("column_name", "key", "message"),
     [
-        ("id", None, "writes a column value, binary or string: there are id"),
-        ("value", "id", "no column id can be the key: there are value"),
+        ("id", None, "needs a column value, binary or string; there are id"),
+        ("value", "id", "no column id for the key; there are value"),
     ],
 )
 def test_rows_that_cannot_be_written_are_refused_at_once(column_name: str, key: str | None, message: str) -> None:

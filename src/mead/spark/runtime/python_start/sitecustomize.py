@@ -29,7 +29,7 @@ def without_zip(path: list[str]) -> list[str]:
 
 sys.path[:] = without_zip(sys.path)
 
-# There may be one that this one hides: of the system, or of a tool that measures what is executed.
+# Run the sitecustomize that this one hides: of the system, or of a coverage tool.
 hidden = PathFinder.find_spec("sitecustomize", [place for place in sys.path if place != HERE])
 if hidden is not None and hidden.loader is not None:
     hidden.loader.exec_module(module_from_spec(hidden))

@@ -78,7 +78,7 @@ class Block:
             return cls(attempt, int(first), int(end), int(messages))
         except ValueError:
             raise RabbitError(
-                f"{name} is no part of a RabbitMQ stream: the run has begun with other streams; go on with these, or "
+                f"{name} is not a block of a RabbitMQ stream: the run began with other streams; use those, or "
                 "start again in a new folder"
             ) from None
 
@@ -139,7 +139,7 @@ class RabbitStore(Store):
         """Yield attempts with all their messages, each as soon as its last message has come."""
         if not wanted:
             return
-        # A reader never makes the stream, and has a connection of its own: an operator may read what it writes.
+        # A reader never makes the stream, and has its own connection: an operator may read its own output.
         place = replace(self.place, create=False)
         first, end = min(block.first for block in wanted.values()), max(block.end for block in wanted.values())
         parts: dict[str, dict[int, bytes]] = {attempt: {} for attempt in wanted}
@@ -157,8 +157,8 @@ class RabbitStore(Store):
 
     def _make_loss_error(self) -> DataLossError:
         return DataLossError(
-            f"stream {self.place.stream} has lost rows that were still to be read: have it keep them longer (max_age, "
-            "max_length_bytes), and start again in a new folder"
+            f"stream {self.place.stream} has lost unread rows: raise its retention (max_age, max_length_bytes), and "
+            "start again in a new folder"
         )
 
 

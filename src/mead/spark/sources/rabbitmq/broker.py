@@ -92,7 +92,7 @@ class PrivateBroker:
     def remove(self) -> None:
         """End it, and remove all its files."""
         self.stop()
-        # Erlang's name service was started along with the broker, on a port of its own.
+        # The broker has started Erlang's name service, on its own port.
         if epmd := shutil.which("epmd"):
             environment = os.environ | self._environment()
             subprocess.run([epmd, "-kill"], env=environment, check=False, capture_output=True)  # noqa: S603 - as above
@@ -107,7 +107,7 @@ class PrivateBroker:
     def _environment(self) -> dict[str, str]:
         port, between_nodes, names = map(str, self._ports)
         return {
-            "HOME": str(self._folder),  # the cookie that nodes know each other by
+            "HOME": str(self._folder),  # for the Erlang cookie
             "RABBITMQ_NODENAME": f"mead-{port}@localhost",
             "RABBITMQ_NODE_IP_ADDRESS": LOOPBACK,
             "RABBITMQ_NODE_PORT": port,
@@ -120,7 +120,7 @@ class PrivateBroker:
             "RABBITMQ_CONFIG_FILE": str(self._folder / "none"),
             "RABBITMQ_CONF_ENV_FILE": str(self._folder / "none"),
             "RABBITMQ_ALLOW_INPUT": "1",  # so that the script becomes the broker, and signals reach it
-            # No input all the same; only this machine may connect; and idle threads do not spin.
+            # No input; only this machine may connect; idle threads do not spin.
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-noinput -kernel inet_dist_use_interface {127,0,0,1} "
             "+sbwt none +sbwtdcpu none +sbwtdio none",
         }
@@ -128,8 +128,8 @@ class PrivateBroker:
 
 def free_ports(count: int) -> list[int]:
     """Return different ports that are free at the moment."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:
             one.bind((LOOPBACK, 0))
         return [int(one.getsockname()[1]) for one in sockets]

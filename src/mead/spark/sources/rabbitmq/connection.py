@@ -35,7 +35,7 @@ class Connection:
 
     def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
         pika = _pika()
-        logging.getLogger("pika").setLevel(logging.CRITICAL)  # what fails is told once, by the error that is raised
+        logging.getLogger("pika").setLevel(logging.CRITICAL)  # errors are raised
         self.place, self.answer_s = _without_password(url), answer_s
         self._opened = False
         self._lost: BaseException | None = None
@@ -85,7 +85,7 @@ class Connection:
         """End the connection and drop pending events."""
         if self._lost is None:
             self._connection.close()
-            self.wait(lambda: self._lost is not None, 1.0)  # the broker says good-bye
+            self.wait(lambda: self._lost is not None, 1.0)  # await the broker's close
         self._release()
 
     def _release(self) -> None:
@@ -160,24 +160,22 @@ def _explain_loss(reason: BaseException, place: str) -> RabbitError:
     from pika import exceptions  # noqa: PLC0415 - an extra, known to be there
 
     if isinstance(reason, exceptions.AuthenticationError | exceptions.ProbableAuthenticationError):
-        return RabbitError(f"{place} refuses this user or password: put the right ones into the url")
+        return RabbitError(f"{place} refuses this user or password: correct them in the url")
     if isinstance(reason, exceptions.ProbableAccessDeniedError) or getattr(reason, "reply_code", 0) == 530:
-        return RabbitError(f"{place}: there is no such virtual host, or this user may not use it")
+        return RabbitError(f"{place}: no such virtual host, or this user may not use it")
     why = f" ({reason})" if str(reason) else ""
-    return UnreachableError(
-        f"no connection to {place}{why}: is RabbitMQ running there? Start it, or put its address into the url"
-    )
+    return UnreachableError(f"no connection to {place}{why}: start RabbitMQ there, or correct the url")
 
 
 def _parameters(pika: Any, url: str, answer_s: float) -> Any:
     """Return parameters with which pika itself gives up in time and releases its resources."""
     form = "write it as amqp://user:password@host:5672/"
     if urlsplit(url).scheme not in {"amqp", "amqps"}:
-        raise RabbitError(f"{_without_password(url)} is no url of RabbitMQ: {form}")
+        raise RabbitError(f"{_without_password(url)} is not a url of RabbitMQ: {form}")
     try:
         parameters = pika.URLParameters(url)
     except (ValueError, TypeError) as error:
-        raise RabbitError(f"{_without_password(url)} is no url of RabbitMQ ({error}): {form}") from None
+        raise RabbitError(f"{_without_password(url)} is not a url of RabbitMQ ({error}): {form}") from None
     parameters.socket_timeout = min(parameters.socket_timeout, answer_s)
     parameters.stack_timeout = min(parameters.stack_timeout, answer_s)
     return parameters

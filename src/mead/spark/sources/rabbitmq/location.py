@@ -157,11 +157,11 @@ def read_choice(options: Mapping[str, str], name: str, *choices: str) -> str:
     """Return the value of an option; the first choice if it is not given."""
     chosen = options.get(name, choices[0])
     if chosen not in choices:
-        raise RabbitError(f"format {FORMAT}: the option {name} is {' or '.join(choices)}, not {chosen}")
+        raise RabbitError(f"format {FORMAT}: option {name} must be {' or '.join(choices)}, not {chosen}")
     return chosen
 
 
 def _number(options: Mapping[str, str], name: str) -> int | None:
     if name in options and not options[name].isdecimal():
-        raise RabbitError(f"format {FORMAT}: the option {name} is a number of bytes, not {options[name]}")
+        raise RabbitError(f"format {FORMAT}: option {name} must be a number of bytes, not {options[name]}")
     return int(options[name]) if name in options else None

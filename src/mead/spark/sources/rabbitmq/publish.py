@@ -106,7 +106,7 @@ class Outbox:
         if not in_time:
             raise UnreachableError(
                 f"{self._channel.connection.place}: {len(self._sent)} messages into {self.place.stream} were not "
-                f"confirmed within {ANSWER_S:g} s: is its disk full, or its memory?"
+                f"confirmed within {ANSWER_S:g} s: check the broker's disk and memory"
             )
 
     def _open(self) -> Channel:
@@ -123,7 +123,7 @@ class Outbox:
             return
         last = confirmed.delivery_tag
         tags = list(takewhile(lambda tag: tag <= last, self._sent)) if confirmed.multiple else [last]
-        for tag in tags:  # tags grow, so that the confirmed ones come first and the rest need not be looked at
+        for tag in tags:  # tags grow, so the confirmed ones come first
             self._sent.pop(tag, None)
 
     def _on_return(self, *_: object) -> None:

@@ -29,7 +29,7 @@ class Task:
         """Return the task in which this is called."""
         task = TaskContext.get()
         if task is None:
-            raise RuntimeError("rows are written in tasks")
+            raise RuntimeError("rows can only be written in a Spark task")
         query, batch = task.getLocalProperty("sql.streaming.queryId"), task.getLocalProperty("streaming.sql.batchId")
         return cls(f"{query}", f"{batch}", task.partitionId())
 
@@ -46,9 +46,9 @@ class RabbitWriter(DataSourceStreamArrowWriter):
         columns = {column.name: column.dataType for column in schema}
         there = f"there are {', '.join(columns)}"
         if not isinstance(columns.get("value"), BinaryType | StringType):
-            raise RabbitError(f"format {FORMAT} writes a column value, binary or string: {there}")
+            raise RabbitError(f"format {FORMAT} needs a column value, binary or string; {there}")
         if key is not None and key not in columns:
-            raise RabbitError(f"format {FORMAT}: no column {key} can be the key: {there}")
+            raise RabbitError(f"format {FORMAT}: no column {key} for the key; {there}")
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Publish rows, in a task; the broker has confirmed all when this returns."""
@@ -62,7 +62,7 @@ class RabbitWriter(DataSourceStreamArrowWriter):
         for batch in batches:
             rows = range(number, number := number + batch.num_rows)
             named = batch[self.key].to_pylist() if self.key else [None] * len(rows)
-            # A row without a key must not be taken for another one.
+            # A row without a key gets a unique one.
             keys = [f"{task}:{row}" if key is None else key for key, row in zip(named, rows, strict=True)]
             stamps = batch["arrival_us"].to_pylist() if "arrival_us" in batch.schema.names else [None] * len(rows)
             for value, key, stamp in zip(batch["value"].to_pylist(), keys, stamps, strict=True):

@@ -108,7 +108,7 @@ class RabbitReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a partition; runs in a task. Waits for a broker that goes away."""
         if not isinstance(partition, OffsetPartition):
-            raise TypeError(f"this source has made no {type(partition).__name__}")
+            raise TypeError(f"not a partition of this source: {type(partition).__name__}")
         for messages in fetch(self.place, partition.first, partition.end, whole=self.fail_on_loss):
             yield self._rows(messages)
 
@@ -117,9 +117,8 @@ class RabbitReader(DataSourceStreamReader):
         read_us = time_ns() // 1000
         stamps_us = [read_arrival_us(message.properties, read_us) for message in messages]
         if nonsense := stamps_us.count(None):
-            what = (
-                f"messages of stream {self.place.stream} have a header {ARRIVAL_HEADER} that is no time and is not used"
-            )
+            stream = self.place.stream
+            what = f"messages of stream {stream} have a header {ARRIVAL_HEADER} that is not a time; it is ignored"
             complain(what, str(self.tasks.parent / COMPLAINTS), nonsense)
         return to_rows(messages, [read_us if stamp is None else stamp for stamp in stamps_us], self.value)
 

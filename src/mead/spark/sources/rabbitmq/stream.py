@@ -105,7 +105,7 @@ class RabbitStream:
             channel.ask("queue_declare", queue=self.name, passive=True)
         except MissingError:
             raise MissingError(
-                f"{self.connection.place}: there is no stream {self.name}: declare it, or let the option create be true"
+                f"{self.connection.place}: no stream {self.name}: declare it, or set option create to true"
             ) from None
         finally:
             channel.close()
@@ -124,7 +124,7 @@ class RabbitStream:
                 channel.ask("queue_bind", queue=self.name, exchange=exchange, routing_key=self.name)
             except MissingError:
                 raise MissingError(
-                    f"{self.connection.place}: there is no exchange {exchange}: declare it, or leave the option away"
+                    f"{self.connection.place}: no exchange {exchange}: declare it, or remove the option"
                 ) from None
             channel.close()
 
@@ -136,7 +136,7 @@ class RabbitStream:
         except RabbitError as error:
             if "x-stream-offset" in str(error):  # it was refused as an argument
                 raise RabbitError(
-                    f"{self.connection.place}: {self.name} is a queue that forgets what was read: declare a stream"
+                    f"{self.connection.place}: {self.name} is a queue, not a stream: declare a stream"
                 ) from None
             raise
         return attached
@@ -174,7 +174,7 @@ class RabbitStream:
                 if not attached.messages:
                     raise UnreachableError(
                         f"{self.connection.place}: stream {self.name} sends nothing more, "
-                        f"and offsets {due} to {end} were still to come"
+                        f"but offsets {due} to {end} are missing"
                     )
                 came = [message for message in attached.messages if message.offset >= due]
                 attached.messages.clear()
@@ -193,9 +193,8 @@ class RabbitStream:
         kept = self.first(ANSWER_S)
         if kept is None or kept > due:
             raise DataLossError(
-                f"{self.connection.place}: stream {self.name} was to be read from offset {due} to {end}, but begins at "
-                f"{'its end' if kept is None else kept}: have it keep messages longer, or set failOnDataLoss to false "
-                "to go on without them"
+                f"{self.connection.place}: cannot read stream {self.name} from offset {due} to {end}: it begins at "
+                f"{'its end' if kept is None else kept}. Raise its retention, or set failOnDataLoss to false"
             )
 
 
