@@ -22,8 +22,7 @@ from mead.monitor import BatchResponses, PathMonitor
 from mead.policies import make_policy
 from mead.policies.baselines.threshold import ThresholdOptions
 from mead.queueing import MAP
-from mead.reports.live.board import Board
-from mead.reports.live.decisions import list_decisions
+from mead.reports.live import Board, list_decisions
 from mead.session import RunFacts
 from mead.simulator import run
 from mead.web import answers

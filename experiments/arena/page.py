@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from experiments.arena.board import Bounds, Standing, WorkloadBoard
 from experiments.arena.report import COLUMNS, NOTE, cells, workload_cells
 from mead.reports.models.plots import STYLE
-from mead.reports.pages.standalone import html_table
+from mead.reports.pages import html_table
 from mead.reports.runs.run_plot import COLOURS
 
 PAGE = """<!doctype html>

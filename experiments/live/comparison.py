@@ -23,7 +23,7 @@ from mead.cpu import Opener, closing_shares
 from mead.demo import counter, matcher, parser
 from mead.history import IN_FOLDER, History
 from mead.reports.judge import SketchedTimes, judge
-from mead.reports.runs.live_report import LiveReport
+from mead.reports.runs import LiveReport
 from mead.reports.what_if.twin import replay_run
 from mead.session import LiveResult, Session
 from mead.simulator import Timeline

@@ -11,7 +11,7 @@ from mead.config.policy_choice import choose_policy
 from mead.loading import modules_in
 from mead.loop import Mode
 from mead.policies import PolicyOptions
-from mead.reports.runs.simulated_report import SimulatedReport
+from mead.reports.runs import SimulatedReport
 from mead.session import Observer, Session
 from mead.simulator import Conditions
 from mead.simulator import simulate as simulate_session

@@ -19,8 +19,7 @@ from tests.fuzzing.asgi import asked
 from tests.fuzzing.effort import tried
 from tests.web import runs
 
-from mead.reports.live.live_table import live_table
-from mead.reports.live.snapshot import Snapshot
+from mead.reports.live import Snapshot, live_table
 from mead.web import watcher
 from mead.web.watcher import HistoryWatcher, PageWatcher, WatchError
 

@@ -15,7 +15,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 from tests.web.browser import Drawing, complaints, drawings
 
-from mead.reports.live.board import Board
+from mead.reports.live import Board
 from mead.web.server import serving
 
 VIEWS = ("now", "pipeline", "why", "workload", "what-if")

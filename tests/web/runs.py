@@ -15,7 +15,7 @@ from mead.policies.adaptive.policy import AdaptiveOptions
 from mead.policies.baselines.threshold import ThresholdOptions
 from mead.policies.predictive.mg1 import MG1Options
 from mead.queueing import MAP, Edge
-from mead.reports.live.board import Board
+from mead.reports.live import Board
 from mead.session import RunFacts
 from mead.simulator import SimulatedRun, run
 from mead.values import Operator, Pipeline, Requirement, Round

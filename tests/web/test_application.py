@@ -21,7 +21,7 @@ from tests.web import runs
 from mead.config.pipeline_file import MOST_OPERATORS
 from mead.keys import LONGEST_NAME
 from mead.queueing import Edge
-from mead.reports.live.board import Board
+from mead.reports.live import Board
 from mead.values import Operator, Pipeline, Resources
 from mead.web.answers import prediction
 from mead.web.application import STATIC, application

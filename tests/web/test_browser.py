@@ -14,7 +14,7 @@ from tests.web.browser import browser, complaints, why_no_browser
 from tests.web.page import VIEWS, Page, served
 
 from mead.demo import pipeline_path
-from mead.reports.live.board import Board
+from mead.reports.live import Board
 from mead.web.server import serving
 
 PICTURES = os.environ.get("MEAD_PICTURES")

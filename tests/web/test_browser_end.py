@@ -7,7 +7,7 @@ from tests.web import runs
 from tests.web.browser import complaints
 from tests.web.page import Page, served
 
-from mead.reports.live.board import Board
+from mead.reports.live import Board
 from mead.web.server import serving
 
 AGAIN = f"mead serve {runs.facts().workload} shows it again"

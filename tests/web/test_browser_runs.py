@@ -19,7 +19,7 @@ from tests.web.page import Page, served
 
 from mead.policies.predictive.mg1 import MG1Options
 from mead.queueing import Edge
-from mead.reports.live.board import Board
+from mead.reports.live import Board
 from mead.session import RunFacts
 from mead.simulator import run
 from mead.values import Operator, Pipeline, Requirement

@@ -15,9 +15,8 @@ from selenium.webdriver.common.by import By
 from tests.web import runs
 from tests.web.page import VIEWS, Page, served
 
-from mead.reports.live.board import Board
-from mead.reports.live.decisions import list_decisions
-from mead.reports.live.frame import Frame
+from mead.reports.frames import Frame
+from mead.reports.live import Board, list_decisions
 
 CURSORS = """return [...document.querySelectorAll('#%s figure.chart')].map((chart) => {
     const line = chart.querySelector('.u-cursor-x'), over = chart.querySelector('.u-over');

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.web import runs
 
-from mead.reports.live.board import Board
+from mead.reports.live import Board
 from mead.values import Pipeline
 from mead.web.current_question import current_question, dispersion
 

@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import pytest
 from tests.web import runs
 
-from mead.reports.live.board import Board
+from mead.reports.live import Board
 from mead.web import events
 from mead.web.server import ServeError, serving
 

@@ -25,9 +25,8 @@ from tests.web import runs
 from tests.web.prometheus import fired, why_no_prometheus
 
 from mead.monitor import BatchResponses, PathMonitor
-from mead.reports.live.board import Board
-from mead.reports.live.decisions import model_error
-from mead.reports.live.frame import Kind
+from mead.reports.frames import Kind
+from mead.reports.live import Board, model_error
 from mead.values import Cause, Requirement
 from mead.web.alerts import alert_rules
 from mead.web.dashboard import OMITTED, dashboard

@@ -16,7 +16,7 @@ from mead.config.pipeline_file import read_pipeline
 from mead.demo import pipeline_path
 from mead.policies import make_policy
 from mead.queueing import MAP
-from mead.reports.live.board import Board
+from mead.reports.live import Board
 from mead.session import RunFacts
 from mead.simulator import run
 from mead.web.server import serving

@@ -13,9 +13,7 @@ from tests.web import runs
 from tests.web.browser import browser, complaints, drawings, why_no_browser
 
 from mead.history import History
-from mead.reports.pages.compare_page import compare_page
-from mead.reports.pages.report_page import report_page
-from mead.reports.pages.run_figures import RunFigures
+from mead.reports.pages import RunFigures, compare_page, report_page
 
 PATIENCE_S = 60
 

@@ -11,8 +11,7 @@ import pytest
 from tests.web import runs
 
 from mead.history import History
-from mead.reports.live.board import Board
-from mead.reports.live.snapshot import RECENT, Snapshot
+from mead.reports.live import RECENT, Board, Snapshot
 from mead.web.server import serving
 from mead.web.watcher import HistoryWatcher, PageWatcher, WatchError
 

@@ -1,1 +1,1 @@
-"""Reports."""
+"""Reports on runs and models: verdicts, tables, plots, documents and HTML pages."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from mead.reports.live.board import LEAST_SILENT_S, SILENT_ROUNDS
+from mead.reports.live import LEAST_SILENT_S, SILENT_ROUNDS
 from mead.web.metrics import Metric
 
 REMEMBERED = "1h"

@@ -15,7 +15,7 @@ from mead.policies.predictive.search import Predictor
 from mead.queueing import MAP, NetworkSolution, QueueSolution, Unstable, fit_calibrated, lags_of, spans_of
 from mead.reports.documents import allocation_json
 from mead.reports.models.fit_report import Statistics
-from mead.reports.what_if import frontier as costs
+from mead.reports.what_if.frontier import find_frontier
 from mead.values import Allocation, Pipeline
 from mead.web.question import Question
 
@@ -72,7 +72,7 @@ def prediction(pipeline: Pipeline, question: Question) -> dict[str, Any]:
 def frontier(pipeline: Pipeline, question: Question) -> dict[str, Any]:
     """The cheapest allocation for bounds that are shorter and longer than those in question."""
     most = MOST_EXACT_BATCHES if all(o.batches for o in pipeline.operators) else MOST_EXACT
-    found = costs.frontier(question.with_bounds(pipeline), _predictor(pipeline, question), most)
+    found = find_frontier(question.with_bounds(pipeline), _predictor(pipeline, question), most)
     return {
         "search": "exact" if found.exact else "heuristic",
         "points": [

@@ -19,9 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mead.queueing import InvalidNetworkError
 from mead.reports.judge import CountedTimes
-from mead.reports.live.board import Board
-from mead.reports.live.decisions import list_decisions
-from mead.reports.live.snapshot import path_times
+from mead.reports.live import Board, list_decisions, path_times
 from mead.values import WINDOW_S
 from mead.web import answers
 from mead.web.current_question import current_question

@@ -8,8 +8,8 @@ import numpy as np
 
 from mead.arrays import FloatArray
 from mead.queueing import idc, spans_of
-from mead.reports.live.board import Board
-from mead.reports.live.frame import Frame
+from mead.reports.frames import Frame
+from mead.reports.live import Board
 from mead.values import WINDOW_S, Allocation, Pipeline, Resources
 from mead.web.answers import FITTED_IATS, LEAST_FITTED
 from mead.web.question import DISPERSIONS, RATES_PER_S, Question

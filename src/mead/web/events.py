@@ -20,9 +20,9 @@ from sse_starlette.sse import SendTimeoutError
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from mead.reports.frames import Frame
 from mead.reports.judge import CountedTimes
-from mead.reports.live.board import Board
-from mead.reports.live.frame import Frame
+from mead.reports.live import Board
 from mead.values import WINDOW_S
 
 MOST_CLIENTS = 16

@@ -10,10 +10,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
+from mead.reports.frames import Frame, Kind
 from mead.reports.judge import CountedTimes, counts_within
-from mead.reports.live.board import Board
-from mead.reports.live.decisions import model_error
-from mead.reports.live.frame import Frame, Kind
+from mead.reports.live import Board, model_error
 from mead.values import WINDOW_S, Cause
 from mead.web.metrics import Metric
 

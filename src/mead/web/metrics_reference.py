@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from mead.reports.live.frame import Kind
+from mead.reports.frames import Kind
 from mead.values import Cause
 from mead.web.metrics import Metric
 

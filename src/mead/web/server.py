@@ -11,7 +11,7 @@ from threading import Thread
 import uvicorn
 
 from mead.keys import ConfigError
-from mead.reports.live.board import Board
+from mead.reports.live import Board
 from mead.web.application import Routes, application
 from mead.web.events import FAREWELL_S
 from mead.web.guard import Hosts

@@ -12,10 +12,9 @@ from urllib.request import ProxyHandler, build_opener
 from pydantic import BaseModel, ValidationError
 
 from mead.history import History, HistoryError
+from mead.reports.frames import Frame
 from mead.reports.judge import CountedTimes
-from mead.reports.live.frame import Frame
-from mead.reports.live.history_board import history_file, read_frames
-from mead.reports.live.snapshot import RECENT, PathTimes, Snapshot, Standing
+from mead.reports.live import RECENT, PathTimes, Snapshot, Standing, history_file, read_frames
 from mead.session.record import KEPT_ROUNDS
 from mead.values import WINDOW_S
 

@@ -54,10 +54,10 @@ def test_the_tables_fit_a_terminal_and_show_what_was_asked(bursty: Path) -> None
     assert result.exit_code == 0
     for words in (
         "log-analysis after the last",
-        "What every policy would choose now",
+        "Choice of each policy",
         "Response time on parser>matcher",
-        "threshold names no allocation: it reacts from moment to moment",
-        "The cheapest allocation for other bounds",
+        "threshold names no allocation: it reacts to the load",
+        "Cheapest allocation for other bounds",
         "mean 0.300 s",
     ):
         assert words in result.stdout

@@ -15,7 +15,7 @@ from mead.history import History
 from mead.policies import PolicyOptions
 from mead.policies.predictive.map import MapOptions
 from mead.policies.registry import OwnOptions
-from mead.reports.live.board import Board
+from mead.reports.live import Board
 from mead.session import RunFacts, Session
 from mead.web.exposition import exposition
 

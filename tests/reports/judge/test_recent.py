@@ -7,7 +7,7 @@ import pytest
 from tests.web import runs
 
 from mead.reports.judge import CountedTimes
-from mead.reports.live.decisions import model_error
+from mead.reports.live import model_error
 
 MEAN, P95 = runs.PIPELINE.requirements
 

@@ -8,9 +8,8 @@ import pytest
 from tests.web import runs
 
 from mead.history import History
-from mead.reports.live.board import Board
-from mead.reports.live.frame import Kind
-from mead.reports.live.history_board import HistoryBoard
+from mead.reports.frames import Kind
+from mead.reports.live import Board, HistoryBoard
 from mead.values import Round
 
 NOW_S = runs.STARTED_S + 100_000.0

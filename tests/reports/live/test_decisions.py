@@ -6,7 +6,7 @@ import pytest
 from tests.web import runs
 
 from mead.history import History
-from mead.reports.live.decisions import list_decisions
+from mead.reports.live import list_decisions
 
 
 @pytest.mark.parametrize("changes_only", [True, False])

@@ -8,9 +8,8 @@ import pytest
 from rich.console import Console
 from tests.web import runs
 
-from mead.reports.live.frame import Kind
-from mead.reports.live.live_table import live_table
-from mead.reports.live.snapshot import Snapshot, Standing
+from mead.reports.frames import Kind
+from mead.reports.live import Snapshot, Standing, live_table
 
 
 @pytest.fixture

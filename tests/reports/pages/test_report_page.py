@@ -15,10 +15,9 @@ from tests.web import runs
 from mead.history import History
 from mead.queueing import Edge
 from mead.reports.judge import DRAINED
-from mead.reports.pages.compare_page import compare_page
+from mead.reports.pages import RunFigures, compare_page
 from mead.reports.pages.report_page import MOST_DECISIONS, report_page
-from mead.reports.pages.run_figures import RunFigures
-from mead.reports.runs.simulated_report import SimulatedReport
+from mead.reports.runs import SimulatedReport
 from mead.reports.tables import number
 from mead.values import Cause, Note, Operator, Pipeline, Plan, Reason, Requirement, Round
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.web import runs
 
+from mead.reports.frames import Frame
 from mead.reports.judge import CountedTimes
-from mead.reports.live.frame import Frame
 from mead.reports.pages.thinning import frame_columns, thin_frames
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mead.history import Decision, PastRound, PastRun
 from mead.queueing import Edge
-from mead.reports.runs.explanation import Explanation
+from mead.reports.runs import Explanation
 from mead.values import Allocation, Candidate, Grounds, Operator, Pipeline, Requirement, Resources
 
 LEVELS = (0.25, 0.5, 1.0)

@@ -11,8 +11,8 @@ from rich.console import Console
 from mead.policies import make_policy
 from mead.policies.baselines.threshold import ThresholdOptions
 from mead.queueing import MAP, Edge
+from mead.reports.runs import SimulatedReport
 from mead.reports.runs.run_plot import by_arrival, draw_run, plot_run
-from mead.reports.runs.simulated_report import SimulatedReport
 from mead.simulator import Responses, SimulatedRun, run
 from mead.values import Knowledge, Observation, Operator, Pipeline, Plan, Requirement
 from mead.workload import Trace

@@ -7,9 +7,8 @@ import pytest
 from tests.web import runs
 
 from mead.policies.baselines.static import StaticOptions
-from mead.reports.live.board import Board
-from mead.reports.live.decisions import model_error
-from mead.reports.live.frame import Frame
+from mead.reports.frames import Frame
+from mead.reports.live import Board, model_error
 from mead.reports.what_if.savings import Savings, plan_savings, recorded_savings, savings_figures, simulated_savings
 from mead.values import Operator, Pipeline, Requirement
 

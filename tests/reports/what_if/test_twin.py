@@ -12,7 +12,7 @@ from tests.reports.live_results import at_share, live_result
 
 from mead.arrays import FloatArray
 from mead.queueing import Edge
-from mead.reports.runs.live_report import LiveReport
+from mead.reports.runs import LiveReport
 from mead.reports.what_if.twin import FullShare, learned_pipeline, replay_run
 from mead.values import Batches, Operator, Pipeline, Requirement
 

@@ -23,7 +23,7 @@ from mead.cpu.control_file import read_counters, read_processes
 from mead.cpu.share_probe import TOLERANCE
 from mead.history import History
 from mead.policies.baselines.static import StaticOptions
-from mead.reports.pages.run_figures import RunFigures
+from mead.reports.pages import RunFigures
 from mead.spark.attach.engine import came_since_us
 from mead.spark.telemetry.probe import Stamps
 from mead.spark.telemetry.reports import BatchReport

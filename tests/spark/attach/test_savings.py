@@ -17,7 +17,7 @@ from mead.monitor import PathMonitor
 from mead.policies import PolicyOptions
 from mead.policies.baselines.static import StaticOptions
 from mead.policies.predictive.mg1 import MG1Options
-from mead.reports.pages.run_figures import RunFigures
+from mead.reports.pages import RunFigures
 from mead.session import Session
 from mead.simulator import Simulation
 from mead.spark.attach.attach import Attached

@@ -15,9 +15,7 @@ from rich.text import Text
 from mead.cli.runs.serve import PageOptions, warn_if_open
 from mead.extras import require
 from mead.keys import printable
-from mead.reports.live.board import Board
-from mead.reports.live.live_table import live_table
-from mead.reports.live.snapshot import Snapshot
+from mead.reports.live import Board, Snapshot, live_table
 from mead.session import Observer, Session
 
 if TYPE_CHECKING:

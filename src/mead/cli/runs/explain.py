@@ -29,8 +29,8 @@ def explain(
     Example: `mead explain change runs/demo-20260101-120000`
     """
     from mead.history import History, HistoryError
-    from mead.reports.live.history_board import history_file
-    from mead.reports.runs.explanation import Explanation, explanation_tables, find_round
+    from mead.reports.live import history_file
+    from mead.reports.runs import Explanation, explanation_tables, find_round
 
     try:
         with History.read(history_file(run_or_history)) as history:

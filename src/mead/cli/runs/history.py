@@ -53,8 +53,8 @@ def history(
     """
     from mead.history import History, HistoryError, errors_of
     from mead.reports.documents import decision_json, run_json
-    from mead.reports.live.history_board import history_file
-    from mead.reports.runs.history_report import decision_tables, policy_errors, runs_table
+    from mead.reports.live import history_file
+    from mead.reports.runs import decision_tables, policy_errors, runs_table
     from mead.reports.tables import plain_text
 
     file = history_file(file)

@@ -12,7 +12,7 @@ from mead.cli.runs.history import LAST, choose_run
 from mead.cli.terminal import AsJson, check_writable, print_json
 
 if TYPE_CHECKING:
-    from mead.reports.pages.run_figures import RunFigures
+    from mead.reports.pages import RunFigures
 
 COMPARISON = "comparison.html"
 
@@ -51,10 +51,9 @@ def report(
     Example: `mead report runs/demo-20260101-120000`
     """
     from mead.history import History, HistoryError
-    from mead.reports.live.history_board import history_file
-    from mead.reports.pages.compare_page import compare_page
+    from mead.reports.live import history_file
+    from mead.reports.pages import RunFigures, compare_page
     from mead.reports.pages.report_page import REPORT, report_page, write_page
-    from mead.reports.pages.run_figures import RunFigures
 
     if run and len(runs) > 1:
         ctx.fail("--run needs a single history; for several, the last run of each is used")

@@ -73,7 +73,7 @@ def serve(
     from threading import Event
 
     from mead.history import History, HistoryError
-    from mead.reports.live.history_board import HistoryBoard, history_file
+    from mead.reports.live import HistoryBoard, history_file
     from mead.web.server import ServeError, serving
 
     file = history_file(run_or_history)

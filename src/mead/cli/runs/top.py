@@ -51,7 +51,7 @@ def top(
     """
     from rich.console import Console
 
-    from mead.reports.live.live_table import live_table
+    from mead.reports.live import live_table
     from mead.web.watcher import WatchError
 
     place = run_or_address or str(_newest(ctx))
@@ -86,7 +86,7 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
     from rich.text import Text
 
     from mead.keys import printable
-    from mead.reports.live.live_table import live_table
+    from mead.reports.live import live_table
     from mead.web.watcher import WatchError
 
     shown = live_table(watcher.snapshot())

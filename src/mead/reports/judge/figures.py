@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from mead.reports.frames import Frame
 from mead.reports.judge.response_times import CountedTimes
 from mead.reports.judge.verdict import Verdict, judge
-from mead.reports.live.frame import Frame
 from mead.values import Requirement
 
 Figures: TypeAlias = dict[str, dict[str, float | None]]

@@ -18,8 +18,8 @@ import numpy as np
 from mead.arrays import FloatArray
 from mead.monitor import FACTOR, LEAST_S, ResponseSketch
 from mead.queueing import PATH_SEPARATOR
+from mead.reports.frames import Frame
 from mead.reports.judge.verdict import Verdict
-from mead.reports.live.frame import Frame
 from mead.values import STEP_S, Requirement
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import TypeAlias
 
 from mead.arrays import FloatArray, frozen
 from mead.monitor import PathMonitor, ResponseSketch
-from mead.reports.live.frame import Frame, Kind
-from mead.reports.live.frames import frame_from_round
+from mead.reports.frames import Frame, Kind, frame_from_round
 from mead.session import KEPT_ROUNDS, RunFacts
 from mead.values import WINDOW_S, Allocation, Cause, Pipeline, Round
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from mead.history import InForce
-from mead.reports.live.frame import Frame
+from mead.reports.frames import Frame
 from mead.values import surprising, times_predicted
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from mead.arrays import FloatArray
 from mead.history import IN_FOLDER, Decision, History, PastRound, PastRun
+from mead.reports.frames import Frame, frame_from_history
 from mead.reports.live.board import Board
-from mead.reports.live.frame import Frame
-from mead.reports.live.frames import frame_from_history
 from mead.session import RunFacts
 from mead.values import Pipeline
 

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mead.keys import printable
-from mead.reports.live.frame import Frame, OperatorFrame
+from mead.reports.frames import Frame, OperatorFrame
 from mead.reports.live.snapshot import Snapshot
 from mead.reports.tables import NOTHING, number, plain_table
 from mead.values import Resources

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mead.reports.frames import Frame
 from mead.reports.judge import CountedTimes, Verdict
 from mead.reports.live.board import Board
-from mead.reports.live.frame import Frame
 from mead.values import WINDOW_S
 
 RECENT = 30

@@ -1,1 +1,1 @@
-"""Models."""
+"""Reports on models: fits, characteristics of traces, solved queues and allocations."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mead.arrays import FloatArray
-from mead.reports.live.frame import Frame
+from mead.reports.frames import Frame
 from mead.reports.pages.report_page import VERDICT_COLUMNS, met_cell, summary, verdict_cells
 from mead.reports.pages.run_figures import RunFigures
 from mead.reports.pages.standalone import html_table, standalone_page

@@ -9,9 +9,9 @@ from typing import Any
 
 from mead.history import History, PastRun
 from mead.reports.documents import run_json
+from mead.reports.frames import Frame, OperatorFrame
 from mead.reports.judge import ENGINE, PERCENTS, Verdict, all_met, judge_past
 from mead.reports.live.decisions import DecisionRecord, list_decisions
-from mead.reports.live.frame import Frame, OperatorFrame
 from mead.reports.live.history_board import read_frames
 from mead.reports.what_if.savings import Savings, plan_savings, recorded_savings
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
-from mead.reports.live.frame import Frame, OperatorFrame, PathFrame
+from mead.reports.frames import Frame, OperatorFrame, PathFrame
 
 SHORT = 6
 """Significant digits of a number in a page."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
@@ -14,8 +14,10 @@ from mead.arrays import FloatArray
 from mead.reports.documents import allocation_json, prediction_json
 from mead.reports.judge import DRAINED, PERCENTS, Figures, Outcome, Verdict, all_met, path_figures
 from mead.reports.tables import NOTHING, TimeUnit, number, number_or_nothing, percent_or_nothing, plain_table, yes_or_no
-from mead.simulator import SimulatedRun
 from mead.values import Allocation, Plan, Round
+
+if TYPE_CHECKING:
+    from mead.simulator import SimulatedRun
 
 
 @dataclass(frozen=True)

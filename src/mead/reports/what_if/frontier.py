@@ -1,4 +1,4 @@
-"""What speed costs: the cheapest allocation for bounds that are shorter and longer than those required."""
+"""The frontier of cost and speed: the cheapest allocation for shorter and longer bounds than required."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class FrontierPoint:
     allocation: Allocation
     predicted: Mapping[str, Prediction]
     met: bool
-    """Whether it keeps those bounds; if not, it comes closest."""
+    """Whether it meets those bounds; if not, it comes closest."""
 
 
 @dataclass(frozen=True)
 class Frontier:
-    """One point for each factor; none where nothing is required."""
+    """One point for each factor; none without requirements."""
 
     points: tuple[FrontierPoint, ...]
     allocations: int
-    """How many there are to choose from."""
+    """Number of possible allocations."""
     exact: bool
-    """Whether a point is the cheapest of all, or what the paper's heuristic finds."""
+    """Whether the search was exact, or by the paper's heuristic."""
 
 
-def frontier(pipeline: Pipeline, predict: Predictor, most_exact: int) -> Frontier:
-    """Search exactly if there are at most ``most_exact`` allocations, and by the heuristic otherwise."""
+def find_frontier(pipeline: Pipeline, predict: Predictor, most_exact: int) -> Frontier:
+    """Find the frontier: exactly for at most ``most_exact`` allocations, otherwise by the heuristic."""
     allocations = prod(len(o.levels) for o in pipeline.operators)
     search = exact_search if allocations <= most_exact else heuristic_search
     points = []

@@ -15,10 +15,10 @@ from typing import Any
 from mead.arrays import FloatArray
 from mead.loop import Mode
 from mead.policies import PolicyOptions
+from mead.reports.frames import Frame, Kind
 from mead.reports.judge import Figures, statistic_s
 from mead.reports.live.board import Board
 from mead.reports.live.decisions import model_error
-from mead.reports.live.frame import Frame, Kind
 from mead.session import Session
 from mead.values import Pipeline
 from mead.workload import Trace

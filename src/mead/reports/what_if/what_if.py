@@ -1,8 +1,8 @@
-"""What every policy would choose now, what would come of it, and what a stricter or looser bound would cost.
+"""The allocation that each policy would choose at the end of a trace, its effect, and the cost of other bounds.
 
-"Now" is the end of a trace. Its last part runs through the simulator on all the pipeline may have; what the policies
-see is the observation at the end of that. A policy that plans answers at once, with an allocation. One that only
-reacts has none to name: it is run over the same part, and what it had in the mean counts.
+The last part of the trace runs through the simulator at the highest levels, and the policies get the observation at
+its end. A policy that plans answers with an allocation. A policy that only reacts controls the last part of the trace,
+and answers with its average.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from mead.policies.predictive.predictions import memoize
 from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.queueing import PATH_SEPARATOR, BatchServer, InvalidNetworkError, overloaded
 from mead.reports.judge import statistic_s
-from mead.reports.what_if.frontier import FrontierPoint, frontier
+from mead.reports.what_if.frontier import FrontierPoint, find_frontier
 from mead.simulator import Conditions, Simulation, run
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Prediction, Requirement
 from mead.workload import Trace
 
 TAIL_S, MOST_TUPLES = 600.0, 500_000
-"""How much of the end of a trace is used: ten minutes, or at most this many tuples, but at least all kept IATs."""
+"""The part of the trace that is used: ten minutes or this many tuples, but at least all kept IATs."""
 
 MOST_EXACT = 5_000
-"""With more allocations than this, the frontier is found by the paper's heuristic."""
+"""With more allocations than this, the paper's heuristic finds the frontier."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What one policy would do."""
+    """The answer of one policy."""
 
     policy: str
     allocation: Allocation | None
-    """None for a policy that only reacts, and for one that cannot answer."""
+    """None if the policy only reacts, or cannot answer."""
     cores: Mapping[str, float]
     """Cores by operator; time averages if the policy only reacts. Empty if it cannot answer."""
     predicted: Mapping[str, Prediction]
-    """What its own model predicts for each path; empty if it has none."""
+    """Predictions of its own model by path; empty if it has none."""
     simulated: Mapping[str, Prediction]
-    """The response times that the last part of the trace would have had, by path."""
+    """Simulated response times of the last part of the trace, by path."""
     met: bool | None
-    """Whether the simulated response times keep every requirement; None if it cannot answer."""
+    """Whether the simulated response times meet every requirement; None if it cannot answer."""
     reason: str
-    """The policy's own reason, or why it cannot answer."""
+    """The reason of the policy, or why it cannot answer."""
     kept: bool = False
-    """It keeps the allocation that it was asked on."""
+    """Whether the policy keeps the current allocation."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class WhatIf:
 
     pipeline: Pipeline
     tail: Trace
-    """The last part of the trace, on which everything is based."""
+    """The last part of the trace, on which all answers are based."""
     choices: tuple[Choice, ...]
     frontier: tuple[FrontierPoint, ...]
     search: str
@@ -83,7 +83,7 @@ def what_if(
 
 
 def tail(trace: Trace, kept_iats: int = KEPT_IATS) -> Trace:
-    """The last part of a trace, on which everything here is based."""
+    """The last part of a trace, on which all answers are based."""
     times_s = trace.times_s
     kept_s = float(times_s[max(0, times_s.size - 1 - kept_iats)])
     most_s = float(times_s[max(0, times_s.size - MOST_TUPLES)])
@@ -96,7 +96,7 @@ def _choice(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int
         if options.reacts:
             return _reaction(knowledge, last, options, seed)
         return _plan(knowledge, last, options, seed)
-    except InvalidNetworkError as error:  # a policy says so if it has no model of a pipeline
+    except InvalidNetworkError as error:  # the policy has no model of this pipeline
         reason = str(error)
     except Exception as error:  # noqa: BLE001 - the others can still answer
         reason = _failure(error)
@@ -108,7 +108,7 @@ def _failure(error: Exception) -> str:
 
 
 def _plan(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
-    """The answer of a policy that plans, without the rules that would lead it there step by step."""
+    """The answer of a policy that plans, without the rules that limit its steps."""
     policy = make_policy(options.without_rules())
     observation = _observation(knowledge.pipeline, last, policy.interval_s, seed, options.kept_iats)
     plan = decide(policy, observation, knowledge)
@@ -128,14 +128,14 @@ def _plan(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) 
 
 
 def _observation(pipeline: Pipeline, last: Trace, interval_s: float, seed: int, kept_iats: int) -> Observation:
-    """What a policy sees at the end, having looked once before, ``interval_s`` earlier."""
+    """The observation at the end of the trace, ``interval_s`` after the one before."""
     simulation = Simulation(pipeline, last, seed, kept_iats=kept_iats)
     simulation.observe(max(0.0, last.duration_s - interval_s))
     return simulation.observe(last.duration_s)
 
 
 def _reaction(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: int) -> Choice:
-    """What a policy that reacts would have done over the last part of the trace."""
+    """The answer of a policy that reacts: its average over the last part of the trace."""
     conditions = Conditions(knowledge.shares_after_s, knowledge.actuation_delay_s, restart=options.restart)
     result = run(knowledge.pipeline, last, options, seed=seed, conditions=conditions)
     decided = [this.plan for this in result.rounds if this.plan is not None]
@@ -149,7 +149,7 @@ def _reaction(knowledge: Knowledge, last: Trace, options: PolicyOptions, seed: i
         decided[-1].predicted if decided else {},
         simulated,
         met=_met(result.simulation, knowledge.pipeline, simulated),
-        reason=f"it reacts from moment to moment; this is its average over the last {last.duration_s:.0f} s",
+        reason=f"it reacts to the load; this is its average over the last {last.duration_s:.0f} s",
     )
 
 
@@ -167,7 +167,7 @@ def _response(simulation: Simulation, path: str, stable: bool) -> Prediction:  #
 
 
 def _met(simulation: Simulation, pipeline: Pipeline, simulated: Mapping[str, Prediction]) -> bool:
-    """Whether every requirement is kept and no path, with or without one, is overloaded."""
+    """Whether every requirement is met and no path is overloaded."""
     return all(path.stable for path in simulated.values()) and all(
         statistic_s(simulation.responses(r.path).response_s, r) <= r.bound_s for r in pipeline.requirements
     )
@@ -184,7 +184,7 @@ def _overloaded_paths(pipeline: Pipeline, allocation: Allocation, rate_per_s: fl
 
 
 def _utilization(operator: Operator, cores: float, rate_per_s: float) -> float:
-    """The utilization of one operator; with limited micro-batches, their overhead counts too."""
+    """The utilization of one operator, with the overhead of its micro-batches."""
     if operator.batches is None:
         return rate_per_s * operator.demand_s / cores
     batches = operator.batches
@@ -195,11 +195,11 @@ def _utilization(operator: Operator, cores: float, rate_per_s: float) -> float:
 def _frontier(pipeline: Pipeline, last: Trace) -> tuple[tuple[FrontierPoint, ...], str]:
     """The frontier by replay of the last IATs, and how it was found."""
     if not pipeline.requirements:
-        return (), "nothing is required of this pipeline"
+        return (), "the pipeline has no requirements"
     window = WindowReplay(last.iats_s[-KEPT_IATS:], Draws(seed=0))
     predict = memoize(lambda allocation: window.solution(pipeline, allocation))
     try:
-        found = frontier(pipeline, predict, MOST_EXACT)
+        found = find_frontier(pipeline, predict, MOST_EXACT)
     except Exception as error:  # noqa: BLE001 - the policies have answered
         return (), _failure(error)
     search = "exact search" if found.exact else f"the heuristic, since there are {found.allocations:,} allocations"

@@ -1,4 +1,4 @@
-"""The answers about one moment, for people and scripts."""
+"""The answers of all policies at the end of a trace, as tables and as a document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = 80
 
 
 def as_json(answer: WhatIf) -> dict[str, Any]:
-    """The document that is described in the reference of JSON documents."""
+    """The document of `mead plan --json`."""
     return {
         "pipeline": answer.pipeline.name,
         "window": {"tuples": len(answer.tail), "span_s": answer.tail.duration_s, "rate_per_s": answer.tail.rate_per_s},
@@ -60,7 +60,7 @@ def _by_path(predicted: Mapping[str, Prediction]) -> dict[str, Any]:
 
 
 def what_if_tables(answer: WhatIf) -> Iterator[Table | Text]:
-    """The choices, the response times that they lead to, and the frontier."""
+    """Tables of the choices, their response times, and the frontier."""
     tail = answer.tail
     yield Text(
         f"{answer.pipeline.name} after the last {number(tail.duration_s)} s of arrivals: {len(tail):,} tuples, "
@@ -81,15 +81,15 @@ def what_if_tables(answer: WhatIf) -> Iterator[Table | Text]:
             yield Text(f"{choice.policy}: {choice.reason}")
     if answer.frontier:
         yield _frontier_table(answer)
-        yield Text(f"These are found by replay of the last IATs and {answer.search}.")
+        yield Text(f"Found by replay of the last IATs and {answer.search}.")
     else:
-        yield Text(f"There is no frontier of cost against requirement: {answer.search}.")
+        yield Text(f"There are no costs of other bounds: {answer.search}.")
 
 
 def _choice_table(answer: WhatIf) -> Table:
     headings = ["cores", "enough", *(operator.name for operator in answer.pipeline.operators)]
     rows = {choice.policy: _choice_cells(choice, headings[2:]) for choice in answer.choices}
-    return _grid("What every policy would choose now", "policy", headings, rows)
+    return _grid("Choice of each policy", "policy", headings, rows)
 
 
 def _choice_cells(choice: Choice, names: Iterable[str]) -> list[Text]:
@@ -101,7 +101,7 @@ def _choice_cells(choice: Choice, names: Iterable[str]) -> list[Text]:
 
 
 def _grid(title: str, corner: str, headings: list[str], rows: Mapping[str, list[Text]]) -> Table:
-    """A table of rows, or of columns if there are too many operators to stand side by side."""
+    """A table; with too many operators for the width, rows and columns are swapped."""
     widths = [max(len(cell) for cell in column) + 2 for column in zip(*rows.values(), map(Text, headings), strict=True)]
     if sum(widths) + max(map(len, [corner, *rows])) + 1 > COLUMNS:
         flipped = {heading: [cells[i] for cells in rows.values()] for i, heading in enumerate(headings)}
@@ -139,7 +139,7 @@ def _times(prediction: Prediction | None) -> list[float | str]:
 def _frontier_table(answer: WhatIf) -> Table:
     headings = ["cores", "possible", *(operator.name for operator in answer.pipeline.operators)]
     rows = {_bounds(point): _point_cells(point) for point in answer.frontier}
-    return _grid("The cheapest allocation for other bounds", "bound", headings, rows)
+    return _grid("Cheapest allocation for other bounds", "bound", headings, rows)
 
 
 def _point_cells(point: FrontierPoint) -> list[Text]:

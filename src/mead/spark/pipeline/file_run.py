@@ -16,9 +16,9 @@ from mead.cpu import closing_shares, prepare
 from mead.history import IN_FOLDER, History, HistoryError
 from mead.loop import Mode
 from mead.policies import PolicyOptions
+from mead.reports.pages import RunFigures
 from mead.reports.pages.report_page import REPORT, report_page, write_page
-from mead.reports.pages.run_figures import RunFigures
-from mead.reports.runs.live_report import LiveReport
+from mead.reports.runs import LiveReport
 from mead.reports.what_if.savings import Savings, savings_figures, session_savings
 from mead.session import Observer, Session
 from mead.spark.pipeline.build import live_pipeline, load_source, load_streams, load_work

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mead.history import Decision, PastRound, number, rate_per_s
-from mead.reports.live.frame import Frame, Kind, OperatorFrame, PathFrame
+from mead.reports.frames.frame import Frame, Kind, OperatorFrame, PathFrame
 from mead.values import Allocation, Pipeline, Round, late_bound_s
 
 
