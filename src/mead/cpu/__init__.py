@@ -1,4 +1,4 @@
-"""CPU limits of processes: cgroups v1 and v2, detection, adoption of running processes, clean-up.
+"""CPU limits of processes by cgroups: detection, adoption, clean-up.
 
 Names are loaded on first use: worker daemons import `mead.cpu.join` before anything else.
 """

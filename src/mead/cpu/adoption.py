@@ -1,4 +1,4 @@
-"""Move running processes into a group of ours, and back to their own groups later."""
+"""Move running processes into a group of ours, and back later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detect, by trying, which share manager this machine allows; or why none, and what to do about it."""
+"""Detect, by trying, which share manager this machine allows, or why none."""
 
 from __future__ import annotations
 

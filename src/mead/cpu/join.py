@@ -1,4 +1,4 @@
-"""Join a control group. Imports nothing but ``os``: a worker daemon calls it first."""
+"""Join a control group, importing nothing but ``os``."""
 
 from __future__ import annotations
 

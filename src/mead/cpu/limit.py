@@ -1,4 +1,4 @@
-"""Convert a CPU share to a kernel limit: microseconds of CPU time in every period.
+"""Convert a CPU share to a kernel limit: CPU time in every period.
 
 The kernel stops a group that has used up its quota until the period ends. At share 0.4 and the kernel's default period
 of 100 ms, a worker runs for 40 ms and then waits for 60 ms, which may all be added to a micro-batch of 10 ms. At a

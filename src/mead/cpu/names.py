@@ -1,4 +1,4 @@
-"""Names of groups. A name identifies the process that made it, so that leftovers of a crash can be found."""
+"""Names of groups, which identify the process that made a group."""
 
 from __future__ import annotations
 

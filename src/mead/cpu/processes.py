@@ -1,4 +1,4 @@
-"""Processes as ``/proc`` shows them, and the priority of threads. Systems without ``/proc`` show no process."""
+"""Processes as ``/proc`` shows them, and the priority of threads."""
 
 from __future__ import annotations
 

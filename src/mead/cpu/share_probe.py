@@ -1,4 +1,4 @@
-"""Measure whether and how fast this machine enforces a share, with a process that only spins."""
+"""Measure whether and how fast this machine enforces a share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elastic-PPQ: skyline and top-delta queries over sliding windows, split and scaled while they run.
+"""Elastic-PPQ: skyline and top-delta queries over sliding windows.
 
 Names are loaded on first use, so that Spark's workers load only what their tasks need.
 """

@@ -1,1 +1,1 @@
-"""The live engine: runs pipelines on Spark, and observes and controls queries of users."""
+"""The live engine: runs pipelines on Spark, and controls queries of users."""

@@ -1,4 +1,4 @@
-"""Characterize a trace of any size with a Spark job whose memory does not grow with the trace.
+"""Characterize a trace of any size with a Spark job of constant memory.
 
 Tasks read pieces of the file (row groups, ranges of rows, blocks of lines) in two passes. The first checks every row
 and finds the number of arrivals, the first and the last. The second adds up the partial sums of `mead.queueing`. Each

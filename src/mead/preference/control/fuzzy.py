@@ -1,4 +1,4 @@
-"""The fuzzy controller of the outer level: worker counts of both stages from three measurements.
+"""Fuzzy controller of the outer level: worker counts of both stages.
 
 Takagi-Sugeno of order zero (Elastic-PPQ, section 4.2). Twelve rules give factors for the degrees of the two stages;
 each rule holds to the degree of its weakest condition. There are two profiles, because the paper and the authors'

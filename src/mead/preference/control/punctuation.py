@@ -1,4 +1,4 @@
-"""K-slack: how long to wait for late tuples, when to close panes, and which tuples to drop.
+"""K-slack: decides when to close panes and which late tuples to drop.
 
 A punctuation with time stamp P says that no older tuple is still to come. K-slack sets P to the newest time stamp less
 K, the longest delay seen (Alg. 1 of Mencagli, Torquati and Danelutto, "Elastic-PPQ", 2018). Tuples older than the last

@@ -1,4 +1,4 @@
-"""The partition size from which a pane is split: a base from statistics, adapted by a PID."""
+"""The partition size from which a pane is split."""
 
 from __future__ import annotations
 

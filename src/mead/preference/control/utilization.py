@@ -1,4 +1,4 @@
-"""Utilization factors of the two stages, weighted by the distribution of the load.
+"""Utilization factors of the two stages, weighted by the load of workers.
 
 A stage with uneven load is slower than the sum of its workers. So the utilization of each worker is weighted by its
 part of the arrivals (Elastic-PPQ, section 3.1): the factor is at least ``lambda / (mu n)``, and equal to it if all

@@ -1,1 +1,1 @@
-"""Compiled algorithms: dominance, the skyline, and the top-delta dominant skyline."""
+"""Compiled algorithms: dominance, skyline, top-delta dominant skyline."""

@@ -1,4 +1,4 @@
-"""Block nested loop for both queries: compare every tuple with the whole result so far.
+"""Block nested loop for both queries, the algorithm of the paper.
 
 The paper's workers do this with every tuple, so a tuple of a large partition is expensive; splitting of panes relies on
 that cost. It is kept for experiments with that load. `skyline` gives the same answer many times faster. As in the

@@ -1,4 +1,4 @@
-"""The skyline, the tuples that no other tuple dominates, in one sorted pass with bit masks.
+"""The skyline in one sorted pass with bit masks.
 
 In the order of `best_first` no later tuple dominates an earlier one. So a tuple that no earlier one dominates is in the
 skyline, and only the skyline so far has to be compared. Most comparisons use one word per tuple: its bits say which

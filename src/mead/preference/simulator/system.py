@@ -1,4 +1,4 @@
-"""The whole of Elastic-PPQ in virtual time: both stages and both levels of control."""
+"""Elastic-PPQ in virtual time: both stages and both levels of control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The window stage in virtual time: ready workers get tasks, windows leave in order."""
+"""The window stage in virtual time."""
 
 from __future__ import annotations
 

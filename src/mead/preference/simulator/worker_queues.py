@@ -1,4 +1,4 @@
-"""The pane stage tuple by tuple, compiled: the emitter's rule and the workers' queues.
+"""The pane stage tuple by tuple, compiled: emitter and worker queues.
 
 A worker reads its messages in order. The cost of a message is known when it is sent, because the place of a tuple in
 its partition is. So the end of every service is known at once, and a queue is the list of ends that lie ahead. No

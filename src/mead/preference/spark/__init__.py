@@ -1,1 +1,1 @@
-"""Preference queries on Spark: both stages and both levels of control in micro-batches."""
+"""Preference queries on Spark, one micro-batch after the other."""

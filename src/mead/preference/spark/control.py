@@ -1,4 +1,4 @@
-"""Both levels of control between micro-batches: PID on the threshold, fuzzy rules on task numbers.
+"""Both levels of control between micro-batches.
 
 In the paper, workers have queues, and a worker that cannot keep up has done less than it received. A micro-batch ends
 when everything is done. So the work that a worker *could* have done in its time counts as done, and the formulas of the

@@ -1,4 +1,4 @@
-"""The emitter between micro-batches: owners of tuples, late tuples, and complete panes.
+"""The emitter between micro-batches: owners of tuples and complete panes.
 
 Every task of the pane stage runs it on the time stamps of the whole micro-batch and takes its own tuples. The result
 depends only on state and stamps, so all tasks agree, and no tuple has to pass through one place, as it does in the

@@ -1,4 +1,4 @@
-"""Runs a query's micro-batches: both stages, the commit, and the degrees of the next one.
+"""Runs the micro-batches of a query: stages, commit, control.
 
 The caller passes in the runner of tasks: Spark jobs, or a loop in this process. Only counts, sizes and file names
 return from tasks; tuples stay in files.

@@ -1,4 +1,4 @@
-"""The handle of a running preference query: its stages in a thread, its results, its end."""
+"""The handle of a running preference query."""
 
 from __future__ import annotations
 

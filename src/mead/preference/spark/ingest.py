@@ -1,4 +1,4 @@
-"""Writes a streaming DataFrame into the log of tuples, exactly once and with event times.
+"""Write a streaming DataFrame into the log of tuples, exactly once.
 
 A tuple without an event time belongs to no window, and one without a number in a preferred column cannot be compared.
 Such tuples are rejected and counted; they do not stop the stream.

@@ -1,4 +1,4 @@
-"""The query, fixed for a folder, and the options of its execution, which may change."""
+"""The query, fixed for a folder, and the options of its execution."""
 
 from __future__ import annotations
 

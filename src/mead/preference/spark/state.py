@@ -1,4 +1,4 @@
-"""State of a query between micro-batches, and the folder that keeps it across crashes.
+"""State of a query between micro-batches, and the folder that keeps it.
 
 A micro-batch counts once its line is in the index of the results. Before that, its state is written to a new file,
 beside the one of the micro-batch before. So results, position in the stream and state change at the same moment, or not

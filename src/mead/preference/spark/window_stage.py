@@ -1,4 +1,4 @@
-"""A task of the window stage: one worker's chains of a round, and results of complete windows."""
+"""A task of the window stage: one worker's chains of a round."""
 
 from __future__ import annotations
 

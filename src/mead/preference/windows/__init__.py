@@ -1,1 +1,1 @@
-"""Sliding windows made of panes: owners of partitions, and tasks of the window stage."""
+"""Sliding windows made of panes: owners of tuples, tasks of windows."""

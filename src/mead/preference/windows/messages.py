@@ -1,4 +1,4 @@
-"""Messages from the emitter to pane workers, and results that these send to the window stage.
+"""Messages to pane workers, and results for the window stage.
 
 The paper calls two messages EMPTY. One makes an empty result at once (here ``ClosedEmpty``); the other opens a
 partition that can still be filled (here ``EmptyPane``, Alg. 4).

@@ -1,4 +1,4 @@
-"""Table of open panes and their owners, by which the emitter sends every tuple to a worker.
+"""Table of open panes and their owners, which assigns tuples to workers.
 
 The rule of Alg. 1 (Elastic-PPQ, section 3.1) is compiled, because simulator and micro-batches run it for every tuple.
 Rarer steps are in `mead.preference.windows.pane_emitter`.

@@ -1,4 +1,4 @@
-"""The emitter of the pane stage: messages to workers, and adding and removing of workers."""
+"""The emitter of the pane stage: messages, and changes of workers."""
 
 from __future__ import annotations
 

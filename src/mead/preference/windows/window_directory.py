@@ -1,4 +1,4 @@
-"""The window stage: pending results of every window, and the next tasks (Elastic-PPQ, section 3.2).
+"""The window stage: pending results and next tasks of every window.
 
 WIN_UPDATE merges a pending result into the window's own, one at a time per window. MERGE makes one pending result of
 two, and needs no free window. Either task leaves one result fewer, so a window takes exactly as many tasks as its panes

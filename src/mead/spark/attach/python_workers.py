@@ -1,4 +1,4 @@
-"""Find the Python workers of an application among the processes that its Java machine started.
+"""Find the Python workers of an application among processes.
 
 PySpark starts daemons, which fork the workers. The application is not changed. Executors on other machines are not
 found.

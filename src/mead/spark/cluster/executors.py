@@ -1,4 +1,4 @@
-"""Number of executors of an application, on clusters that start and end them while it runs.
+"""Number of executors of an application on a cluster.
 
 A replica is a task, and a task takes a core of an executor. So an allocation needs as many cores as it has replicas.
 """

@@ -1,1 +1,1 @@
-"""The embedded log between operators: Arrow files and an index, as a source and a sink of Spark."""
+"""The embedded log between operators: Arrow files and an index."""

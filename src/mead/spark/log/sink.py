@@ -1,4 +1,4 @@
-"""The embedded log as a sink: workers write files, and the driver commits them in Java.
+"""The embedded log as a sink: workers write files, Java commits them.
 
 PySpark's interface for sinks starts a Python process for every commit, which takes longer than everything else in a
 small micro-batch. Here the last step of a query is a function on Arrow batches that writes them into a file and returns

@@ -1,4 +1,4 @@
-"""The embedded log as a source of streaming queries: one log, or several as one stream."""
+"""The embedded log as a source: one log, or several as one stream."""
 
 from __future__ import annotations
 

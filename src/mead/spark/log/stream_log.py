@@ -1,4 +1,4 @@
-"""An append-only log between two operators: Arrow files, and an index of the committed ones.
+"""Append-only log between two operators: Arrow files and an index.
 
 Tasks write files, or give their rows to another store such as a broker. A batch becomes part of the log when one line
 is appended to the index, so that all its files count or none. A batch repeated after a crash is not added twice.

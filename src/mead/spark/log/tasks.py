@@ -1,4 +1,4 @@
-"""Tasks of a micro-batch: their number, in a file that may change at any time, and their rows."""
+"""Tasks of a micro-batch: a file with their number, and their rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build the parts of a live run from a pipeline file: source, streams, and work of operators."""
+"""Build the parts of a live run from a pipeline file."""
 
 from __future__ import annotations
 

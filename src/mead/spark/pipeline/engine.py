@@ -1,4 +1,4 @@
-"""Spark as an engine of the control loop: reads its queries' reports and applies allocations."""
+"""Spark as an engine of the control loop."""
 
 from __future__ import annotations
 

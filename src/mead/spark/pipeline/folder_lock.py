@@ -1,4 +1,4 @@
-"""Lock the folder of a run: a second run would remove the files of the first as leftovers."""
+"""Lock the folder of a run."""
 
 from __future__ import annotations
 

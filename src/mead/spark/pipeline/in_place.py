@@ -1,4 +1,4 @@
-"""Operators that work in place: one Python worker reads, works and writes; Spark sees file names.
+"""Operators that read, work and write in one Python worker.
 
 For Spark the operator is a source whose tasks each return one row: the file written. Rows that travel through Spark
 pass between Python workers and Java two or three times in a micro-batch; here they stay in the worker. Spark still

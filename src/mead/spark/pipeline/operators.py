@@ -1,4 +1,4 @@
-"""The work of an operator: a function on Arrow batches, or a transformation of the stream."""
+"""The work of an operator: a function or a transformation."""
 
 from __future__ import annotations
 

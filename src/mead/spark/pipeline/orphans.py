@@ -1,4 +1,4 @@
-"""Removal of orphans: files of failed attempts in logs, which will never be committed.
+"""Remove files of failed attempts, which will never be committed.
 
 They are removed while queries write. Tasks of a micro-batch begin after the commit of the one before. So a file that
 existed while batch n was the last belongs to batch n + 1 at most; once that one or a later one is committed without the

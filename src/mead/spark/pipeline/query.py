@@ -1,4 +1,4 @@
-"""One streaming query of a pipeline: its progress, its end between micro-batches, its failures."""
+"""One streaming query of a pipeline: progress, end, failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build the queries of a pipeline: one for each operator, and one for each output to land."""
+"""Build the queries of a pipeline."""
 
 from __future__ import annotations
 

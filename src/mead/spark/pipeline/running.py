@@ -1,4 +1,4 @@
-"""A running pipeline: one streaming query per operator, joined by logs, restarted and stopped.
+"""A running pipeline: one streaming query per operator, joined by logs.
 
 Everything lives in one folder, so that a run that was killed continues there: checkpoints, logs, numbers of tasks, and
 results. Only the rows of logs may be elsewhere, in a broker.

@@ -1,4 +1,4 @@
-"""The streams between operators, including joins, loops and results; refuses what Spark cannot run."""
+"""The streams between operators, including joins, loops and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check whether this machine is ready for the live engine, by trying, and name remedies."""
+"""Check whether this machine is ready for the live engine."""
 
 from __future__ import annotations
 

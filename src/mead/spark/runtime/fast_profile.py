@@ -1,4 +1,4 @@
-"""The fast micro-batch profile: cuts the time that PySpark spends around a small micro-batch.
+"""The fast profile: cuts the time around a small micro-batch.
 
 Useful to any PySpark streaming application on one machine: this module needs only the worker daemon, which it names,
 and `java_code`. For the effect of each part see docs/how-to/speed-up-micro-batches.md.

@@ -1,4 +1,4 @@
-"""Compile small Java classes with the compiler that Spark ships. Only the driver knows them."""
+"""Compile small Java classes for the driver, by Spark's compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A very small Spark job, to see whether everything works together and how long it takes.
+"""A very small Spark job, to see whether everything works together.
 
 ``python -m mead.spark.runtime.trial`` prints the times as JSON.
 """

@@ -1,4 +1,4 @@
-"""A PySpark worker daemon that preloads libraries and joins its operator's cgroup.
+"""A PySpark worker daemon with preloaded libraries and a cgroup.
 
 Spark starts it by ``spark.python.daemon.module``; it forks PySpark's own workers. Stock workers run a full garbage
 collection after every task. Once numpy, pandas and pyarrow are loaded, it walks through a few hundred thousand objects

@@ -1,1 +1,1 @@
-"""Inputs of operators: traces, logs, RabbitMQ streams, and other streams of Spark."""
+"""Inputs of operators: traces, logs, RabbitMQ and other streams."""

@@ -1,4 +1,4 @@
-"""Inputs from outside the pipeline: RabbitMQ streams, and all that Spark itself can read."""
+"""Inputs from outside: RabbitMQ, and all that Spark can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs of operators: how to open a stream, and how many of its rows have arrived and are done.
+"""Inputs of operators: open a stream, count its rows.
 
 Every input stamps its rows: ``arrival_us`` says when they arrived at the source of the pipeline. Traces are here,
 output of other operators in `log_inputs`, and outside streams in `broker_inputs`.

@@ -1,4 +1,4 @@
-"""Rows of Spark's Kafka connector in the form that pipelines read: id, arrival time, value."""
+"""Rows of Spark's Kafka connector in the form that pipelines read."""
 
 from __future__ import annotations
 

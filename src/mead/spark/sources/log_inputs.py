@@ -1,4 +1,4 @@
-"""Output of other operators as an input: one embedded log, or several as one stream."""
+"""Output of other operators as an input."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Reports of micro-batches, arrival stamps of their rows, and complaints of workers."""
+"""Reports of micro-batches, arrival stamps, complaints of workers."""

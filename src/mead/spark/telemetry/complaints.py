@@ -1,4 +1,4 @@
-"""Messages of workers to users, through files: standard error of workers is not visible.
+"""Messages of workers to users, through files.
 
 Loads only ``os`` and ``sys`` of the standard library: a worker daemon uses it before anything else is loaded.
 """

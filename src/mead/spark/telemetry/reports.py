@@ -1,4 +1,4 @@
-"""Reports of streaming queries on every micro-batch, queued in Java and fetched once a round.
+"""Reports of streaming queries, queued in Java, fetched once a round.
 
 A listener in Python would be called through a socket for every micro-batch of every query. This one is a few lines of
 Java that put the report into a queue.

@@ -1,1 +1,1 @@
-"""RabbitMQ streams as sources and sinks of Spark, and a private broker to try them."""
+"""RabbitMQ streams as sources and sinks of Spark, and a private broker."""

@@ -1,4 +1,4 @@
-"""RabbitMQ streams between operators: tasks publish blocks of rows, which a log's index names.
+"""RabbitMQ streams between operators: tasks publish blocks of rows.
 
 A broker does not know Spark's batches. A task that is killed and retried publishes its messages again, and a broker
 that restarts may get a message twice. So every message has a key: query, batch, task and number of the block. It is the

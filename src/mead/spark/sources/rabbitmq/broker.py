@@ -1,4 +1,4 @@
-"""A private RabbitMQ broker on this machine, for tests and trials, removed afterwards."""
+"""A private RabbitMQ broker on this machine, for tests and trials."""
 
 from __future__ import annotations
 

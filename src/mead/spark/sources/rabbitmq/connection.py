@@ -1,4 +1,4 @@
-"""A connection to RabbitMQ, used step by step: send a request, wait for the answer.
+"""A connection to RabbitMQ that sends a request and awaits the answer.
 
 pika's blocking connection rejects messages that it has received but not delivered when a consumer ends, and a broker
 closes the connection if a message of a stream is rejected. So this is built on pika's event loop, which also allows

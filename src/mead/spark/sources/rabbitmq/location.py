@@ -1,4 +1,4 @@
-"""Location of a RabbitMQ stream from the options of a query, and patient access to it."""
+"""Location of a RabbitMQ stream, and patient access to it."""
 
 from __future__ import annotations
 

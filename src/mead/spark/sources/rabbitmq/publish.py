@@ -1,4 +1,4 @@
-"""Publish into a RabbitMQ stream, many messages at a time, until the broker has confirmed all."""
+"""Publish into a RabbitMQ stream until the broker has confirmed all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A RabbitMQ stream as a sink: at least once, with a key by which readers recognize duplicates."""
+"""A RabbitMQ stream as a sink: at least once, with keys."""
 
 from __future__ import annotations
 

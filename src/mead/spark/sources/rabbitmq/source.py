@@ -1,4 +1,4 @@
-"""A RabbitMQ stream as a source. Offsets are the broker's, so any range can be read again."""
+"""A RabbitMQ stream as a source, with the broker's offsets."""
 
 from __future__ import annotations
 
