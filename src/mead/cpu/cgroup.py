@@ -21,7 +21,6 @@ class CgroupShares(ABC):
     weight_file: str
     weight: int
     """The weight of one ordinary process in the competition for the CPUs."""
-
     most_weight: int
 
     def __init__(self, groups: Sequence[ApplicationGroup], operators: int, *, period_us: int, burst_us: int) -> None:

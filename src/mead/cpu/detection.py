@@ -35,10 +35,8 @@ class Detection:
     kind: Literal["v1", "v2", "none"]
     reason: str
     """The place of the groups, or the obstacle, in one line."""
-
     remedy: str = ""
     """The way around the obstacle."""
-
     open: Opener = DryRunShares
     """Makes the manager; a dry run with ``kind`` "none"."""
 
@@ -54,7 +52,6 @@ class Mount:
     version: int
     controllers: frozenset[str]
     """The controllers of a version 1 hierarchy. Version 2 lists them in a file inside the mount."""
-
     read_only: bool
 
 

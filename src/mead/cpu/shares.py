@@ -25,13 +25,10 @@ class CpuUsage:
 
     cpu_s: float
     """CPU time used."""
-
     periods: int
     """Periods in which a worker was ready to run."""
-
     throttled_periods: int
     """Periods in which the quota ran out."""
-
     throttled_s: float
     """Time throttled, summed over CPUs: it can grow faster than the clock."""
 

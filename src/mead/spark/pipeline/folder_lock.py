@@ -16,7 +16,8 @@ LOCK = "lock"
 def lock_folder(folder: Path) -> Iterator[None]:
     """Lock a folder during the block. Raises OperatorError if another process has it.
 
-    The system releases the lock when this process ends, so a run that was killed can continue.
+    A second run would remove the files of the first as leftovers of a crash. The system releases the lock when this
+    process ends, so a run that was killed can continue.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("w") as file:

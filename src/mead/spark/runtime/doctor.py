@@ -41,9 +41,7 @@ class Check:
     name: str
     status: Literal["ok", "missing", "optional"]
     """Present; needed but missing; or missing and needed only by some."""
-
     found: str
-
     remedy: str = ""
     """A command or an instruction."""
 

@@ -30,61 +30,7 @@ DAEMON_MODULE = "mead.spark.runtime.worker_daemon"
 QUIET_FILES = {"fs.AbstractFileSystem.file.impl": "mead.QuietLocalFs", "fs.file.impl": "mead.QuietLocalFileSystem"}
 """Hadoop's two interfaces to local files: Spark writes checkpoints through the first, and data through the second."""
 
-QUIET_FILES_SOURCE = """
-package mead;
-
-import java.io.IOException;
-import java.net.URI;
-import java.net.URISyntaxException;
-import java.nio.file.Files;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.ChecksumFs;
-import org.apache.hadoop.fs.DelegateToFileSystem;
-import org.apache.hadoop.fs.FileStatus;
-import org.apache.hadoop.fs.FsConstants;
-import org.apache.hadoop.fs.LocalFileSystem;
-import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RawLocalFileSystem;
-import org.apache.hadoop.fs.permission.FsPermission;
-
-public class QuietLocalFs extends ChecksumFs {
-    public QuietLocalFs(URI root, Configuration settings) throws IOException, URISyntaxException {
-        super(new Unchecked(settings));
-    }
-
-    public static class Unchecked extends DelegateToFileSystem {
-        public Unchecked(Configuration settings) throws IOException, URISyntaxException {
-            super(FsConstants.LOCAL_FS_URI, new Quiet(), settings, "file", false);
-        }
-
-        public int getUriDefaultPort() {
-            return -1;
-        }
-
-        public boolean isValidName(String path) {
-            return true;
-        }
-    }
-
-    public static class Quiet extends RawLocalFileSystem {
-        public void setPermission(Path path, FsPermission permission) {
-        }
-
-        public FileStatus getFileLinkStatus(Path path) throws IOException {
-            boolean link = Files.isSymbolicLink(pathToFile(path).toPath());
-            return link ? super.getFileLinkStatus(path) : getFileStatus(path);
-        }
-    }
-}
-
-public class QuietLocalFileSystem extends LocalFileSystem {
-    public QuietLocalFileSystem() {
-        super(new QuietLocalFs.Quiet());
-    }
-}
-"""
-"""Hadoop's local files with two differences: files keep the permissions of the umask, and only symbolic links are
-looked up as links. Without its native library Hadoop starts ``chmod`` and ``readlink`` for every file."""
+QUIET_FILES_SOURCE = Path(__file__).with_name("QuietLocalFiles.java")
 
 
 QUICK_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
@@ -98,22 +44,16 @@ class FastProfile:
 
     frozen_workers: bool = True
     """Fork Python workers with their libraries loaded and hidden from the garbage collector."""
-
     quiet_commits: bool = True
     """Write files on local disks, such as checkpoints, without starting programs. Local masters only."""
-
     unix_sockets: bool = True
     """Connect Spark and its Python workers by Unix domain sockets instead of TCP."""
-
     plain_planning: bool = True
     """Switch off adaptive planning, code generation for every query, and waiting for data locality."""
-
     quick_compiler: bool = True
     """Compile Java code once, quickly, without optimizing it further for minutes."""
-
     simple_collector: bool = True
     """Collect Java's garbage by one thread instead of several beside the work."""
-
     compiled_pyspark: bool = True
     """Load PySpark as pip installed it, instead of compiling it at every start of a process."""
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mead.spark.runtime.java_code import create_instance
@@ -22,38 +23,7 @@ if TYPE_CHECKING:
 
 LISTENER = "mead.ProgressQueue"
 
-LISTENER_SOURCE = """
-package mead;
-
-import java.util.concurrent.LinkedBlockingDeque;
-import org.apache.spark.sql.streaming.StreamingQueryListener;
-
-public class ProgressQueue extends StreamingQueryListener {
-    private final LinkedBlockingDeque queue = new LinkedBlockingDeque(100000);
-
-    public void onQueryStarted(StreamingQueryListener.QueryStartedEvent event) {
-    }
-
-    public void onQueryProgress(StreamingQueryListener.QueryProgressEvent event) {
-        while (!queue.offerLast(event.progress())) {
-            queue.pollFirst();
-        }
-    }
-
-    public void onQueryTerminated(StreamingQueryListener.QueryTerminatedEvent event) {
-    }
-
-    public String drain() {
-        StringBuilder all = new StringBuilder();
-        Object one;
-        while ((one = queue.pollFirst()) != null) {
-            all.append(((org.apache.spark.sql.streaming.StreamingQueryProgress) one).json()).append('\\n');
-        }
-        return all.toString();
-    }
-}
-"""
-"""A full queue drops the oldest reports. They become text when they are fetched."""
+LISTENER_SOURCE = Path(__file__).with_name("ProgressQueue.java")
 
 ENGINE_STEPS = ("latestOffset", "getBatch", "queryPlanning", "walCommit")
 """Spark's steps before it processes the rows of a micro-batch; names as in its reports."""
