@@ -1,4 +1,4 @@
-"""Time as the control loop sees it: by the wall clock, or by one that jumps. The loop itself reads neither."""
+"""Clocks of the control loop: the wall clock, and one that jumps in virtual time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Clock(Protocol):
 
 
 class VirtualClock:
-    """A clock that jumps: nothing waits, so half an hour of control takes seconds.
+    """A clock that jumps to the next event, so half an hour of control takes seconds.
 
     >>> clock = VirtualClock()
     >>> clock.wait_until(60.0)
@@ -39,7 +39,7 @@ class VirtualClock:
 
 
 class WallClock:
-    """Real time, immune to changes of the system's date."""
+    """Real time since the start; changes of the system's date have no effect."""
 
     def __init__(self) -> None:
         self._start_s = time.monotonic()
@@ -54,7 +54,7 @@ class WallClock:
 
 
 class Stopped(Exception):  # noqa: N818 - no error
-    """The run is over; the controller has nothing more to wait for."""
+    """The run is over."""
 
 
 class RunClock(WallClock):
@@ -65,7 +65,7 @@ class RunClock(WallClock):
         self._stopped = Event()
 
     def stop(self) -> None:
-        """End the run: whoever waits, now or later, gets Stopped."""
+        """End the run: every wait, now or later, raises Stopped."""
         self._stopped.set()
 
     @property

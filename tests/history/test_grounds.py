@@ -171,5 +171,5 @@ def test_what_no_run_has_written_is_refused_in_one_line(past: Path, spoilt: str)
     with closing(sqlite3.connect(past)) as connection:
         connection.execute("UPDATE run SET pipeline = ?", (spoilt,))
         connection.commit()
-    with History.read(past) as history, pytest.raises(HistoryError, match="holds what no run has written"):
+    with History.read(past) as history, pytest.raises(HistoryError, match="holds values that no run writes"):
         history.runs()

@@ -356,7 +356,7 @@ def test_a_locked_file_stops_nothing_and_is_made_up_for(path: Path, caplog: pyte
             record(numbered(float(turn)))
         assert [r.time_s for r in history.rounds(1)] == list(range(1, 20))
     assert [r.getMessage() for r in caplog.records] == [
-        "the history cannot be written (database is locked); control goes on, and it is tried again",
+        "the history cannot be written (database is locked); control goes on, and later rounds try again",
         "the history is written again; it lacks 0 rounds",
     ]
 
@@ -423,7 +423,7 @@ def one_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
             lambda readings, mean_s, error: numbered(
                 1.0,
                 observation=replace(numbered(1.0).observation, **readings),  # type: ignore[type-var]
-                plan=Plan(LOW, LOW, error, {PATH: Prediction(mean_s, mean_s)}),
+                plan=replace(Plan.keep(LOW, error), predicted={PATH: Prediction(mean_s, mean_s)}),
                 error=error,
             ),
             READINGS,

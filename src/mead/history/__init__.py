@@ -1,4 +1,4 @@
-"""Past rounds in a SQLite file: what was observed, decided and predicted, and what followed."""
+"""Histories: every round of past runs in a SQLite file, with readings, decisions, predictions and effects."""
 
 from __future__ import annotations
 

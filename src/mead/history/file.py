@@ -1,4 +1,4 @@
-"""A history: several runs in one SQLite file, written while they happen and readable all the time."""
+"""A history: several runs in one SQLite file, written while they happen and readable at any time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IN_FOLDER = "history.sqlite"
 
 
 class History:
-    """Past runs, opened to write (``open``) or to read (``read``). A file has one writer per run, and many readers.
+    """A history, opened to write (``open``) or to read (``read``). A file has one writer per run, and many readers.
 
     >>> from tempfile import TemporaryDirectory
     >>> from mead.values.pipeline import Operator
@@ -110,7 +110,7 @@ class History:
         try:
             return [_past_run(row) for row in rows]
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise HistoryError(f"{self.path}: holds what no run has written ({error})") from error
+            raise HistoryError(f"{self.path}: holds values that no run writes ({error})") from error
 
     def run(self, number: int) -> PastRun:
         """The run of that number."""
@@ -121,7 +121,7 @@ class History:
         return runs[number]
 
     def keep(self, last: int) -> int:
-        """Delete all but the ``last`` newest runs, and free their space. Returns how many were deleted."""
+        """Delete all but the ``last`` newest runs, and free their space. Returns the number of deleted runs."""
         gone = [run.number for run in self.runs()][:-last]
         with self._errors("written"):
             for number in gone:
@@ -135,7 +135,7 @@ class History:
         return len(gone)
 
     def decisions(self, run: int, *, changes_only: bool = False, limit: int | None = None) -> list[Decision]:
-        """The last ``limit`` decisions, oldest first, each with what followed until the next one of its kind."""
+        """The last ``limit`` decisions, oldest first, each with its effects until the next decision of its kind."""
         kind, which = ("change", "AND changed") if changes_only else ("round", "")
         rows = self._rows(
             f"SELECT * FROM round WHERE run = ? {which} ORDER BY number DESC LIMIT ?",  # noqa: S608
@@ -145,7 +145,7 @@ class History:
         first = rows[0]["number"] if rows else 0
         operators = self._by_round("SELECT * FROM operator WHERE run = ? AND round >= ?", run, first)
         paths = self._by_round("SELECT * FROM path WHERE run = ? AND round >= ?", run, first)
-        # The query of the view, but only over the rounds after the first one asked for, so that long runs stay cheap.
+        # The query of the view, restricted to the rounds from the first one returned, so that long runs stay cheap.
         followed = FOLLOWED.format(kind=kind, which="AND round.run = ? AND round.number > ?")
         seen = {(row["round"], row["place"]): row for row in self._rows(followed, run, first)}
         at_once = seen
@@ -182,7 +182,7 @@ class History:
         ]
 
     def rounds(self, run: int, *, after: int = 0, limit: int | None = None) -> list[PastRound]:
-        """What was seen in the rounds after number ``after``, oldest first."""
+        """The rounds after number ``after``, oldest first."""
         rows = self._rows(
             "SELECT * FROM round WHERE run = ? AND number > ? ORDER BY number LIMIT ?",
             run,
@@ -250,7 +250,7 @@ class History:
         return errors_of(self.checked(run))
 
     def figures(self, run: int) -> dict[str, dict[str, float]]:
-        """The figures written when the run was over: by path, and under the empty name those of the whole run."""
+        """The figures written at the end of the run: by path, and under the empty name those of the whole run."""
         if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'figure'"):
             return {}
         found: dict[str, dict[str, float]] = defaultdict(dict)

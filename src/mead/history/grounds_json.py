@@ -1,4 +1,4 @@
-"""The grounds of a decision as JSON, short enough to be written every second."""
+"""The grounds of a decision as compact JSON, written every second."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from mead.history.rows import number
 from mead.values import Allocation, Candidate, Grounds, Pipeline, Resources
 
 DIGITS = 5
-"""Significant digits of predictions: nobody asks for more, and every digit is written once a round."""
+"""Significant digits of predictions; every round writes them."""
 
 
 def grounds_to_json(grounds: Grounds, pipeline: Pipeline) -> str | None:
-    """The grounds as JSON, shares and replicas in the order of the pipeline; None if there is nothing to tell.
+    """The grounds as JSON, shares and replicas in the order of the pipeline; None if they are empty.
 
     >>> from mead.values.pipeline import Operator
     >>> one = Pipeline("one", [Operator("matcher", 0.0015)])
@@ -29,7 +29,7 @@ def grounds_to_json(grounds: Grounds, pipeline: Pipeline) -> str | None:
 
 
 def grounds_from_json(text: str | None, caution: float | None, pipeline: Pipeline) -> Grounds:
-    """The grounds that were written, with the caution, which has a column of its own."""
+    """The grounds from their JSON, and the caution from its column."""
     found = json.loads(text) if text else {"models": [], "candidates": []}
     names = [operator.name for operator in pipeline.operators]
     return Grounds(

@@ -1,4 +1,4 @@
-"""Rows of a history as values. Older files lack some columns, and readers do not add them."""
+"""Values from the rows of a history. Older files lack some columns, and readers do not add them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ KNOWN = {one.value for one in Cause}
 
 
 def newer(row: sqlite3.Row, column: str, default: Any) -> Any:
-    """The value of a column that older files lack, or the default if there is none."""
+    """The value of a column that older files lack, or the default."""
     value = row[column] if column in row.keys() else None  # noqa: SIM118 - a row holds values
     return default if value is None else value
 
 
 def by_name(rows: Sequence[sqlite3.Row], column: str) -> dict[str, float]:
-    """The values of a column that older files lack, where there are any."""
+    """By operator, the values of a column that older files lack; without empty ones."""
     values = {row["name"]: newer(row, column, None) for row in rows}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -39,9 +39,9 @@ def allocation_of(rows: Sequence[sqlite3.Row], prefix: str) -> Allocation | None
 def effect_of(
     path: sqlite3.Row, decided_s: float, seen: sqlite3.Row | None, mean_s: float | None, *, applied: bool
 ) -> Effect:
-    """What was predicted for a path at ``decided_s``, and what was seen there until the next decision of its kind.
+    """The prediction for a path at ``decided_s``, and the response times until the next decision of its kind.
 
-    ``mean_s`` is what was seen until the next round, whatever was in force. A plan that was not applied has no effect.
+    ``mean_s`` is the mean until the next round, whatever was in force. A plan that was not applied has no effect.
     """
     predicted = None
     if path["predicted_stable"] is not None:

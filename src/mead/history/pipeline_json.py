@@ -1,4 +1,4 @@
-"""A pipeline as JSON, so that a history can be read without the file that described it."""
+"""A pipeline as JSON, so that a history can be read without the pipeline file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pipeline_to_json(pipeline: Pipeline) -> str:
 
 
 def pipeline_from_json(text: str) -> Pipeline:
-    """The pipeline that was written."""
+    """The pipeline from its JSON."""
     keys = json.loads(text)
     operators = [
         Operator(

@@ -1,4 +1,4 @@
-"""Writes the rounds of one run as they happen, and never gets in the way of control."""
+"""Writes the rounds of one run as they happen, without delaying or stopping control."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Rows(NamedTuple):
 
 
 class Recorder:
-    """The ``record`` of a control loop. What cannot be written is reported once, kept, and tried again later.
+    """Writes rounds to a history. If the file cannot be written, it logs that once, keeps the rounds and tries again.
 
     ``batch`` rounds share a commit, so a writer that is killed loses that many rounds at most.
     """
@@ -39,7 +39,7 @@ class Recorder:
     ) -> None:
         self.run, self.pipeline, self.advises, self.batch = run, pipeline, advises, batch
         self.lost = 0
-        """Rounds missing from the file: it could not be written for too long, or no rows could be made of them."""
+        """Rounds missing from the file: it could not be written for too long, or the round makes no rows."""
         self._connection = connection
         self._waiting: deque[_Rows] = deque()
         self._next_try = batch
@@ -50,7 +50,7 @@ class Recorder:
         self._changes: deque[tuple[float, int]] = deque([(0.0, 0)], maxlen=MOST_WAITING)
 
     def __call__(self, this: Round) -> None:
-        """Keep a round, and write if enough of them wait."""
+        """Add a round, and write if enough of them wait."""
         try:
             self._waiting.append(self._rows_of(this))
         except Exception as error:  # noqa: BLE001 - nothing that happens here may stop the loop
@@ -67,7 +67,7 @@ class Recorder:
             self._write()
         except sqlite3.Error as error:
             if not troubled:
-                log.warning("the history cannot be written (%s); control goes on, and it is tried again", error)
+                log.warning("the history cannot be written (%s); control goes on, and later rounds try again", error)
             while len(self._waiting) > MOST_WAITING:
                 self._waiting.popleft()
                 self.lost += 1
@@ -78,7 +78,7 @@ class Recorder:
         self._next_try = self.batch
 
     def conclude(self, figures: Mapping[str, Mapping[str, float | None]]) -> None:
-        """Write what is known of the whole run now that it is over: by path, and by an empty name for the run."""
+        """Write figures of the whole run: by path, and by an empty name for the run."""
         rows = [
             (self.run, about, name, value)
             for about, named in figures.items()
@@ -157,7 +157,7 @@ class Recorder:
 
 
 def _last_before(times: deque[tuple[float, int]], time_s: float | None) -> int | None:
-    """The last round before that time. Readings are rarely late, so it is looked for from the end."""
+    """The last round before that time. Readings are rarely late, so the search starts at the end."""
     if time_s is None:
         return None
     return next((number for at_s, number in reversed(times) if at_s < time_s), None)

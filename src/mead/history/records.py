@@ -1,4 +1,4 @@
-"""What a history answers with."""
+"""Runs, rounds and decisions as read from a history."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ user's own policy may have none, and a policy with two levels makes rounds more 
 
 @dataclass(frozen=True)
 class PastRun:
-    """One run: which policy controlled which pipeline, and how many rounds, changes and errors there were."""
+    """One run: pipeline, policy, and the numbers of rounds, changes and errors."""
 
     number: int
     name: str
@@ -36,7 +36,7 @@ class PastRun:
     workload: str
     started: str
     finished: bool
-    """False while the run goes on, or if it broke off."""
+    """False while the run goes on, or if it was killed."""
     rounds: int
     changes: int
     errors: int
@@ -52,12 +52,12 @@ class PastRun:
 
 @dataclass(frozen=True)
 class InForce:
-    """Response times of a path under what was in force after a decision, whether that was the plan or not."""
+    """Response times of a path under the allocation in force after a decision, whether it was the plan or not."""
 
     predicted_mean_s: float | None
-    """By the model of the policy; None if it was not asked, or saw overload."""
+    """The prediction of the policy's model; None if there is none, or it sees overload."""
     mean_s: float | None
-    """Of the tuples that left until the next decision; None if there were none."""
+    """The mean of the tuples that left until the next decision; None if there were none."""
 
     @property
     def times(self) -> float | None:
@@ -91,20 +91,20 @@ class Checked:
 
 
 def errors_of(checked: Mapping[str, Checked]) -> dict[str, float]:
-    """By path, the error of a model where there is one."""
+    """By path, the error of the model, if known."""
     errors = {path: one.error for path, one in checked.items()}
     return {path: error for path, error in errors.items() if error is not None}
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What was predicted for a path when a decision was made, and what was seen there until the next one."""
+    """The prediction for a path at a decision, and the response times until the next decision."""
 
     path: str
     predicted: Prediction | None
     completed: int
     mean_s: float | None
-    """Of the tuples that left in that time; None if there were none, or the plan was not applied."""
+    """The mean of the tuples that left in that time; None if there were none, or the plan was not applied."""
     late: int
     lasted_s: float | None = None
     """Seconds from the decision to the last readings before the next one; None if there were none."""
@@ -117,24 +117,24 @@ class Effect:
 
     @property
     def surprising(self) -> bool:
-        """Whether it is far from what was predicted, and was seen for long enough to say so."""
+        """Whether the observed mean is far from the prediction, and was observed for long enough."""
         return surprising(self.times, self.lasted_s)
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What one round decided, and what followed."""
+    """The decision of one round, and its effects."""
 
     round: int
     time_s: float
     before: Allocation | None
-    """What was in force, or ordered; None if that was not known yet."""
+    """The allocation in force, or ordered, before the round; None if unknown."""
     after: Allocation | None
-    """What was planned; None for a loop that only observes."""
+    """The planned allocation; None in mode observe."""
     target: Allocation | None
-    """What the policy wanted before bounds and planning rules."""
+    """The allocation that the policy wanted before bounds and planning rules."""
     changed: bool
-    """Whether the plan differs from what was in force, or was advised, before."""
+    """Whether the plan differs from the allocation in force, or from the last advice."""
     applied: bool
     reason: str
     missing: str
@@ -148,7 +148,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class PastRound:
-    """What one round saw. Readings that were missing are left out."""
+    """The readings of one round, without missing ones, and the costs learned up to it."""
 
     round: int
     time_s: float
@@ -158,7 +158,7 @@ class PastRound:
     missing: str
     error: str
     in_force: Allocation | None
-    """What was in force, or ordered, when the round was over."""
+    """The allocation in force, or ordered, at the end of the round."""
     operators: Mapping[str, OperatorReading]
     paths: Mapping[str, PathReading]
     phase_s: Mapping[str, float]

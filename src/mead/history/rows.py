@@ -1,4 +1,4 @@
-"""A round as rows of the tables."""
+"""The rows of a round."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def rate_per_s(observation: Observation) -> float | None:
     if not observation.interval_s > 0:
         return None
     bins = round(min(observation.counts.size, observation.interval_s / COUNT_BIN_S))
-    with np.errstate(all="ignore"):  # counts that cannot be true are written down, too
+    with np.errstate(all="ignore"):  # implausible counts are written, too
         return number(observation.counts[-bins:].sum() / (bins * COUNT_BIN_S)) if bins else None
 
 
@@ -73,7 +73,7 @@ def number(value: float | None) -> float | None:
 
 
 def text(value: str) -> str:
-    """The text, with question marks for what cannot be written as UTF-8."""
+    """The text, with question marks for characters that UTF-8 cannot hold."""
     return value.encode(errors="replace").decode()
 
 

@@ -1,6 +1,6 @@
-"""The tables of a history, and whether a file is one.
+"""The tables of a history, their versions, and the check that a file is one.
 
-Everything is kept in plain columns, so that any program that reads SQLite can ask its own questions.
+All values are in plain columns, so that any program that reads SQLite can query them.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import sqlite3
 from pathlib import Path
 
 APPLICATION = 0x4D454144
-"""``MEAD`` in four letters, where SQLite keeps the kind of a file."""
+"""``MEAD`` in ASCII: SQLite's mark for the kind of a file."""
 
 VERSION = 9
 
 FIGURE = """
-CREATE TABLE figure (             -- what is known of a whole run when it is over
+CREATE TABLE figure (             -- figures of a whole run, written at its end
     run INTEGER NOT NULL REFERENCES run,
     about TEXT NOT NULL,          -- a path, or empty for the run
     name TEXT NOT NULL,           -- such as p95_s
@@ -33,10 +33,10 @@ MIGRATIONS = {
     7: "ALTER TABLE operator ADD COLUMN demand_s REAL",
     8: "ALTER TABLE operator ADD COLUMN overhead_s REAL",
 }
-"""By version, what its files lack. A new column comes last, so that old and new files have the same order."""
+"""By version, the change that its files need. A new column comes last, so that all files have the same order."""
 
 MOST_WAIT_S = 0.25
-"""Longest wait for another writer. Control goes on; what cannot be written now is written with a later round."""
+"""Longest wait for another writer. Rounds that cannot be written now are written with a later one."""
 
 
 class HistoryError(Exception):
@@ -54,7 +54,7 @@ CREATE TABLE run (
     mode TEXT NOT NULL,
     workload TEXT NOT NULL,
     started TEXT NOT NULL,
-    finished INTEGER NOT NULL     -- 0: it is still running, or it broke off
+    finished INTEGER NOT NULL     -- 0: it is still running, or it was killed
 );
 
 CREATE TABLE round (
@@ -67,17 +67,17 @@ CREATE TABLE round (
     missing TEXT NOT NULL,
     reason TEXT NOT NULL,
     error TEXT NOT NULL,
-    changed INTEGER NOT NULL,     -- whether something else was planned than before
+    changed INTEGER NOT NULL,     -- whether the plan differs from the one before
     applied INTEGER NOT NULL,     -- whether the plan is in force, or ordered
     follows_round INTEGER,        -- the last round before the time of the readings
     follows_change INTEGER,       -- the last round before it that changed what is in force
-    observe_s REAL,               -- CPU seconds by phase; NULL where the round did not get there
+    observe_s REAL,               -- CPU seconds by phase; NULL if it was not reached
     analyze_s REAL,
     plan_s REAL,
     execute_s REAL,
-    caution REAL,                 -- how many times tighter bounds were taken; NULL in rounds of before there was this
+    caution REAL,                 -- factor by which bounds were tightened; NULL in rounds from before format 3
     grounds TEXT,                 -- JSON: models, and the candidates that were weighed
-    because TEXT,                 -- the reason in one word; NULL in rounds of before there was this
+    because TEXT,                 -- the reason in one word; NULL in rounds from before format 7
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 
@@ -90,15 +90,15 @@ CREATE TABLE operator (
     completed INTEGER,
     backlog INTEGER,
     busy_s REAL,
-    seen_share REAL,              -- what was in force at the time of the readings
+    seen_share REAL,              -- in force at the time of the readings
     seen_replicas INTEGER,
-    before_share REAL,            -- what was in force, or ordered, before the round
+    before_share REAL,            -- in force, or ordered, before the round
     before_replicas INTEGER,
     share REAL,                   -- and after it
     replicas INTEGER,
     planned_share REAL,
     planned_replicas INTEGER,
-    target_share REAL,            -- what the policy wanted before bounds and planning rules
+    target_share REAL,            -- wanted by the policy before bounds and planning rules
     target_replicas INTEGER,
     throttled_s REAL,             -- a reading; NULL in rounds from before format 2
     demand_s REAL,                -- CPU seconds per tuple, as learned; NULL in rounds from before format 8
@@ -114,10 +114,10 @@ CREATE TABLE path (
     completed INTEGER,            -- readings, NULL if they are missing
     response_sum_s REAL,
     late INTEGER,
-    predicted_mean_s REAL,        -- for what was planned; NULL if nothing was predicted
+    predicted_mean_s REAL,        -- for the plan; NULL if nothing was predicted
     predicted_p95_s REAL,
     predicted_stable INTEGER,
-    expected_mean_s REAL,         -- predicted for what is in force; NULL, too, in rounds of before there was this
+    expected_mean_s REAL,         -- predicted for the allocation in force; NULL in rounds from before format 6
     PRIMARY KEY (run, round, place)
 ) WITHOUT ROWID;
 """
@@ -135,10 +135,10 @@ FROM round JOIN path ON path.run = round.run AND path.round = round.number
 WHERE round.missing = '' {which}
 GROUP BY round.run, round.follows_{kind}, path.place
 """
-"""What was seen on every path after a decision, until the next one of its kind: ``round``, or ``change``."""
+"""The tuples of every path after a decision, until the next one of its kind: ``round``, or ``change``."""
 
 EXPECTED = "CASE WHEN decision.applied THEN sooner.predicted_mean_s END"
-"""The prediction for what came into force, in files that predate the column for it."""
+"""The prediction for the allocation in force, in files that predate the column for it."""
 
 CHECKED = """
 SELECT later.name AS path, sum(later.response_sum_s) AS seen_s, sum({expected} * later.completed) AS expected_s
@@ -149,7 +149,7 @@ JOIN path AS sooner ON sooner.run = round.run AND sooner.round = decision.number
 WHERE round.run = ? AND round.missing = '' AND {expected} IS NOT NULL AND later.completed > 0
 GROUP BY later.place ORDER BY later.place
 """
-"""Checks the models of a run: every tuple is compared with the prediction for what was in force when it left."""
+"""Compares every tuple with the prediction for the allocation in force when it left."""
 
 EFFECT = """
 CREATE VIEW effect_of_{kind} AS
@@ -162,10 +162,7 @@ LEFT JOIN ({followed}) AS later
 ON decision.applied AND later.run = decision.run AND later.round = decision.number AND later.place = path.place
 {which};
 """
-"""Every decision with what followed it, path by path: predicted beside observed.
-
-A plan that was not applied is not responsible for what followed, and has nothing there.
-"""
+"""Every decision with its effects, path by path: predicted beside observed. A plan that was not applied has none."""
 
 
 def _view(kind: str, which: str) -> str:
@@ -185,7 +182,7 @@ COMMIT;
 
 
 def connect(path: Path, *, write: bool) -> sqlite3.Connection:
-    """Open the file as a database. To be written, it is created if it does not exist."""
+    """Open the file as a database; with ``write``, create it if it does not exist."""
     if not write and not path.exists():
         raise HistoryError(f"{path}: there is no such file; a run with --history makes one")
     if path.is_dir():
@@ -193,7 +190,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
     if not path.parent.is_dir():
         raise HistoryError(f"{path}: there is no folder {path.parent}; make it first")
     try:
-        # The loop may turn in another thread than the one that opened the file; it is never used by two at once.
+        # The thread that writes may not be the one that opened the file; two threads never use it at once.
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={'rwc' if write else 'rw'}",
             uri=True,
@@ -237,7 +234,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    """Bring an older file up to date; whoever comes second finds nothing to do."""
+    """Bring an older file up to date. A second writer finds nothing to do."""
     if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")

@@ -1,4 +1,4 @@
-"""A ring buffer of arrivals: the last inter-arrival times, and counts in bins, as policies ask for them."""
+"""A ring buffer of arrivals: the last inter-arrival times, and counts in bins."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ BIN_US = round(COUNT_BIN_S * 1e6)
 COUNTED_BINS = round(600 / COUNT_BIN_S)
 
 STAMP_ERROR_US = 1_000_000
-"""How far stamps may lie in the future, since other machines may have set them."""
+"""Stamps may lie this far in the future, since other machines may have set them."""
 
 
 class Arrivals:
-    """Arrival stamps, which come in bunches, each in order; bunches of different tasks may overlap a little.
+    """Arrival stamps. They come in bunches, each in order; bunches of different tasks may overlap a little.
 
     >>> arrivals = Arrivals(kept_iats=2)
     >>> arrivals.add(np.array([1_000_000, 1_050_000, 1_250_000]))
@@ -37,7 +37,7 @@ class Arrivals:
         self._known_bins = 0
 
     def add(self, stamps_us: IntArray) -> None:
-        """All arrivals of one micro-batch."""
+        """Add all arrivals of one micro-batch."""
         if stamps_us.size == 0:
             return
         if self._first_us is None:
@@ -60,10 +60,10 @@ class Arrivals:
         self._size += stamps_us.size
 
     def add_spread(self, at_ranks_us: FloatArray, rows: int) -> None:
-        """Arrivals of which only stamps at some ranks are known: in between they are taken to be spread evenly.
+        """Add arrivals whose stamps are known only at some ranks, spread evenly between those.
 
-        So the inter-arrival times tell how many came, though they show less than the true burstiness. Without them a
-        large micro-batch would look like a silence.
+        The inter-arrival times then show the rate, but less than the true burstiness. Without them a large micro-batch
+        would look like a silence.
 
         >>> arrivals = Arrivals(kept_iats=3)
         >>> arrivals.add_spread(np.array([1e6, 1.1e6, 1.5e6]), rows=9)
@@ -73,7 +73,7 @@ class Arrivals:
         if self._first_us is None:
             self._first_us = int(at_ranks_us[0])
         first, last = (int((at_us - self._first_us) // BIN_US) for at_us in (at_ranks_us[0], at_ranks_us[-1]))
-        # What is older than all that is kept goes into the first bin: one stamp of 1970 would make millions of them.
+        # Older stamps go into the first bin: one stamp of 1970 would make millions of bins.
         bins = np.arange(max(first, last - self._bins.size), last + 1)
         starts_us = self._first_us + BIN_US * bins
         below = np.interp(starts_us[1:], at_ranks_us, np.linspace(0.0, 1.0, at_ranks_us.size))
@@ -82,13 +82,13 @@ class Arrivals:
         self._append(np.interp(np.arange(max(0, rows - self._kept), rows), known_at, at_ranks_us).astype(np.int64))
 
     def known_until(self, time_us: int) -> None:
-        """Promise that nothing that arrived before will still be added. Only bins that are over by then count."""
+        """Declare that all arrivals before this time have been added. Only bins that are over by then count."""
         if self._first_us is not None:
             self._known_bins = max(self._known_bins, (time_us - self._first_us) // BIN_US)
             self._make_room(self._known_bins)
 
     def at(self, time_us: int) -> None:
-        """Tell the present time. Later stamps come from a clock that has been set back since, and are forgotten.
+        """Forget stamps that are later than the present time: they come from a clock that has been set back since.
 
         Otherwise they would stay the latest arrivals for as long as that clock was ahead.
         """
@@ -100,7 +100,7 @@ class Arrivals:
         if past > 0:
             self._bins[past:] = 0.0
             self._known_bins = min(self._known_bins, (time_us - self._first_us) // BIN_US)
-        else:  # all that is still counted was ahead
+        else:  # all counted arrivals were ahead
             self._bins[:] = 0.0
             self._first_us, self._dropped_bins, self._known_bins = None, 0, 0
 
@@ -122,7 +122,7 @@ class Arrivals:
         np.add.at(self._bins, np.maximum(bins - self._dropped_bins, 0), weights)
 
     def _make_room(self, bins: int) -> None:
-        """Forget bins that are older than anybody asks for."""
+        """Forget bins that are older than ten minutes."""
         beyond = bins - self._dropped_bins - self._bins.size
         if beyond > 0:
             shift = max(beyond, COUNTED_BINS)

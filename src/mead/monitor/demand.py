@@ -1,20 +1,19 @@
-"""How much CPU a tuple costs, learned while the pipeline runs.
+"""The CPU demand of a tuple, learned while the pipeline runs.
 
-The MEAD paper measures demands beforehand and leaves this for the future. Here busy CPU time and completed tuples of
-each interval are laid on a line: its slope is the demand of a tuple, its intercept what an interval costs whatever it
-brings (a Python worker burns CPU for every batch, and some while it waits).
+The MEAD paper measures demands beforehand. Here a line is fitted to the busy CPU time and the completed tuples of each
+interval. Its slope is the demand of a tuple, its intercept the cost of an interval without tuples: a Python worker uses
+CPU for every batch, and some while it waits.
 
-Which way to fit the line matters, for both numbers are noisy. Least squares of busy time on tuples takes all noise for
-noise of the busy time. Behind a backlog it is the other way round: the operator is busy all the time that its share
-allows, and only the number of tuples varies. That line would be too flat, in the extreme a constant, and the demand
-nothing. Least squares of tuples on busy time errs on the other side only: noise makes it too steep. Too steep is safe,
-and has an end: an intercept is not negative, so the demand is never more than busy time over tuples. Hence the rule:
-the slope is taken that is steepest among those within ``ERRORS`` standard errors, and if that leaves no intercept, the
-quotient. Where tuple counts vary too little to tell slope and intercept apart, the slope is uncertain, and the quotient
-is what remains.
+Both numbers are noisy, so the direction of the fit matters. Least squares of busy time on tuples attributes all noise
+to the busy time. Behind a backlog the opposite holds: the operator is busy all the time that its share allows, and only
+the number of tuples varies. That line would be too flat, in the extreme a constant, and the demand 0. Least squares of
+tuples on busy time only errs on the steep side. That is safe and bounded: an intercept is not negative, so the demand
+is at most busy time over tuples. Hence the estimate is the steepest slope within ``ERRORS`` standard errors, or the
+quotient if that leaves no intercept. If tuple counts vary too little to tell slope and intercept apart, the slope is
+uncertain and the quotient is used.
 
-An interval that does not fit (a garbage collection, a cold cache, a wrong counter) is given little weight by the rule
-of Huber, "Robust estimation of a location parameter" (1964); old intervals fade, so that a drift is followed.
+Huber's rule ("Robust estimation of a location parameter", 1964) gives little weight to outliers such as a garbage
+collection, a cold cache or a wrong counter. Old intervals fade, so that the estimate follows a drift.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ HALF_LIFE_S = 120.0
 """An interval of this age counts half."""
 
 LEAST_TUPLES = 30
-"""Intervals are added up until there are so many tuples: fewer say more about rounding than about the demand. And a
-micro-batch may take longer than an interval; its busy time belongs to the tuples that are completed at its end."""
+"""Intervals are added up until they have this many tuples: fewer say more about rounding than about the demand. And a
+micro-batch may take longer than an interval; its busy time belongs to the tuples completed at its end."""
 
 MOST_ADDED = 60
-"""After this many intervals with hardly a tuple, what they burnt says nothing about tuples, and is forgotten."""
+"""After this many intervals with too few tuples, their busy time is forgotten."""
 
 HUBER = 2.0
 """Residuals larger than this many typical ones count in proportion, not squared."""
@@ -46,7 +45,7 @@ ERRORS = 3.0
 """An intercept counts only if it shows by this many standard errors of the slope."""
 
 MOST_INTERCEPT = 0.5
-"""The most that an intercept may be of the busy time: a demand that rises while the rate falls looks like one."""
+"""Largest part of the busy time that may be intercept: a demand that rises while the rate falls looks like one."""
 
 ROUNDS = 3
 LEAST_INTERVALS = 3
@@ -58,7 +57,7 @@ MOST_INTERVALS = 240
 
 @dataclass
 class DemandEstimator:
-    """The demand of one operator. ``declared_s`` is believed until there is something better.
+    """The demand of one operator: ``declared_s`` until enough intervals have been seen.
 
     >>> estimator = DemandEstimator(declared_s=0.001)
     >>> for second in range(10):
@@ -70,12 +69,12 @@ class DemandEstimator:
 
     declared_s: float
     _seen: FloatArray = field(default_factory=lambda: np.empty((4, 0)), repr=False)
-    """Times, completed tuples, busy seconds, and of how many intervals: a column for each."""
+    """One column per sum of intervals: time, completed tuples, busy seconds, number of intervals."""
     _added: tuple[int, float, int] = field(default=(0, 0.0, 0), repr=False)
-    """Tuples, busy seconds and number of the intervals that together have too few tuples for a column yet."""
+    """Tuples, busy seconds and number of the intervals that have too few tuples for a column."""
 
     def add(self, time_s: float, completed: int, busy_s: float) -> None:
-        """One interval that ended at ``time_s``. Readings that cannot be true are not used."""
+        """Add an interval that ended at ``time_s``. Impossible readings are ignored."""
         if completed < 0 or not 0 <= busy_s < inf or (busy_s == 0 and completed > 0):
             return
         tuples, burnt_s, intervals = self._added

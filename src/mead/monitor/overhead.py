@@ -1,7 +1,7 @@
-"""What a micro-batch costs whatever its size, learned while the pipeline runs.
+"""The overhead of a micro-batch, learned while the pipeline runs.
 
-A micro-batch of n tuples takes ``overhead + n demand / cores``. The demand is learned from CPU time; what is left of
-the time that micro-batches took is their overhead. It is mostly the engine's, and grows when the machine is busy.
+A micro-batch of n tuples takes ``overhead + n demand / cores``. The demand is learned from CPU time; the rest of the
+duration is the overhead. It is mostly that of the engine, and grows when the machine is busy.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from statistics import median
 KEPT = 60
 LONGEST = 3.0
 LEAST = 5
-"""With fewer intervals the declared value is believed."""
+"""With fewer intervals the declared value is used."""
 
 
 @dataclass
 class OverheadEstimator:
-    """The overhead of one operator: the mean, in which no interval counts for more than ``LONGEST`` usual ones.
+    """The overhead of one operator: the mean, with every interval cut off at ``LONGEST`` times the median.
 
-    It is a mean, because tuples wait for long micro-batches too. It is cut off, because a pause of ten seconds is no
-    overhead.
+    A mean, because tuples wait for long micro-batches too; cut off, because a pause of ten seconds is no overhead.
 
     >>> estimator = OverheadEstimator(declared_s=0.1)
     >>> for tuples in range(100, 600, 100):
@@ -36,7 +35,7 @@ class OverheadEstimator:
     """Micro-batches of an interval, and the overhead of one."""
 
     def add(self, batches: int, serving_s: float, work_s: float) -> None:
-        """Add an interval: micro-batches that ended, the time they took, and what their tuples alone would take."""
+        """Add an interval: micro-batches that ended, their duration, and the time of their tuples alone."""
         if batches > 0:
             self._seen.append((batches, (serving_s - work_s) / batches))
 

@@ -1,4 +1,4 @@
-"""Whether a reading can be true. What cannot be is as good as missing: nothing is decided on it, nothing learned."""
+"""Checks for readings that cannot be true. They count as missing: nothing is decided on them, nothing learned."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mead.values import Observation, Pipeline
 
 
 def implausible(observation: Observation, pipeline: Pipeline, after_s: float) -> str:
-    """The first thing that cannot be true of this observation, which must be of a later time than ``after_s``; or "".
+    """The first fault of this observation, which must be of a later time than ``after_s``; "" if it has none.
 
-    What is merely unusual is let through: readings of an engine that works in batches can be of the interval before.
+    Unusual readings pass: those of an engine that works in batches can be of the interval before.
     """
     return next(_objections(observation, pipeline, after_s), "")
 
@@ -50,7 +50,7 @@ def _impossible(place: str, values: Mapping[str, float]) -> Iterator[str]:
 
 
 def _extremes(name: str, values: FloatArray) -> dict[str, float]:
-    """The least and the largest value; NaN anywhere makes both NaN."""
+    """The smallest and the largest value; NaN anywhere makes both NaN."""
     return (
         {f"least of the {name}": float(values.min()), f"most of the {name}": float(values.max())} if values.size else {}
     )

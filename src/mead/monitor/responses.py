@@ -1,4 +1,4 @@
-"""Response times on a path, from micro-batches whose tuples are all done at the same moment."""
+"""Response times on a path, from micro-batches whose tuples all finish at the same moment."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from mead.monitor.sketch import ResponseSketch
 from mead.values import STEP_S, PathReading, Requirement, late_bound_s
 
 SPREAD = 8
-"""Between two ranks of a micro-batch, response times are taken to be spread evenly: this many stand for them all."""
+"""Number of evenly spread response times that stand for the tuples between two ranks of a micro-batch."""
 
 KEPT_PARTS = 2900
-"""Parts of a run that are remembered one by one: a day of them, and a window more. Older ones are remembered in sum."""
+"""Parts of a run that are kept one by one: a day and a window. Older parts are merged."""
 
 
 @dataclass(frozen=True, eq=False)
 class BatchResponses:
-    """One micro-batch: when it was done, its tuples, their mean, and times at evenly spaced ranks, longest first."""
+    """One micro-batch: when it finished, its tuples, their mean, and times at evenly spaced ranks, longest first."""
 
     done_s: float
     """Time since the run began."""
@@ -29,7 +29,7 @@ class BatchResponses:
     at_ranks_s: FloatArray
 
     def beyond(self, bound_s: float) -> float:
-        """How many tuples took longer than ``bound_s``, as far as ranks can tell.
+        """Number of tuples that took longer than ``bound_s``, interpolated between ranks.
 
         >>> BatchResponses(60.0, 10, 1.0, np.array([2.0, 1.0, 0.0])).beyond(1.5)
         2.5
@@ -45,7 +45,7 @@ class PathMonitor:
 
     requirements: tuple[Requirement, ...]
     parts: dict[int, ResponseSketch] = field(default_factory=dict)
-    """By the part of the run, ``STEP_S`` long, in which tuples arrived. What came before the run is in the first."""
+    """By part of the run, ``STEP_S`` long, in which tuples arrived. Earlier tuples count in the first."""
     _older: ResponseSketch = field(default_factory=ResponseSketch)
     _new: list[BatchResponses] = field(default_factory=list)
 
@@ -55,7 +55,7 @@ class PathMonitor:
         return ResponseSketch.merged([self._older, *self.parts.values()])
 
     def add(self, batch: BatchResponses) -> None:
-        """One micro-batch of the path's last operator."""
+        """Add a micro-batch of the path's last operator."""
         self._new.append(batch)
         steps = batch.at_ranks_s.size - 1
         spread_s = np.interp((np.arange(steps * SPREAD) + 0.5) / SPREAD, np.arange(steps + 1), batch.at_ranks_s)
@@ -69,7 +69,7 @@ class PathMonitor:
             self._older = ResponseSketch.merged([self._older, self.parts.pop(min(self.parts))])
 
     def reading(self) -> PathReading:
-        """The reading of what has left since the last one."""
+        """The reading of the tuples that have left since the last reading."""
         new, self._new = self._new, []
         bounds_s = sorted({r.bound_s for r in self.requirements if r.percent is not None})
         beyond = {bound_s: round(sum(batch.beyond(bound_s) for batch in new)) for bound_s in bounds_s}

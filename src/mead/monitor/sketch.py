@@ -1,7 +1,7 @@
-"""Percentiles of any number of values in a few hundred numbers, mergeable.
+"""A mergeable sketch of response times that gives percentiles within one percent.
 
-Values are counted in buckets whose bounds rise by a constant factor, so that every percentile is known to a relative
-error: Masson, Rim and Lee, "DDSketch" (VLDB 2019), section 2.
+Values are counted in buckets whose bounds rise by a constant factor, which bounds the relative error of every
+percentile: Masson, Rim and Lee, "DDSketch" (VLDB 2019), section 2.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from mead.arrays import FloatArray
 ERROR = 0.01
 FACTOR = (1 + ERROR) / (1 - ERROR)
 LEAST_S, MOST_S = 1e-4, 1e5
-"""Response times below and above count as these."""
+"""Shorter and longer response times count as these."""
 
 BUCKETS = ceil(log(MOST_S / LEAST_S) / log(FACTOR)) + 1
 
 
 @dataclass
 class ResponseSketch:
-    """How long tuples took. A percentile is within one percent of the exact one.
+    """A sketch of response times. Percentiles are within one percent of the exact ones.
 
     >>> sketch = ResponseSketch()
     >>> sketch.add(np.linspace(0.0, 2.0, 2001))
@@ -37,7 +37,7 @@ class ResponseSketch:
     sum_s: float = 0.0
 
     def add(self, values_s: FloatArray, weights: FloatArray | float = 1.0) -> None:
-        """Add values, each as many times as its weight says."""
+        """Add values with their weights."""
         weights = np.broadcast_to(np.asarray(weights, dtype=float), values_s.shape)
         clipped_s = np.clip(values_s, LEAST_S, MOST_S)
         buckets = np.ceil(np.log(clipped_s / LEAST_S) / log(FACTOR)).astype(np.int64)
@@ -47,7 +47,7 @@ class ResponseSketch:
 
     @classmethod
     def merged(cls, parts: Iterable[ResponseSketch]) -> ResponseSketch:
-        """All that the parts have seen, as if one had seen it."""
+        """The sketch of all values of the parts."""
         whole = cls()
         for part in parts:
             whole.counts += part.counts
@@ -61,10 +61,10 @@ class ResponseSketch:
         return self.sum_s / self.total if self.total else None
 
     def percentile_s(self, percent: float) -> float | None:
-        """The value that ``percent`` of all values do not exceed; None if there are none."""
+        """The percentile; None if there are no values."""
         if not self.total:
             return None
         rank = percent / 100 * self.total
         bucket = int(np.searchsorted(np.cumsum(self.counts), rank - 1e-9 * self.total))
-        # The middle of a bucket in the sense that both its bounds are as far away in proportion.
+        # The point of the bucket with the same relative distance to both bounds.
         return float(LEAST_S * FACTOR**bucket * 2 / (1 + FACTOR))

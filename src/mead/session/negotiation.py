@@ -1,8 +1,7 @@
-"""Whoever has processors to give: asked for more, it may grant fewer (Fu et al. 2017, section IV-B, the negotiator).
+"""Processors from a resource manager, which may grant fewer than ordered (Fu et al. 2017, section IV-B).
 
-The scheduler decides how many processors there should be; a resource manager below it decides how many there are.
-`NegotiatedEngine` runs the part of an allocation that was granted, and raises `NotGranted` about the rest. The loop
-asks again, and a policy that places processors sees how many there are, and places those.
+`NegotiatedEngine` runs the part of an allocation that was granted, and raises `NotGranted` for the rest. The loop
+orders again in the next round, and a policy that places processors sees how many it has.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from mead.loop import Engine, NotGranted
 from mead.values import Allocation, Observation, Pipeline, Resources
 
 PATIENCE_S = 300.0
-"""An order that is not filled by then, and that nobody has repeated, is withdrawn. Starting machines takes minutes;
-what arrives later than that is for a load that is over."""
+"""An order that is not filled and not repeated for this long is withdrawn. Starting machines takes minutes; processors
+that come later are for a load that is over."""
 
 
 class Negotiator(Protocol):
@@ -25,17 +24,14 @@ class Negotiator(Protocol):
         """Processors that the application has."""
 
     def request(self, processors: int) -> int:
-        """Ask for more processors. Returns how many of them are there by now, none to all; others may come later."""
+        """Order more processors. Returns how many of them were granted at once; others may come later."""
 
     def release(self, processors: int) -> int:
-        """Give processors back, and cancel what was asked for and has not come yet.
-
-        Returns how many have been taken back by now.
-        """
+        """Give processors back, and cancel orders that are not filled. Returns how many were taken back at once."""
 
 
 class Pool:
-    """A number of processors that requests are served from: what a cluster is in virtual time.
+    """A fixed number of processors: the cluster in virtual time.
 
     >>> pool = Pool(capacity=8)
     >>> pool.request(6), pool.request(6), pool.held
@@ -52,11 +48,11 @@ class Pool:
 
     @property
     def held(self) -> int:
-        """How many processors have been granted and not given back."""
+        """Processors that were granted and not given back."""
         return self._held
 
     def request(self, processors: int) -> int:
-        """Grant as many as there are left."""
+        """Grant as many as are left."""
         granted = max(0, min(processors, self.capacity - self._held))
         self._held += granted
         return granted
@@ -69,21 +65,21 @@ class Pool:
 
 
 class NegotiatedEngine:
-    """An engine whose processors have to be asked for. A replica takes one.
+    """An engine whose processors have to be ordered. A replica takes one.
 
-    Nobody waits for a grant. An order stands until another one replaces it, and whatever has been granted is put to use
-    at every observation. A policy that then asks for what is in force has not changed its mind: it has only seen how
-    far its order has come. But if it asks for nothing else for ``PATIENCE_S``, the rest of the order is withdrawn.
+    An order stands until another one replaces it. Every observation first puts to use what has been granted. A policy
+    that then asks for the allocation in force has not changed its mind: it only sees how far its order has come. If it
+    asks for nothing else for ``PATIENCE_S``, the rest of the order is withdrawn.
     """
 
     def __init__(self, engine: Engine, negotiator: Negotiator, start: Allocation) -> None:
         self.engine, self.negotiator = engine, negotiator
         self.requested = self.in_force = start
         self._now_s = self._ordered_s = 0.0
-        """The times of the last observation, and of the observation that the current order followed from."""
+        """The times of the last observation, and of the one before the current order."""
 
     def observe(self, time_s: float) -> Observation:
-        """Put to use what has been granted since, then observe the engine."""
+        """Put newly granted processors to use, then observe the engine."""
         self._now_s = time_s
         if self.requested != self.in_force:
             self._use_what_there_is()
@@ -92,20 +88,20 @@ class NegotiatedEngine:
         return self.engine.observe(time_s)
 
     def apply(self, allocation: Allocation) -> None:
-        """Ask for the processors that are missing, run what is granted, and give back what is too much."""
+        """Order missing processors, run what is granted, and release the surplus."""
         if allocation != self.in_force:
             self.requested, self._ordered_s = allocation, self._now_s
         held = self._use_what_there_is()
-        if self.in_force not in (allocation, self.requested):  # who keeps what there was may find all he has ordered
+        if self.in_force not in (allocation, self.requested):  # a policy that keeps may find its order filled
             raise NotGranted(_replicas(self.requested), held, self.in_force)
 
     def _withdraw(self) -> None:
-        """Give up the rest of the order: what is in force is all that is wanted from now on."""
+        """Give up the rest of the order."""
         self.requested = self.in_force
         self.negotiator.release(max(self.negotiator.held - _replicas(self.in_force), 0))
 
     def _use_what_there_is(self) -> int:
-        """Repeat the order and run what is granted. Returns how many processors there are."""
+        """Repeat the order and run what is granted. Returns the number of processors held."""
         wanted, held = _replicas(self.requested), self.negotiator.held
         if wanted > held:
             held += self.negotiator.request(wanted - held)
@@ -118,7 +114,7 @@ class NegotiatedEngine:
 
 
 def within(allocation: Allocation, now: Allocation, processors: int) -> Allocation:
-    """The allocation on fewer processors. Additions are cut first, the largest additions before others.
+    """The allocation cut to this many processors. The largest additions to ``now`` are cut first.
 
     >>> now = Allocation.of(extractor=Resources(1.0, 3), matcher=Resources(1.0, 5))
     >>> print(within(Allocation.of(extractor=Resources(1.0, 4), matcher=Resources(1.0, 8)), now, processors=10))
@@ -134,7 +130,7 @@ def within(allocation: Allocation, now: Allocation, processors: int) -> Allocati
 
 
 def most_within(pipeline: Pipeline, processors: int) -> Allocation:
-    """The most replicas that operators may have, as far as this many processors go: where a run on a pool starts.
+    """The largest allocation on this many processors: the start of a run on a pool.
 
     >>> from mead.values.pipeline import Operator
     >>> print(most_within(Pipeline("chain", [Operator("parser", 0.1, shares=(1.0,), max_replicas=4)]), processors=3))

@@ -1,4 +1,4 @@
-"""What is remembered of the rounds of a run, however long it lasts: totals of all of them, and the last ones whole."""
+"""A record of the rounds of a run in bounded memory: totals of all rounds, and the last ones whole."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KEPT_ROUNDS = 3_600
 """An hour at one round a second; all rounds are in the history."""
 
 KEPT_CHANGES = 20_000
-"""Allocations are small, and a time line of them is worth more than an hour."""
+"""Allocations are small, so their time line covers more than an hour."""
 
 
 @dataclass
@@ -32,12 +32,12 @@ class RunRecord:
     failed: int = 0
     """Rounds with an error."""
     changes: int = 0
-    """How often another allocation came into force."""
+    """Number of times another allocation came into force."""
     loop_s: float = 0.0
     """CPU seconds of the control loop alone, all its phases."""
     last: deque[Round] = field(default_factory=lambda: deque(maxlen=KEPT_ROUNDS), repr=False)
     timeline: deque[tuple[float, Allocation]] = field(init=False, repr=False)
-    """When which allocation came into force, oldest first."""
+    """Allocations with the time at which each came into force, oldest first."""
     _core_s: dict[str, float] = field(init=False, repr=False)
     """Core-seconds given to each operator until the last change."""
 
@@ -46,7 +46,7 @@ class RunRecord:
         self._core_s = dict.fromkeys(self.start, 0.0)
 
     def add(self, this: Round) -> None:
-        """Add a round; rounds come in the order of their times. Of arrivals only their number is kept."""
+        """Add a round; rounds come in the order of their times. Single arrivals are not kept."""
         self.rounds += 1
         self.failed += bool(this.error)
         self.loop_s += sum(this.phase_s.values())
@@ -57,6 +57,6 @@ class RunRecord:
             self.changes += 1
 
     def core_s(self, end_s: float) -> dict[str, float]:
-        """By operator, cores times seconds that it was given from the start to ``end_s``: the last change, or later."""
+        """By operator, core-seconds from the start to ``end_s``, which is not before the last change."""
         since_s, held = self.timeline[-1]
         return {name: given + (end_s - since_s) * held[name].cores for name, given in self._core_s.items()}

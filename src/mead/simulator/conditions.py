@@ -1,4 +1,4 @@
-"""What the world does to a simulated pipeline besides sending tuples."""
+"""The conditions of a simulation: delays, wrong demands, interference, groupings, restarts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mead.values import Knowledge, Pipeline
 
 @dataclass(frozen=True)
 class Conditions:
-    """Everything that can be other than planned. By default nothing is.
+    """Deviations of a simulated system from its description. By default there are none.
 
     >>> noisy = Conditions(share_delay_s=1.0, interference={"matcher": [(600.0, 0.8), (900.0, 1.0)]})
     >>> noisy.interference["matcher"][0]  # at ten minutes, the matcher becomes a fifth slower
@@ -26,18 +26,18 @@ class Conditions:
     replicas_delay_s: float = 0.0
     """Time from the order to change the number of replicas to its effect."""
     demand_factors: Mapping[str, float] = field(default_factory=dict)
-    """By operator: its true demand, over the one that the pipeline declares."""
+    """By operator, its true demand over the declared one."""
     interference: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
-    """By operator, pairs of a time and the factor on its speed from then on: another load slows it.
+    """By operator, pairs of a time and the factor on its speed from then on, as another load would slow it.
 
-    The operator is charged for its share all the same, so that a tuple costs it more CPU seconds: that is what a
-    neighbour does that takes away cache, memory bandwidth or the other half of a core.
+    The operator is charged for its full share, so that a tuple costs more CPU seconds. A neighbour that takes cache,
+    memory bandwidth or the other half of a core has this effect.
     """
 
     groupings: Mapping[str, Grouping] = field(default_factory=dict)
-    """By operator with a queue per replica: which replica gets a tuple. Others have one queue for all replicas."""
+    """By operator with a queue per replica, the grouping. Other operators have one queue for all replicas."""
     restart: Restart | None = None
-    """What comes with every change of replicas; None where replicas come from a pool that is always ready."""
+    """The restart that every change of replicas causes; None if replicas come from a pool."""
 
     def __post_init__(self) -> None:
         for name in ("share_delay_s", "replicas_delay_s"):
@@ -53,13 +53,13 @@ class Conditions:
 
     @classmethod
     def of(cls, file: PipelineFile, options: PolicyOptions) -> Conditions:
-        """What a pipeline file says of the world, and what the system of a policy needs."""
+        """The conditions that a pipeline file and the options of a policy describe."""
         known = file.knowledge
         groupings = {keys.name: Grouping.of(keys.grouping) for keys in file.keys.operators if keys.grouping}
         return cls(known.shares_after_s, known.actuation_delay_s, groupings=groupings, restart=options.restart)
 
     def knowledge(self, pipeline: Pipeline) -> Knowledge:
-        """What a policy may know of the pipeline and of the delays under these conditions."""
+        """The pipeline and its delays, as a policy knows them under these conditions."""
         fixed = all(operator.max_replicas == operator.min_replicas for operator in pipeline.operators)
         longest_s = self.share_delay_s if fixed else max(self.share_delay_s, self.replicas_delay_s)
         return Knowledge(pipeline, longest_s, share_delay_s=self.share_delay_s)

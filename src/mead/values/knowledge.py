@@ -1,4 +1,4 @@
-"""Everything that a policy may rely on besides the observation at hand."""
+"""What a policy may rely on besides the current observation."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from mead.values.pipeline import Pipeline
 
 @dataclass(frozen=True)
 class Knowledge:
-    """The pipeline as described, with demands and overheads as they have been learned since."""
+    """The pipeline as described, with the demands and overheads that have been learned, and the delays of orders."""
 
     pipeline: Pipeline
     actuation_delay_s: float = 0.0
     """Time from the order to change an allocation to its effect."""
     share_delay_s: float | None = None
-    """The same for a change of shares alone, where shares take effect sooner than replicas."""
+    """The same for a change of shares alone, if shares take effect sooner than replicas."""
 
     @property
     def shares_after_s(self) -> float:
-        """Time from the order to change a share to its effect; never longer than for replicas."""
+        """Time from the order to change a share to its effect; at most that of replicas."""
         longest_s = self.actuation_delay_s
         return longest_s if self.share_delay_s is None else min(self.share_delay_s, longest_s)
 
     def with_demands(self, demand_s: Mapping[str, float], overhead_s: Mapping[str, float] | None = None) -> Knowledge:
-        """The same knowledge with other demands, and micro-batch overheads, for the operators named."""
+        """The same knowledge with these demands and overheads of micro-batches, by operator."""
         return replace(self, pipeline=self.pipeline.with_demands(demand_s, overhead_s))

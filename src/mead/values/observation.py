@@ -1,4 +1,4 @@
-"""What an engine reports of the time since the last report: the only thing that policies see of a running pipeline."""
+"""Readings of an engine since its last report: all that policies see of a running pipeline."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from mead.values.samples import NOTHING_SAMPLED, SampledTimes
 
 @dataclass(frozen=True)
 class OperatorReading:
-    """One operator, since the last observation."""
+    """Readings of one operator since the last observation."""
 
     arrived: int
     completed: int
     backlog: int
     """Tuples waiting or in service now."""
     busy_s: float
-    """CPU seconds that its workers have used."""
+    """CPU seconds of its workers."""
     batches: int = 0
-    """Micro-batches that ended; 0 where the engine does not tell."""
+    """Micro-batches that ended; 0 if unknown."""
     serving_s: float = 0.0
-    """How long these took, from start to end."""
+    """Their duration, from start to end, summed."""
     throttled_s: float = 0.0
-    """How long its workers were ready to run and were held back by their share: the sum over CPUs. 0 where nothing is
-    measured."""
+    """Time in which its workers were ready to run but held back by their share, summed over CPUs; 0 if unknown."""
     iats: SampledTimes = NOTHING_SAMPLED
-    """Sampled IATs of its tuples; empty where the engine does not report them."""
+    """Sampled IATs of its tuples; empty if unknown."""
     services: SampledTimes = NOTHING_SAMPLED
-    """Sampled service times of its tuples; empty where the engine does not report them."""
+    """Sampled service times of its tuples; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,9 @@ class PathReading:
     completed: int
     response_sum_s: float
     late: int
-    """How many took longer than ``late_bound_s`` of what is required of the path: the strictest bound of a percentile,
-    or else of the mean; 0 if nothing is required."""
+    """Tuples that took longer than ``late_bound_s`` of the path's requirements; 0 if it has none."""
     beyond: Mapping[float, int] = field(default_factory=dict)
-    """By bound, how many took longer; for the bounds of all percentile requirements on the path."""
+    """By bound of a percentile requirement, the tuples that took longer."""
 
     @property
     def mean_s(self) -> float | None:
@@ -55,24 +53,24 @@ class PathReading:
 class Observation:
     """The state of a pipeline at ``time_s``.
 
-    ``missing`` says what could not be read, and why; empty if all is there. Otherwise the loop keeps what is in force,
-    and no policy is asked.
+    ``missing`` says what could not be read, and why; it is empty if nothing is missing. Otherwise the loop keeps the
+    allocation and does not call the policy.
     """
 
     time_s: float
     interval_s: float
     """Time since the observation before."""
     allocation: Allocation
-    """What is in force, which can be older than the last plan."""
+    """The allocation in force, which can be older than the last plan."""
     operators: Mapping[str, OperatorReading]
     paths: Mapping[str, PathReading]
     iats_s: FloatArray = field(repr=False)
-    """The last IATs at the source, oldest first, as many as the monitor keeps."""
+    """The last IATs at the source, oldest first."""
     counts: FloatArray = field(repr=False)
     """Arrivals at the source in the last ten minutes, in bins of ``COUNT_BIN_S``, oldest first."""
     missing: str = ""
     age_s: float = 0.0
-    """How old the readings are when a policy gets them."""
+    """Age of the readings when a policy gets them."""
 
 
 COUNT_BIN_S = 0.1

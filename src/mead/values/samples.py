@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SampledTimes:
-    """How many were recorded, their sum and the sum of their squares: what can be added up over instances and time.
+    """Count, sum and sum of squares of sampled times, which can be added up over instances and time.
 
     >>> gaps = SampledTimes(2, 4.0, 10.0) + SampledTimes(1, 5.0, 25.0)  # 1, 3 and 5 seconds
     >>> gaps.mean_s, round(gaps.scv, 4)
@@ -22,19 +22,19 @@ class SampledTimes:
         return SampledTimes(self.count + other.count, self.sum_s + other.sum_s, self.squares_s2 + other.squares_s2)
 
     def since(self, before: SampledTimes) -> SampledTimes:
-        """What has been recorded since ``before``, an earlier state of the same sums."""
+        """The times recorded since ``before``, an earlier state of the same sums."""
         return SampledTimes(
             self.count - before.count, self.sum_s - before.sum_s, max(self.squares_s2 - before.squares_s2, 0.0)
         )
 
     @property
     def mean_s(self) -> float | None:
-        """None if nothing was recorded."""
+        """The mean; None if nothing was recorded."""
         return self.sum_s / self.count if self.count else None
 
     @property
     def scv(self) -> float | None:
-        """Variance over squared mean, of the sample itself; None for fewer than two times, or if all were 0."""
+        """Variance over squared mean of the sample; None for fewer than two times, or if all were 0."""
         if self.count < 2 or self.sum_s <= 0:
             return None
         return max(self.squares_s2 * self.count / self.sum_s**2 - 1.0, 0.0)

@@ -48,7 +48,7 @@ def start_query(stream: DataFrame, name: str) -> StreamingQuery:
     return stream.writeStream.format("noop").queryName(name).start()
 
 
-def wait(reached: Callable[[], Any], limit_s: float = 60.0) -> None:
+def wait(reached: Callable[[], Any], limit_s: float = 300.0) -> None:
     until_s = time.monotonic() + limit_s
     while not reached():
         assert time.monotonic() < until_s, "it took too long"

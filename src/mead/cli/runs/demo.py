@@ -1,4 +1,4 @@
-"""``mead demo``: the main job, from bursty arrivals to a report, with nothing to prepare."""
+"""``mead demo``: a bursty log-analysis pipeline on local Spark, from arrivals to report."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ DEMAND_S = 0.0015
 def demo(
     ctx: typer.Context,
     *,
-    duration: Annotated[float, typer.Option(min=10.0, metavar="SECONDS", help="How long arrivals come.")] = DURATION_S,
-    policy: Annotated[str, typer.Option(metavar="NAME", help="Who decides; see `mead run --help`.")] = "adaptive",
+    duration: Annotated[
+        float, typer.Option(min=10.0, metavar="SECONDS", help="Duration of the arrivals.")
+    ] = DURATION_S,
+    policy: Annotated[str, typer.Option(metavar="NAME", help="The policy; see `mead run --help`.")] = "adaptive",
     folder: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where everything is kept; default a new one in runs/.")
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the run; default a new one in runs/.")
     ] = None,
     serve: Annotated[
         bool, typer.Option("--serve/--no-serve", help="Show the run in the browser; the address is printed.")

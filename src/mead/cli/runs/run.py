@@ -21,21 +21,21 @@ def run(
     option: PolicyOption = None,
     mode: Annotated[
         Literal["observe", "advise", "act"],
-        typer.Option(help="Only look, say what would be done, or do it. The first day is for observe and advise."),
+        typer.Option(help="observe: only measure; advise: also plan; act: also apply. Begin with observe or advise."),
     ] = "act",
     duration: Annotated[
-        float | None, typer.Option(min=1.0, metavar="SECONDS", help="End after this; default until Ctrl-C.")
+        float | None, typer.Option(min=1.0, metavar="SECONDS", help="Duration of the run; default until Ctrl-C.")
     ] = None,
     folder: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Checkpoints, streams, results, history and report; a run that was killed goes on here.",
+            help="Folder for checkpoints, streams, results, history and report; a killed run continues in its folder.",
         ),
     ] = None,
     master: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Where Spark runs.  [default: all cores of this machine]", show_default=False),
+        typer.Option(metavar="URL", help="Spark master.  [default: all cores of this machine]", show_default=False),
     ] = None,
     without: Annotated[
         list[ProfilePart] | None,
@@ -47,7 +47,7 @@ def run(
         ),
     ] = None,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Show the run in the browser while it runs, and metrics.")
+        bool, typer.Option("--serve", help="Serve a live page and metrics while the run goes on.")
     ] = False,
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,

@@ -36,7 +36,9 @@ def simulate(
     trace: TracePath,
     policy: PolicyName = None,
     option: PolicyOption = None,
-    duration: Annotated[float | None, typer.Option(metavar="SECONDS", help="Only the first part of the trace.")] = None,
+    duration: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Simulate only this much of the trace.")
+    ] = None,
     iat: AreIats = False,
     column: ColumnName = None,
     unit: UnitName = None,
@@ -48,7 +50,7 @@ def simulate(
 ) -> None:
     """Run a pipeline under a policy in virtual time: half an hour takes seconds.
 
-    Shows what the response times were, whether the requirements were met, and what it cost.
+    Prints response times, requirements met or broken, cores used, and decisions.
 
     Example: `mead simulate examples/log-analysis.yaml --trace arrivals.parquet --policy map --option best=3`
     """

@@ -1,7 +1,7 @@
-"""What the page and the metrics know of a run, in bounded memory: the latest rounds, totals, and latest arrivals.
+"""The board of a run, which page, metrics and terminal read: the latest rounds, totals, and latest arrivals.
 
 The thread that watches the run adds rounds; the thread of the server reads. Adding a round takes a lock, copies some
-numbers and wakes whoever listens. Nobody who listens can slow it down.
+numbers and wakes the listeners, which cannot slow it down. The memory is bounded.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ log = logging.getLogger(__name__)
 Sums: TypeAlias = defaultdict[str, float]
 
 SILENT_ROUNDS, LEAST_SILENT_S = 10, 60.0
-"""A controller is silent if it made no round for this many intervals, and at least this many seconds."""
+"""A controller is silent if it made no round for this many intervals and this many seconds."""
 
 RECENT_PARTS = 2
-"""How many half-minutes of a run count as now when response times are shown."""
+"""Half-minutes of a run that count as now for response times."""
 
 
 @dataclass
@@ -37,9 +37,9 @@ class Totals:
 
     rounds: int = 0
     changes: int = 0
-    """How many rounds planned something else than before."""
+    """Rounds whose plan differs from the one before."""
     decisions: Counter[tuple[Kind, Cause]] = field(default_factory=Counter)
-    """How many rounds came to what, and why."""
+    """Rounds by kind and reason."""
     phase_s: Sums = field(default_factory=lambda: defaultdict(float))
     arrived: Counter[str] = field(default_factory=Counter)
     busy_s: Sums = field(default_factory=lambda: defaultdict(float))
@@ -67,7 +67,7 @@ class Totals:
 
 
 def silent_after_s(interval_s: float | None) -> float:
-    """How many seconds a run with this interval may make no round before that is worth a word.
+    """Seconds without a round after which a run with this interval counts as silent.
 
     >>> silent_after_s(1.0), silent_after_s(60.0), silent_after_s(None)
     (60.0, 600.0, 60.0)
@@ -76,17 +76,17 @@ def silent_after_s(interval_s: float | None) -> float:
 
 
 class Board:
-    """What is known of one run. Rounds are numbered from 1; the last ``KEPT_ROUNDS`` are kept."""
+    """The state of one run. Rounds are numbered from 1; the last ``kept`` stay."""
 
     def __init__(
         self, facts: RunFacts, *, wall_s: Callable[[], float], kept: int = KEPT_ROUNDS, stays: bool = False
     ) -> None:
         self.facts, self._wall_s = facts, wall_s
         self.stays = stays
-        """Whether it can still be looked at when the run is over, as the board of a history can."""
+        """Whether it stays readable after the run, as the board of a history does."""
         self.finished = False
         self.last_round_at_s = facts.started_s
-        """Wall time of the last round; before there is one, of the start."""
+        """Wall time of the last round, or of the start."""
         self.lost = 0
         """Rounds that could not be shown."""
         self.totals = Totals()
@@ -102,7 +102,7 @@ class Board:
         self._wake: list[Callable[[], None]] = []
 
     def add(self, this: Round, monitors: Mapping[str, PathMonitor] | None = None) -> None:
-        """Add a live round; ``monitors`` know single response times by path. What cannot be shown counts as lost."""
+        """Add a round; ``monitors`` know single response times by path. A round that cannot be shown counts as lost."""
         try:
             self._add(this, monitors or {})
         except Exception as error:  # noqa: BLE001 - nothing that happens here may stop the run
@@ -124,7 +124,7 @@ class Board:
         self.put(frame, self._wall_s())
 
     def put(self, frame: Frame, at_s: float) -> None:
-        """Add a round that is already a frame, made at that wall time."""
+        """Add a frame that was made at that wall time."""
         with self._lock:
             self.totals.add(frame)
             self.last_round_at_s = at_s
@@ -137,7 +137,7 @@ class Board:
         self._notify()
 
     def since(self, number: int, most: int | None = None) -> list[Frame]:
-        """The rounds after that number, oldest first, as far as they are kept; at most the first ``most`` of them."""
+        """The kept rounds after that number, oldest first; at most the first ``most`` of them."""
         with self._lock:
             if not self._frames:
                 return []
@@ -153,7 +153,7 @@ class Board:
 
     @property
     def interval_s(self) -> float | None:
-        """Seconds between two rounds: as the policy says, or else as they were lately; None if neither is known."""
+        """Seconds between two rounds: by the policy, or else by the latest rounds; None if unknown."""
         if self.facts.interval_s is not None:
             return self.facts.interval_s
         gaps_s = sorted(after.time_s - before.time_s for before, after in pairwise(self.recent(WINDOW_S)))
@@ -161,7 +161,7 @@ class Board:
 
     @property
     def silent_since_s(self) -> float | None:
-        """Wall time of the last round, if none has come for much longer than it should; None while all is well."""
+        """Wall time of the last round if the controller is silent; otherwise None."""
         if self.finished or self._wall_s() - self.last_round_at_s <= silent_after_s(self.interval_s):
             return None
         return self.last_round_at_s
@@ -177,12 +177,12 @@ class Board:
         return found[::-1]
 
     def responses(self, path: str) -> ResponseSketch | None:
-        """Every response time since the start; None where they are not known one by one."""
+        """All response times since the start; None if single ones are unknown."""
         monitor = self._monitors.get(path)
         return None if monitor is None else monitor.whole
 
     def on_change(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Have ``wake`` called after every round, in the thread that adds it. Call what is returned to end that."""
+        """Call ``wake`` after every round, in the thread that adds it. Returns a function that ends this."""
         with self._lock:
             self._wake.append(wake)
 
@@ -200,7 +200,7 @@ class Board:
 
 
 def _recent(monitor: PathMonitor) -> ResponseSketch:
-    """Response times of what arrived in the last half-minutes. The controller may add to them meanwhile."""
+    """Response times of tuples that arrived in the last half-minutes. The controller may add to them meanwhile."""
     parts = list(monitor.parts.items())
     newest = max((part for part, _ in parts), default=0)
     return ResponseSketch.merged(sketch for part, sketch in parts if part > newest - RECENT_PARTS)

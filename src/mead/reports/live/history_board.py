@@ -1,4 +1,4 @@
-"""A run as its history tells it, on a board: one that is over, or one that another process is still writing."""
+"""The board of a run in a history: of one that is over, or that another process is still writing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mead.session import RunFacts
 from mead.values import Pipeline
 
 BETWEEN = (10, 1000)
-"""Rounds that a live run, and a simulator, writes in the blink of an eye."""
+"""Rounds that a writer may add between two queries: by the wall clock, and in virtual time."""
 
 
 class HistoryBoard:
@@ -28,11 +28,11 @@ class HistoryBoard:
 
     def follow(self) -> None:
         """Read what has been written since the last call."""
-        finished = self.history.run(self.number).finished  # asked for first: what is written after it is read now
+        finished = self.history.run(self.number).finished  # read first, so that no round is missed
         board = self.board
         for past, frame in read_frames(self.history, self.number, board.facts.pipeline, after=self._read):
             board.pipeline = board.facts.pipeline.with_demands(past.demands_s, past.overheads_s)
-            # What was written before the first look is dated by the run; what comes after it has just come.
+            # Rounds before the first reading are dated by the run; later ones have just been written.
             board.put(frame, self._wall_s() if self._looked else board.facts.started_s + past.time_s)
             self._read = past.round
         self._looked = True
@@ -40,22 +40,22 @@ class HistoryBoard:
             board.finish()
 
     def with_arrivals(self, iats_s: FloatArray) -> None:
-        """A history keeps no arrivals; a trace may have them."""
+        """Add arrivals from a trace, since a history keeps none."""
         self.board.arrivals = iats_s
 
 
 def read_frames(history: History, run: int, pipeline: Pipeline, *, after: int) -> Iterator[tuple[PastRound, Frame]]:
-    """The rounds of a run after that number, oldest first, each with what it decided."""
+    """The rounds of a run after that number, oldest first, each with its frame."""
     rounds = history.rounds(run, after=after)
     known: dict[int, Decision] = {}
     for between in BETWEEN if rounds else ():
-        # A writer may add rounds between the two questions: ask for some more than were there.
+        # A writer may add rounds between the two queries, so read some more decisions.
         known = {one.round: one for one in history.decisions(run, limit=len(rounds) + between)}
         if rounds[0].round in known:
             break
     for past in rounds:
         if past.round not in known:
-            return  # it is there next time
+            return  # the next reading has it
         yield past, frame_from_history(past, known[past.round], pipeline)
 
 
