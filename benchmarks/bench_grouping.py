@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 from rich.console import Console
 
-from mead.config.replica_keys import GroupingKind
+from mead.config import GroupingKind
 from mead.simulator import Conditions, Grouping, Simulation
 from mead.values import Operator, Pipeline
 from mead.workload import Poisson

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console
 
-from mead.config.pipeline_file import read_pipeline
+from mead.config import read_pipeline
 from mead.demo import pipeline_path
 from mead.monitor import BatchResponses, PathMonitor
 from mead.policies import make_policy

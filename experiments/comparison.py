@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from experiments.clairvoyant import clairvoyant
 from experiments.mead_paper.tables import Case
-from mead.config.policy_choice import choose_policy
+from mead.config import choose_policy
 from mead.loading import modules_in
 from mead.policies import PolicyOptions, make_policy, options_class
 from mead.reports.comparison import Course

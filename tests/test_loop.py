@@ -137,7 +137,8 @@ def test_every_phase_is_timed_even_the_one_that_fails() -> None:
 def test_a_policy_that_fails_keeps_the_last_good_allocation_and_says_why() -> None:
     engine = FakeEngine()
     rounds = run(engine, GoLow({2: ZeroDivisionError("no arrivals")}))
-    assert reason(rounds[1]) == "keep, because this round failed in analyze: ZeroDivisionError: no arrivals"
+    assert rounds[1].error == "analyze: ZeroDivisionError: no arrivals"
+    assert reason(rounds[1]) == "Keep the allocation, because the round failed."
     assert rounds[1].in_force == LOW
     assert rounds[2].error == ""
     assert engine.applied == [HIGH, LOW]
@@ -147,7 +148,8 @@ def test_an_engine_that_cannot_be_read_changes_nothing() -> None:
     engine = FakeEngine(spoilt={1: ConnectionError("the listener is gone")})
     rounds = run(engine)
     assert rounds[0].observation is None
-    assert reason(rounds[0]) == "keep, because this round failed in observe: ConnectionError: the listener is gone"
+    assert rounds[0].error == "observe: ConnectionError: the listener is gone"
+    assert reason(rounds[0]) == "Keep the allocation, because the round failed."
     assert engine.applied == [HIGH, LOW]
 
 
@@ -178,7 +180,7 @@ def test_missing_readings_keep_what_is_in_force() -> None:
     engine = FakeEngine(spoilt={n: {"missing": "the listener has sent nothing for 30 s"} for n in (1, 2, 3)})
     rounds = run(engine)
     assert engine.applied == [HIGH]
-    assert all(reason(r) == "keep, because the listener has sent nothing for 30 s" for r in rounds)
+    assert all(reason(r) == "Keep the allocation, because the listener has sent nothing for 30 s." for r in rounds)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +206,7 @@ def test_readings_that_cannot_be_true_are_as_good_as_missing(spoilt: dict[str, A
     engine, policy = FakeEngine(spoilt={2: spoilt}), GoLow({2: HIGH})
     rounds = run(engine, policy)
     assert [r.error for r in rounds] == [""] * 3
-    assert reason(rounds[1]) == f"keep, because {complaint}"
+    assert reason(rounds[1]) == f"Keep the allocation, because {complaint}."
     assert rounds[1].observation is not None
     assert rounds[1].observation.missing == complaint
     assert engine.applied == [HIGH, LOW]
@@ -351,7 +353,7 @@ def test_absurd_times_of_micro_batches_teach_nothing(absurd: dict[str, Any]) -> 
     policy = Listener()
     rounds = run(FakeEngine(spoilt), policy, turns=20, pipeline=IN_BATCHES)
     name = next(iter(absurd))
-    assert all(reason(this).startswith(f"keep, because {name} of matcher is said to be") for this in rounds[11:17])
+    assert all(reason(this).startswith(f"Keep the allocation, because {name} of matcher is said to be") for this in rounds[11:17])
     assert policy.overheads_s[-1] == pytest.approx(0.05, rel=0.1)  # the first were taken with the declared demand
 
 
@@ -376,7 +378,7 @@ def test_a_loop_that_was_ended_can_be_started_again_and_keeps_what_was_in_force(
     assert engine.applied == [HIGH, LOW], "nothing is ordered anew"
     assert {str(this.in_force) for this in rounds} == {str(LOW)}
     assert rounds[-1].time_s == 8 * INTERVAL_S
-    assert reason(rounds[-1]) == "one is idle at 80 s"
+    assert reason(rounds[-1]) == "Keep the allocation, because one is idle at 80 s."
     assert loop.estimates.demands_s["matcher"] == pytest.approx(0.002)
 
 

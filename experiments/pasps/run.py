@@ -11,7 +11,7 @@ import numpy as np
 from experiments.pasps.metrics import Intervals, Metrics
 from experiments.pasps.scenarios import DURATION_S, Scenario
 from mead.arrays import FloatArray
-from mead.config.policy_choice import choose_policy
+from mead.config import choose_policy
 from mead.policies import Policy, PolicyOptions, make_policy
 from mead.policies.pasps.policy import ForecastKeys, Outlook, allocate
 from mead.queueing import replicas_needed, whole_replicas

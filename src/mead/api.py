@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from mead.config.pipeline_file import PipelineFile, read_pipeline
-from mead.config.policy_choice import choose_policy
+from mead.config import PipelineFile, choose_policy, read_pipeline
 from mead.loading import modules_in
 from mead.loop import Mode
 from mead.policies import PolicyOptions

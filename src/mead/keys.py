@@ -108,16 +108,16 @@ class Keys(BaseModel):
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
-def parsed(kind: type[Parsed], text: bytes | str) -> Parsed:
+def parse(kind: type[Parsed], text: bytes | str) -> Parsed:
     """A file of JSON as its typed value, or a ConfigError that names the first key that is wrong.
 
     >>> class Share(Keys):
     ...     share: Positive
-    >>> parsed(Share, b'{"share": -1}')
+    >>> parse(Share, b'{"share": -1}')
     Traceback (most recent call last):
         ...
     mead.keys.ConfigError: share: must be > 0; got -1
-    >>> parsed(Share, b'{"shares": 1}')
+    >>> parse(Share, b'{"shares": 1}')
     Traceback (most recent call last):
         ...
     mead.keys.ConfigError: shares: there is no such key; did you mean share?

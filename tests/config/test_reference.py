@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.paths import ROOT
 
-from mead.config.pipeline_file import OperatorKeys, PipelineKeys
+from mead.config import OperatorKeys, PipelineKeys
 from mead.config.reference import policy_help, tables, with_tables
 from mead.policies import policies
 

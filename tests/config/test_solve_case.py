@@ -10,7 +10,7 @@ import pytest
 from tests.paths import ROOT
 
 from mead.config.solve_case import MatricesFile, SolveCase, matrices_in
-from mead.keys import ConfigError, parsed, read_file
+from mead.keys import ConfigError, parse, read_file
 from mead.queueing import MAP
 
 CASE: dict[str, Any] = {
@@ -22,7 +22,7 @@ CASE: dict[str, Any] = {
 
 def complaint(change: dict[str, Any]) -> str:
     with pytest.raises(ConfigError) as caught:
-        parsed(SolveCase, json.dumps(CASE | change).encode())
+        parse(SolveCase, json.dumps(CASE | change).encode())
     return str(caught.value)
 
 
@@ -32,11 +32,11 @@ def with_operator(**keys: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("solve-*.json")), ids=lambda path: path.name)
 def test_examples_are_cases(path: Path) -> None:
-    parsed(SolveCase, read_file(path))
+    parse(SolveCase, read_file(path))
 
 
 def test_defaults_are_those_of_the_reference() -> None:
-    case = parsed(SolveCase, json.dumps({"arrival": CASE["arrival"], "operators": CASE["operators"][:1]}).encode())
+    case = parse(SolveCase, json.dumps({"arrival": CASE["arrival"], "operators": CASE["operators"][:1]}).encode())
     assert case.model == "map"
     assert list(case.percentiles) == [50, 95, 99]
     assert not case.edges
@@ -46,7 +46,7 @@ def test_defaults_are_those_of_the_reference() -> None:
 
 @pytest.mark.parametrize("name", ["one-queue", "tandem", "log-analysis"])
 def test_bursty_examples_have_the_arrivals_of_the_tutorial(name: str) -> None:
-    keys = parsed(SolveCase, (ROOT / f"examples/solve-{name}.json").read_bytes()).arrival
+    keys = parse(SolveCase, (ROOT / f"examples/solve-{name}.json").read_bytes()).arrival
     assert keys.D0 is not None
     assert keys.D1 is not None
     arrivals = MAP(keys.D0, keys.D1)
@@ -55,7 +55,7 @@ def test_bursty_examples_have_the_arrivals_of_the_tutorial(name: str) -> None:
 
 
 def test_selectivity_of_an_edge_is_optional() -> None:
-    case = parsed(SolveCase, json.dumps(CASE | {"edges": [["parser", "matcher"]]}).encode())
+    case = parse(SolveCase, json.dumps(CASE | {"edges": [["parser", "matcher"]]}).encode())
     assert case.edges == (("parser", "matcher", 1.0),)
 
 
@@ -101,7 +101,7 @@ def test_a_mistake_is_named_by_its_key(change: dict[str, Any], expected: str) ->
 @pytest.mark.parametrize("text", [b"", b"{", b"[1, 2", b"\xff\xfe", b'{"arrival": }', b"{" * 100_000])
 def test_what_is_not_json_is_called_so(text: bytes) -> None:
     with pytest.raises(ConfigError, match=r"^not JSON: .+"):
-        parsed(SolveCase, text)
+        parse(SolveCase, text)
 
 
 def test_long_values_are_not_repeated_in_full() -> None:

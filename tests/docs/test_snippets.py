@@ -27,8 +27,7 @@ from tests.paths import ROOT
 from tests.spark.sources.rabbitmq.broker import why_no_broker
 from tests.web.prometheus import why_no_prometheus
 
-from mead.config.pipeline_file import PipelineKeys, parse_pipeline, read_pipeline
-from mead.config.yaml_lines import read_yaml
+from mead.config import PipelineKeys, parse_pipeline, read_pipeline, read_yaml
 from mead.loading import modules_in
 from mead.web.alerts import alert_rules
 

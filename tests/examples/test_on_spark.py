@@ -12,7 +12,7 @@ from tests.examples.pattern_detection.oracle import last_window, maximal
 from tests.paths import EXAMPLES
 from tests.spark import log_pipeline as logs
 
-from mead.config.pipeline_file import parse_pipeline
+from mead.config import parse_pipeline
 from mead.cpu import DryRunShares
 from mead.policies import PolicyOptions
 from mead.policies.drs.policy import DRSOptions

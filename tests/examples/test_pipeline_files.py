@@ -9,7 +9,7 @@ import pytest
 from tests.cli import program
 from tests.paths import EXAMPLES
 
-from mead.config.pipeline_file import read_pipeline
+from mead.config import read_pipeline
 from mead.workload import Poisson, write_trace
 
 

@@ -18,17 +18,16 @@ from pydantic import BaseModel
 from tests.cli import program
 from tests.fuzzing.effort import tried
 
+from mead.config import choose_policy
+from mead.config.operator_keys import BatchKeys, OperatorKeys
 from mead.config.pipeline_file import (
     MOST_LEVELS,
-    BatchKeys,
-    OperatorKeys,
     PipelineFile,
     PipelineKeys,
     RequirementKeys,
     parse_pipeline,
     read_pipeline,
 )
-from mead.config.policy_choice import choose_policy
 from mead.config.yaml_lines import MOST_BYTES
 from mead.keys import LONGEST_NAME, ConfigError
 from mead.policies import policies as registered

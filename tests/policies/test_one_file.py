@@ -83,7 +83,7 @@ def test_a_policy_in_one_file_is_found_everywhere(tmp_path: Path) -> None:
     options = ("--policy", "thrifty", "--option", "spare=0.5", "--history", history)
     done = answer("simulate", LOG_ANALYSIS, "--trace", trace, *options)
     assert done["policy"] == "thrifty"
-    assert "matcher needs" in done["decisions"][-1]["reason"]
+    assert "matcher needs" in done["timeline"][-1]["reason"]
     assert any(entry["policy"] == "thrifty" for entry in answer("history", history)["runs"])
 
 

@@ -9,7 +9,7 @@ import pytest
 from numba import njit
 from tests.paths import vectors
 
-from mead.config.replica_keys import GroupingKind
+from mead.config import GroupingKind
 from mead.policies import Restart
 from mead.simulator import Conditions, Grouping, Simulation
 from mead.simulator.kernel import least_utilised

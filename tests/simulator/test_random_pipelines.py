@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mead.config.replica_keys import GroupingKind
+from mead.config import GroupingKind
 from mead.policies import Restart
 from mead.queueing import Edge
 from mead.simulator import Conditions, Grouping, Simulation

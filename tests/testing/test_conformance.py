@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.paths import EXAMPLES
 
-from mead.loading import modules_in, named
+from mead.loading import load_object, modules_in
 from mead.policies import NotReady, not_ready
 from mead.policies.registry import OwnOptions, own_policy
 from mead.testing.conformance import CHECKS, NonconformityError, check_policy
@@ -97,7 +97,7 @@ def test_a_policy_that_keeps_to_the_rules_passes_every_check() -> None:
 
 def test_the_example_passes_every_check() -> None:
     modules_in(EXAMPLES)
-    assert check_policy(named("clear_up:ClearUp")) == [check.__name__ for check in CHECKS]
+    assert check_policy(load_object("clear_up:ClearUp")) == [check.__name__ for check in CHECKS]
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,10 @@ def test_what_a_policy_gets_wrong_is_said(policy: Callable[[], Any], said: str) 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("no_such_module:Policy", "no_such_module:Policy cannot be had: No module named 'no_such_module'"),
+        ("no_such_module:Policy", "cannot import `no_such_module:Policy`: No module named 'no_such_module'"),
         ("mead.policies.baselines.static:Nothing", "has no attribute 'Nothing'"),
-        ("broken_policy:Policy", "cannot be had: SyntaxError: "),
-        ("failing_policy:Policy", "cannot be had: ZeroDivisionError: division by zero"),
+        ("broken_policy:Policy", "cannot import `broken_policy:Policy`: SyntaxError: "),
+        ("failing_policy:Policy", "cannot import `failing_policy:Policy`: ZeroDivisionError: division by zero"),
         ("mead.policies.baselines.static:Static", "does not take these options: "),
         ("collections:Counter", "is no policy: it has no method analyze"),
         ("half_policy:Nameless", "is no policy: it has no name"),

@@ -18,7 +18,7 @@ from mead.values import Requirement
     ],
 )
 def test_text_is_understood(text: str, bound_s: float, percent: float | None) -> None:
-    assert Requirement.parsed(text, "a>b") == Requirement("a>b", bound_s, percent)
+    assert Requirement.parse(text, "a>b") == Requirement("a>b", bound_s, percent)
 
 
 @pytest.mark.parametrize(
@@ -26,10 +26,10 @@ def test_text_is_understood(text: str, bound_s: float, percent: float | None) ->
 )
 def test_other_text_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match=r"reads like 'mean <= 0\.5 s'"):
-        Requirement.parsed(text, "a")
+        Requirement.parse(text, "a")
 
 
 @pytest.mark.parametrize(("text", "complaint"), [("mean <= 0 s", "above 0 s"), ("p0 <= 1 s", "between 0 and 100")])
 def test_numbers_must_make_sense(text: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        Requirement.parsed(text, "a")
+        Requirement.parse(text, "a")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.web import runs
 
-from mead.config.pipeline_file import MOST_OPERATORS
+from mead.config import MOST_OPERATORS
 from mead.keys import LONGEST_NAME
 from mead.queueing import Edge
 from mead.reports.live import Board

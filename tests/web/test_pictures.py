@@ -12,7 +12,7 @@ from selenium.webdriver import Chrome, Keys
 from tests.web.browser import browser, complaints, why_no_browser
 from tests.web.page import VIEWS, Page
 
-from mead.config.pipeline_file import read_pipeline
+from mead.config import read_pipeline
 from mead.demo import pipeline_path
 from mead.policies import make_policy
 from mead.queueing import MAP

@@ -25,7 +25,7 @@ from mead.cli.terminal import AsJson, Seed, check_writable, collect, print_json,
 from mead.extras import require
 
 if TYPE_CHECKING:
-    from mead.config.pipeline_file import PipelineFile
+    from mead.config import PipelineFile
     from mead.policies import PolicyOptions
     from mead.reports.comparison import Trial
     from mead.workload import Trace

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 if TYPE_CHECKING:
-    from mead.config.pipeline_file import PipelineFile
+    from mead.config import PipelineFile
     from mead.policies import PolicyOptions
     from mead.workload import Trace
 
@@ -89,7 +89,7 @@ def read_case(case: Path) -> bytes:
 
 def read_pipeline_or_fail(ctx: typer.Context, path: Path) -> PipelineFile:
     """A pipeline file, or the complaint about it."""
-    from mead.config.pipeline_file import read_pipeline
+    from mead.config import read_pipeline
     from mead.keys import ConfigError
 
     try:
@@ -105,7 +105,7 @@ def policy_or_fail(
 
     A user's own policy may lie beside the pipeline file. The policy is made once to find its mistakes before a run.
     """
-    from mead.config.policy_choice import choose_policy
+    from mead.config import choose_policy
     from mead.keys import ConfigError
     from mead.loading import modules_in
     from mead.policies import make_policy

@@ -13,122 +13,35 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
+from mead.config.operator_keys import NotNegative, OperatorKeys, Replicas, Shares
 from mead.config.policy_choice import PolicyKey
-from mead.config.replica_keys import GroupingKeys, Replicas, ReplicasKeys
-from mead.config.source_keys import SourceKeys, Text
-from mead.config.stream_keys import StreamsKeys
+from mead.config.source_keys import SourceKeys, StreamsKeys
 from mead.config.yaml_lines import MOST_BYTES, Document, LineError, read_yaml
 from mead.keys import (
     LEAST_PERCENT,
     MOST_PERCENT,
     ConfigError,
     EdgeKey,
-    Function,
     Keys,
     Name,
     Positive,
     did_you_mean,
-    parsed,
+    parse,
     read_file,
     wrong_key,
 )
 from mead.policies import DEFAULT
-from mead.queueing import MAX_ERLANG_PHASES, Edge, InvalidNetworkError
-from mead.values import DEFAULT_SHARES, Batches, InvalidPipelineError, Knowledge, Operator, Pipeline, Requirement
+from mead.queueing import Edge, InvalidNetworkError
+from mead.values import DEFAULT_SHARES, InvalidPipelineError, Knowledge, Pipeline, Requirement
 
-MOST_LEVELS_OF_SHARE = 100
 MOST_LEVELS = 50_000
 """The most combinations of share and replicas of one operator: policies look at each."""
 
 MOST_OPERATORS = 200
 MOST_EDGES = 1000
 PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)_s")
-
-
-def _rising(shares: tuple[float, ...]) -> tuple[float, ...]:
-    if list(shares) != sorted(set(shares)):
-        raise ValueError(f"levels must rise from one to the next; got {list(shares)}")
-    return shares
-
-
-Shares = Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MOST_LEVELS_OF_SHARE), AfterValidator(_rising)]
-NotNegative = Annotated[float, Field(ge=0, le=1e6)]
-
-
-class BatchKeys(Keys):
-    """An operator that works in micro-batches, as a Spark query does: n tuples take overhead + n demand / share."""
-
-    overhead_s: NotNegative = Field(description="time that every micro-batch costs whatever its size, s")
-    trigger_s: Positive | None = Field(
-        default=None, description="time from the start of a micro-batch to the next, s; default the next starts at once"
-    )
-    max_tuples: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="most tuples in a micro-batch; default all that wait"
-    )
-
-
-class OperatorKeys(Keys):
-    """One processing step: in Spark, a streaming query with its own Python workers."""
-
-    name: Name = Field(description="unique, without >, which joins names to paths")
-    demand_s: Positive = Field(description="CPU seconds that one tuple costs at full share")
-    scv: NotNegative | None = Field(
-        default=None, description="squared coefficient of variation of the demand; default 0.5"
-    )
-    phases: Annotated[int, Field(ge=1, le=MAX_ERLANG_PHASES)] | None = Field(
-        default=None, description="of an Erlang distributed demand, in place of scv, which is then 1/phases; default 2"
-    )
-    shares: Shares | None = Field(
-        default=None,
-        description="CPU cores that it may have, rising from level to level; default those of the pipeline",
-    )
-    replicas: ReplicasKeys = Field(
-        default=ReplicasKeys(min=1, max=1), description="parallel tasks that it may have; default one"
-    )
-    batch: BatchKeys | None = Field(default=None, description="micro-batches; default tuple by tuple")
-    grouping: GroupingKeys | None = Field(
-        default=None, description="a queue for every replica, in virtual time; default one queue for all"
-    )
-    function: Function | None = Field(
-        default=None, description="what it does on Spark with every Arrow batch, module:name; default nothing"
-    )
-    transform: Function | None = Field(
-        default=None,
-        description="in place of function: what it does with the whole stream, module:name; default nothing",
-    )
-    options: dict[str, Any] | None = Field(
-        default=None, description="arguments of function or transform, which then make what is called; default none"
-    )
-    output: Text | None = Field(
-        default=None,
-        description="columns that function or transform returns, and their types; default OUTPUT_SCHEMA of its module, "
-        "and what Spark finds out of a transform that is part of no loop",
-    )
-
-    @model_validator(mode="after")
-    def _one_of_two(self) -> Self:
-        if self.scv is not None and self.phases is not None:
-            raise wrong_key("phases", "give scv or phases, not both")
-        if self.grouping is not None and self.batch is not None:
-            raise wrong_key("grouping", "is for tuples one by one; a micro-batch is split evenly over the replicas")
-        if self.grouping is not None and len(self.grouping.speeds) > self.replicas.max:
-            raise wrong_key("grouping", f"names {len(self.grouping.speeds)} speeds for {self.replicas.max} replicas")
-        if self.function is not None and self.transform is not None:
-            raise wrong_key("transform", "give function or transform, not both")
-        if self.function is None and self.transform is None and self.output is not None:
-            raise wrong_key("output", "belongs to a function or a transform")
-        return self
-
-    def operator(self, shares: tuple[float, ...]) -> Operator:
-        """The operator, with the shares of the pipeline where it has none of its own."""
-        scv = self.scv if self.scv is not None else 1 / (self.phases or 2)
-        batch = self.batch
-        batches = None if batch is None else Batches(batch.overhead_s, batch.trigger_s, batch.max_tuples)
-        return Operator(
-            self.name, self.demand_s, scv, self.shares or shares, self.replicas.min, self.replicas.max, batches
-        )
 
 
 class RequirementKeys(Keys):
@@ -314,7 +227,7 @@ def parse_pipeline(text: bytes) -> PipelineFile:
     if not isinstance(document.value, dict):
         raise LineError(1, "a pipeline file is a mapping that begins with `name:` and `operators:`")
     try:
-        return PipelineFile(parsed(PipelineKeys, json.dumps(document.value)))
+        return PipelineFile(parse(PipelineKeys, json.dumps(document.value)))
     except ConfigError as error:
         raise _at_its_line(error, document) from error
 

@@ -9,7 +9,7 @@ from typing import Annotated, get_origin
 from pydantic import BeforeValidator, SerializeAsAny
 
 from mead.config.yaml_lines import Plain, read_yaml
-from mead.keys import ConfigError, Keys, parsed, wrong_key
+from mead.keys import ConfigError, Keys, parse, wrong_key
 from mead.policies import DEFAULT, PolicyOptions, options_class
 
 
@@ -24,7 +24,7 @@ def _options(value: object) -> object:
     except ConfigError as error:
         raise wrong_key("name", error.complaint) from error
     try:
-        return parsed(kind, json.dumps(value))
+        return parse(kind, json.dumps(value))
     except ConfigError as error:
         raise wrong_key(error.location, error.complaint) from error
 
@@ -57,7 +57,7 @@ def choose_policy(of_file: PolicyOptions | None, name: str | None, settings: Seq
             raise ConfigError(f"a policy is chosen by its name, not by the option {setting!r}")
         values[key.strip()] = _value(kind, key.strip(), text)
     try:
-        return parsed(kind, json.dumps(values))
+        return parse(kind, json.dumps(values))
     except ConfigError as error:
         raise ConfigError(f"option of {name}: {error}") from error
 

@@ -13,10 +13,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mead.config.pipeline_file import BatchKeys, OperatorKeys, PipelineKeys, RequirementKeys
-from mead.config.replica_keys import GroupingKeys, ReplicasKeys
-from mead.config.source_keys import GenerateKeys, PayloadKeys, RabbitMQKeys, SourceKeys, TraceKeys
-from mead.config.stream_keys import RabbitMQStreamsKeys, StreamsKeys
+from mead.config.operator_keys import BatchKeys, GroupingKeys, OperatorKeys, ReplicasKeys
+from mead.config.pipeline_file import PipelineKeys, RequirementKeys
+from mead.config.source_keys import (
+    GenerateKeys,
+    PayloadKeys,
+    RabbitMQKeys,
+    RabbitMQStreamsKeys,
+    SourceKeys,
+    StreamsKeys,
+    TraceKeys,
+)
 from mead.policies import OWN, PolicyOptions, policies
 
 BEGIN, END = "<!-- keys: begin, made by `make docs` -->", "<!-- keys: end -->"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from mead.keys import EdgeKey, Keys, Percent, Positive, parsed
+from mead.keys import EdgeKey, Keys, Percent, Positive, parse
 
 LARGEST_RATE = 1e30
 """Entries of matrices are zero or lie between this and its inverse: a fit may need very small ones."""
@@ -128,6 +128,6 @@ class _FitDocument(BaseModel):
 def matrices_in(text: bytes) -> MatricesFile:
     """D0 and D1 at the top of a JSON document, or those of the best model in what ``mead fit --json`` printed."""
     if b'"windows"' not in text:
-        return parsed(MatricesFile, text)
-    best = parsed(_FitDocument, text).windows[0].maps[0]
+        return parse(MatricesFile, text)
+    best = parse(_FitDocument, text).windows[0].maps[0]
     return MatricesFile(D0=best.D0, D1=best.D1)

@@ -1,10 +1,11 @@
-"""Where a live pipeline gets its tuples from: the key ``source`` of a pipeline file."""
+"""The keys ``source`` and ``streams``: where tuples come from on Spark, and what joins operators."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from mead.keys import Function, Keys, Positive, wrong_key
 
@@ -70,3 +71,35 @@ class SourceKeys(Keys):
         if not given:
             raise ValueError(f"give one of {', '.join(type(self).model_fields)}")
         return self
+
+
+AGE = re.compile(r"[1-9][0-9]*[YMDhms]")
+
+
+def _age(text: str) -> str:
+    if not AGE.fullmatch(text):
+        raise ValueError(f"must be a number and one of Y, M, D, h, m and s, such as 12h or 7D; got {text!r}")
+    return text
+
+
+class RabbitMQStreamsKeys(Keys):
+    """RabbitMQ streams: one for each operator whose output others read, declared if it is not there."""
+
+    url: Text = Field(default=LOCAL_BROKER, description="of the broker")
+    prefix: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        default=None,
+        description="with which names of streams begin, as in `prefix.operator`; default the pipeline's name",
+    )
+    max_age: Annotated[str, AfterValidator(_age)] | None = Field(
+        default=None,
+        description="how long a new stream keeps rows, such as 12h or 7D; default what the broker was told",
+    )
+    max_length_bytes: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="how much a new stream keeps at most; default what the broker was told"
+    )
+
+
+class StreamsKeys(Keys):
+    """Results leave by logs and Parquet files in any case."""
+
+    rabbitmq: RabbitMQStreamsKeys = Field(description="RabbitMQ streams")

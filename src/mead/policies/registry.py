@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 
 import mead.policies
 from mead.keys import ConfigError, Function, did_you_mean
-from mead.loading import named
+from mead.loading import load_object
 from mead.policies.base import Policy, PolicyOptions, SlowKeys
 from mead.policies.two_level import TwoLevel
 
@@ -104,7 +104,7 @@ def own_policy(options: OwnOptions) -> Policy:
         ...
     mead.keys.ConfigError: collections:Counter is no policy: it has no method analyze
     """
-    made = named(options.name)
+    made = load_object(options.name)
     try:
         policy = made(**options.arguments)
     except (TypeError, ValueError, OSError) as error:

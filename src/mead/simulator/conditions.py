@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from mead.config.pipeline_file import PipelineFile
+from mead.config import PipelineFile
 from mead.policies import PolicyOptions, Restart
 from mead.simulator.grouping import Grouping
 from mead.values import Knowledge, Pipeline

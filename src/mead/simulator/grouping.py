@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import get_args
 
-from mead.config.replica_keys import GroupingKeys, GroupingKind
+from mead.config import GroupingKeys, GroupingKind
 from mead.simulator.kernel import LEAST_UTILISED, SHUFFLE, WEIGHTED_RANDOM
 
 NUMBERS: dict[GroupingKind, int] = {

@@ -38,10 +38,10 @@ class Requirement:
             raise ValueError(f"requirement on {self.path}: a percentile lies between 0 and 100; got {self.percent:g}")
 
     @classmethod
-    def parsed(cls, text: str, path: str) -> Requirement:
+    def parse(cls, text: str, path: str) -> Requirement:
         """A requirement from the notation that people write.
 
-        >>> Requirement.parsed("p99.9 <= 250 ms", "parser>matcher")
+        >>> Requirement.parse("p99.9 <= 250 ms", "parser>matcher")
         Requirement(path='parser>matcher', bound_s=0.25, percent=99.9)
         """
         found = TEXT.fullmatch(text)

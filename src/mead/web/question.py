@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from mead.config.pipeline_file import MOST_OPERATORS
+from mead.config import MOST_OPERATORS
 from mead.values import Allocation, Pipeline, Resources
 
 RATES_PER_S = (0.01, 1e6)

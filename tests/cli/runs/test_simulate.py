@@ -9,7 +9,7 @@ import pytest
 from tests.cli.program import answer, run
 from tests.paths import EXAMPLES
 
-from mead.config.pipeline_file import read_pipeline
+from mead.config import read_pipeline
 from mead.policies import policies
 from mead.queueing import MAP
 from mead.simulator import Simulation

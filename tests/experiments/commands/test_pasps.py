@@ -69,4 +69,4 @@ def test_a_simulation_under_dabs_loses_what_a_restart_loses(tmp_path: Path) -> N
     assert waited["lost"] == pooled["lost"] == 0
     path = "parse>spam>classify>save"
     assert waited["paths"][path]["mean_s"] > 10 * pooled["paths"][path]["mean_s"]
-    assert "foresees" in pooled["timeline"][-1]["reason"]
+    assert "forecasts" in pooled["timeline"][-1]["reason"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from mead.config.policy_choice import choose_policy
+from mead.config import choose_policy
 from mead.keys import ConfigError
 from mead.loop import Mode
 from mead.policies.baselines.static import StaticOptions

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from tests.paths import ROOT
 
 from mead.config.solve_case import SolveCase
-from mead.keys import ConfigError, parsed
+from mead.keys import ConfigError, parse
 from mead.queueing import SATURATED
 from mead.reports.models.solve import Answer, solve_case
 
@@ -24,7 +24,7 @@ EXPONENTIAL = {"type": "erlang", "phases": 1}
 
 
 def solved(**case: Any) -> Answer:
-    return solve_case(parsed(SolveCase, json.dumps(case).encode()))
+    return solve_case(parse(SolveCase, json.dumps(case).encode()))
 
 
 def entries(**case: Any) -> dict[str, Any]:

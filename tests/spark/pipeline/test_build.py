@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mead.config.pipeline_file import PipelineFile, parse_pipeline, read_pipeline
+from mead.config import PipelineFile, parse_pipeline, read_pipeline
 from mead.keys import ConfigError
 from mead.spark.pipeline.build import ARRIVALS, DEFAULT_OVERHEAD_S, live_pipeline, load_source, load_streams, load_work
 from mead.spark.sources.broker_inputs import RabbitMQInput, SparkInput
@@ -105,7 +105,7 @@ def test_operators_are_joined_by_logs_or_by_a_broker(tmp_path: Path) -> None:
             "hurst",
             ("source", "generate", "options"),
         ),
-        ("source: {stream: 'math:nothing'}", "math:nothing cannot be had", ("source", "stream")),
+        ("source: {stream: 'math:nothing'}", "cannot import `math:nothing`", ("source", "stream")),
     ],
 )
 def test_what_is_wrong_with_a_source_is_said_with_its_key(

@@ -63,9 +63,9 @@ def allocate(ctx: typer.Context, case: CasePath, *, as_json: AsJson = False) -> 
 
 
 def _solve_or_fail(ctx: typer.Context, case: Path, keys: type[Keys], solve: Callable[[Keys], Answer]) -> Answer:
-    from mead.keys import ConfigError, parsed
+    from mead.keys import ConfigError, parse
 
     try:
-        return solve(parsed(keys, read_case(case)))
+        return solve(parse(keys, read_case(case)))
     except ConfigError as error:
         ctx.fail(f"{'standard input' if str(case) == '-' else case}: {error}")

@@ -40,8 +40,7 @@ def demo(
     answer within 1 s in the mean. Watch how the share of each operator follows the load, and what is saved.
     """
     from mead.cli.runs.display import Display
-    from mead.config.pipeline_file import read_pipeline
-    from mead.config.policy_choice import choose_policy
+    from mead.config import choose_policy, read_pipeline
     from mead.demo import pipeline_path
     from mead.demo.calibration import calibrate
     from mead.keys import ConfigError

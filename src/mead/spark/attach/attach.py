@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Literal, Self
 
-from mead.config.policy_choice import choose_policy
+from mead.config import choose_policy
 from mead.cpu import ShareManager, prepare
 from mead.loop import Mode
 from mead.policies import PolicyOptions

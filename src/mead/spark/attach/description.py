@@ -45,7 +45,7 @@ def describe_query(
     """Return the query as one operator, estimated from its micro-batches so far."""
     name = query.name or f"query-{query.id[:8]}"
     if isinstance(requirement, str):
-        requirement = Requirement.parsed(requirement, name)
+        requirement = Requirement.parse(requirement, name)
     levels = tuple(round(share * cores, 2) for share in DEFAULT_SHARES) if shares is None else tuple(shares)
     seen = [progress for progress in query.recentProgress if progress.numInputRows > 0]
     took_s = [progress.durationMs["triggerExecution"] / 1e3 for progress in seen]

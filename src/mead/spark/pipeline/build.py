@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mead.config.pipeline_file import OperatorKeys, PipelineFile
-from mead.config.source_keys import PayloadKeys, RabbitMQKeys, SourceKeys
+from mead.config import OperatorKeys, PayloadKeys, PipelineFile, RabbitMQKeys, SourceKeys
 from mead.keys import ConfigError
-from mead.loading import modules_in, named
+from mead.loading import load_object, modules_in
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
 from mead.spark.sources.broker_inputs import RabbitMQInput, SparkInput
 from mead.spark.sources.inputs import Input, TraceInput
@@ -57,7 +56,7 @@ def load_source(file: PipelineFile, beside: Path, run: Path, duration_s: float |
     if keys.rabbitmq is not None:
         return _rabbitmq(keys.rabbitmq)
     if keys.stream is not None:
-        opened: Callable[[SparkSession], DataFrame] = named(keys.stream, ("source", "stream"))
+        opened: Callable[[SparkSession], DataFrame] = load_object(keys.stream, ("source", "stream"))
         return SparkInput(opened)
     arrivals = run / ARRIVALS
     if not arrivals.exists():  # a continued run has them already
@@ -147,7 +146,7 @@ def _declared(name: str) -> str | None:
 
 def _load(name: str, options: Mapping[str, Any] | None, where: tuple[int | str, ...]) -> Any:
     """Import a function or transformation, or call the named factory with the options."""
-    found = named(name, where)
+    found = load_object(name, where)
     if options is None:
         return found
     try:

@@ -11,7 +11,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mead.config.pipeline_file import PipelineFile
+from mead.config import PipelineFile
 from mead.cpu import closing_shares, prepare
 from mead.history import IN_FOLDER, History, HistoryError
 from mead.loop import Mode

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 from tests.spark import log_pipeline as logs
 
-from mead.config.pipeline_file import read_pipeline
+from mead.config import read_pipeline
 from mead.cpu import DryRunShares
 from mead.spark.pipeline.build import live_pipeline, load_source
 from mead.spark.pipeline.engine import SparkEngine

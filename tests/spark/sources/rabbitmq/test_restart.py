@@ -19,7 +19,7 @@ import pytest
 from tests.spark import log_pipeline as logs
 from tests.spark.sources.rabbitmq.broker import all_of
 
-from mead.config.pipeline_file import read_pipeline
+from mead.config import read_pipeline
 from mead.cpu import DryRunShares
 from mead.demo.log_lines import log_lines
 from mead.demo.parser import parse_line

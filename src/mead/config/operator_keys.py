@@ -1,0 +1,127 @@
+"""The keys of an operator: its demand, its levels, its micro-batches, and its function on Spark."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import AfterValidator, Field, model_validator
+
+from mead.config.source_keys import Text
+from mead.keys import Function, Keys, Name, Positive, wrong_key
+from mead.queueing import MAX_ERLANG_PHASES
+from mead.values import Batches, Operator
+
+MOST_LEVELS_OF_SHARE = 100
+MOST_REPLICAS = 10_000
+
+Replicas = Annotated[int, Field(ge=1, le=MOST_REPLICAS)]
+GroupingKind: TypeAlias = Literal["shuffle", "least_utilised", "weighted_random"]
+
+
+def _rising(shares: tuple[float, ...]) -> tuple[float, ...]:
+    if list(shares) != sorted(set(shares)):
+        raise ValueError(f"levels must rise from one to the next; got {list(shares)}")
+    return shares
+
+
+Shares = Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MOST_LEVELS_OF_SHARE), AfterValidator(_rising)]
+NotNegative = Annotated[float, Field(ge=0, le=1e6)]
+
+
+class ReplicasKeys(Keys):
+    """How many parallel tasks an operator may have."""
+
+    min: Replicas = Field(default=1, description="at least so many")
+    max: Replicas = Field(description="at most so many")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min > self.max:
+            raise wrong_key("min", f"must not exceed max, which is {self.max}; got {self.min}")
+        return self
+
+
+class GroupingKeys(Keys):
+    """In virtual time, a queue for every replica, and who gets a tuple (PA-SPS, load-aware grouping)."""
+
+    kind: GroupingKind = Field(
+        description="any replica, all equally likely; Algorithm 1 of PA-SPS; or at random by weights of the loads"
+    )
+    speeds: Annotated[tuple[Positive, ...], Field(max_length=MOST_REPLICAS)] = Field(
+        default=(), description="of the replicas, over that of their share; default all 1"
+    )
+    interval_s: Positive = Field(default=1.0, description="time between two measurements of the loads, s")
+
+
+class BatchKeys(Keys):
+    """An operator that works in micro-batches, as a Spark query does: n tuples take overhead + n demand / share."""
+
+    overhead_s: NotNegative = Field(description="time that every micro-batch costs whatever its size, s")
+    trigger_s: Positive | None = Field(
+        default=None, description="time from the start of a micro-batch to the next, s; default the next starts at once"
+    )
+    max_tuples: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="most tuples in a micro-batch; default all that wait"
+    )
+
+
+class OperatorKeys(Keys):
+    """One processing step: in Spark, a streaming query with its own Python workers."""
+
+    name: Name = Field(description="unique, without >, which joins names to paths")
+    demand_s: Positive = Field(description="CPU seconds that one tuple costs at full share")
+    scv: NotNegative | None = Field(
+        default=None, description="squared coefficient of variation of the demand; default 0.5"
+    )
+    phases: Annotated[int, Field(ge=1, le=MAX_ERLANG_PHASES)] | None = Field(
+        default=None, description="of an Erlang distributed demand, in place of scv, which is then 1/phases; default 2"
+    )
+    shares: Shares | None = Field(
+        default=None,
+        description="CPU cores that it may have, rising from level to level; default those of the pipeline",
+    )
+    replicas: ReplicasKeys = Field(
+        default=ReplicasKeys(min=1, max=1), description="parallel tasks that it may have; default one"
+    )
+    batch: BatchKeys | None = Field(default=None, description="micro-batches; default tuple by tuple")
+    grouping: GroupingKeys | None = Field(
+        default=None, description="a queue for every replica, in virtual time; default one queue for all"
+    )
+    function: Function | None = Field(
+        default=None, description="what it does on Spark with every Arrow batch, module:name; default nothing"
+    )
+    transform: Function | None = Field(
+        default=None,
+        description="in place of function: what it does with the whole stream, module:name; default nothing",
+    )
+    options: dict[str, Any] | None = Field(
+        default=None, description="arguments of function or transform, which then make what is called; default none"
+    )
+    output: Text | None = Field(
+        default=None,
+        description="columns that function or transform returns, and their types; default OUTPUT_SCHEMA of its module, "
+        "and what Spark finds out of a transform that is part of no loop",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if self.scv is not None and self.phases is not None:
+            raise wrong_key("phases", "give scv or phases, not both")
+        if self.grouping is not None and self.batch is not None:
+            raise wrong_key("grouping", "is for tuples one by one; a micro-batch is split evenly over the replicas")
+        if self.grouping is not None and len(self.grouping.speeds) > self.replicas.max:
+            raise wrong_key("grouping", f"names {len(self.grouping.speeds)} speeds for {self.replicas.max} replicas")
+        if self.function is not None and self.transform is not None:
+            raise wrong_key("transform", "give function or transform, not both")
+        if self.function is None and self.transform is None and self.output is not None:
+            raise wrong_key("output", "belongs to a function or a transform")
+        return self
+
+    def operator(self, shares: tuple[float, ...]) -> Operator:
+        """The operator, with the shares of the pipeline where it has none of its own."""
+        scv = self.scv if self.scv is not None else 1 / (self.phases or 2)
+        batch = self.batch
+        batches = None if batch is None else Batches(batch.overhead_s, batch.trigger_s, batch.max_tuples)
+        return Operator(
+            self.name, self.demand_s, scv, self.shares or shares, self.replicas.min, self.replicas.max, batches
+        )
