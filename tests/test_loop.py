@@ -353,7 +353,10 @@ def test_absurd_times_of_micro_batches_teach_nothing(absurd: dict[str, Any]) -> 
     policy = Listener()
     rounds = run(FakeEngine(spoilt), policy, turns=20, pipeline=IN_BATCHES)
     name = next(iter(absurd))
-    assert all(reason(this).startswith(f"Keep the allocation, because {name} of matcher is said to be") for this in rounds[11:17])
+    assert all(
+        reason(this).startswith(f"Keep the allocation, because {name} of matcher is said to be")
+        for this in rounds[11:17]
+    )
     assert policy.overheads_s[-1] == pytest.approx(0.05, rel=0.1)  # the first were taken with the declared demand
 
 
