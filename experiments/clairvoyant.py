@@ -1,23 +1,20 @@
-"""The cheapest shares that somebody could choose who knows the future: what every policy is measured against.
+"""Find the cheapest shares with knowledge of the future: a bound for every policy.
 
-One operator, the last of the path that the requirement is about, can have one of its levels in every interval of a
-second or ten; all others have one level only. Arrivals and demands are those that the simulator deals out for the
-seed. Wanted are the levels of least CPU that keep the requirement over the whole run.
+The last operator of the required path has one of its levels in every interval of one or ten seconds; all other
+operators have one level. Arrivals and demands are those of the simulator for the seed. The search minimizes CPU subject
+to the requirement over the whole run.
 
-The requirement becomes a price (Lagrangian relaxation, Everett 1963): on the time that tuples spend in the operator if
-it is about the mean, on tuples that miss their deadline if it is about a percentile. At a given price, dynamic
-programming over the backlog finds the best levels; the price is raised until the requirement holds.
+The requirement becomes a price (Lagrangian relaxation, Everett 1963): on the time that tuples spend in the operator for
+a mean, on late tuples for a percentile. At a given price, dynamic programming over the backlog finds the best levels.
+The search raises the price until the requirement holds. It returns two costs; the optimum lies between them:
 
-Two numbers come out of it, and the truth lies between them.
+* ``cpu`` is the cost of a schedule that exists. The simulator has replayed it.
+* ``proven_cpu`` is a lower bound for all schedules with decisions at these times: at any price, least cost minus price
+  times allowance is a lower bound (weak duality). Backlogs are rounded down to the next state, and less backlog never
+  costs more, so rounding only lowers the bound. This holds for means and percentiles, because time inside and lateness
+  of a tuple are exact functions of the backlog (see the kernel).
 
-* ``cpu`` is that of a schedule that exists. It has been replayed in the simulator, with the response time that the
-  simulator found.
-* ``proven_cpu``: no schedule with decisions at these times is cheaper. At any price, least cost minus price times
-  allowance is a lower bound (weak duality). Backlogs are rounded down to the next state, and less backlog never costs
-  more, so rounding only lowers the bound. This holds for means and percentiles alike, since the time inside and the
-  lateness of a tuple are exact functions of the backlog (see the kernel).
-
-Neither says what a policy can reach that does not know the future, and neither looks at five-minute windows.
+Neither cost says what a policy can reach without knowledge of the future, and neither considers five-minute windows.
 """
 
 from __future__ import annotations
@@ -36,7 +33,7 @@ from mead.values import Operator, Pipeline, Requirement, Resources
 from mead.workload import Trace
 
 AT_ONCE = 1e12
-"""A share so large that a tuple leaves an operator when it arrives there."""
+"""A share so large that a tuple leaves an operator at once."""
 
 NARROW = 1.04
 """Prices that differ by less lead to nearly the same schedule; a mixture of the two uses up the rest."""

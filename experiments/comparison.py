@@ -1,6 +1,6 @@
-"""Several policies on the same workloads, under the same requirements, with the same seeds; and the two bounds.
+"""Run policies and clairvoyant schedules on the same workloads, requirements and seeds.
 
-Every run is on its own and depends on its seed alone, so that they can be made in any order and in several processes.
+A run depends on its seed alone, so runs can be made in any order and in several processes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 WORTH_A_PROCESS = 4
-"""This many runs take longer than a process takes to start."""
+"""Least number of runs per process; for fewer, starting the process takes longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Result:
     label: str
     seed: int
     outcome: Outcome | None
-    """None for a bound that does not exist: no schedule keeps the requirement."""
+    """None for a clairvoyant if no schedule meets the requirement."""
     proven_cpu: float | None = None
     """For a clairvoyant schedule: a cost that no schedule can undercut."""
     course: Course | None = field(default=None, repr=False)
@@ -48,11 +48,11 @@ class Result:
 
 
 class Contender(Protocol):
-    """Whatever decides on shares: a policy, or a bound."""
+    """A policy or a clairvoyant schedule."""
 
     @property
     def label(self) -> str:
-        """Its name, in the tables and in options."""
+        """Its name in tables and options."""
 
     def result(self, case: Case, seed: int) -> Result:
         """Run the case."""
@@ -60,7 +60,7 @@ class Contender(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PolicyContender:
-    """A policy of the loop."""
+    """A policy with its options."""
 
     label: str
     options: PolicyOptions
@@ -76,16 +76,16 @@ class PolicyContender:
         """
         name, *settings = text.split("@")
         if "careful" in options_class(name).model_fields:
-            # As in the papers: a planner that learns from its errors is another one, and hides what its model lacks.
+            # As in the papers: a planner that learns from its errors would hide the errors of its model.
             settings = ["careful=false", *settings]
         options = choose_policy(None, name, settings)
         if ":" in name:
-            modules_in(Path())  # there is no pipeline file that it could lie beside
-            make_policy(options)  # so that a mistake in it is told before anything starts
+            modules_in(Path())
+            make_policy(options)  # finds mistakes before anything starts
         return cls(text, options)
 
     def result(self, case: Case, seed: int) -> Result:
-        """Let the policy control the case."""
+        """Simulate the case under the policy."""
         done = run(
             case.workload.pipeline(case.requirement),
             case.workload.trace(seed),
@@ -99,7 +99,7 @@ class PolicyContender:
 
 @dataclass(frozen=True)
 class BoundContender:
-    """A clairvoyant, which knows the future and decides at this interval."""
+    """A schedule that knows the future and decides at this interval."""
 
     interval_s: float
 
@@ -124,18 +124,18 @@ BOUNDS = (BoundContender(10.0), BoundContender(1.0))
 def results(
     cases: Sequence[Case], contenders: Sequence[Contender], seeds: Sequence[int], jobs: int = 1
 ) -> Iterator[Result]:
-    """Every contender on every case with every seed, in this order, each as soon as it is there."""
+    """Every contender on every case with every seed, in this order."""
     work = [(contender, case, seed) for case in cases for contender in contenders for seed in seeds]
     return each(_result, work, jobs)
 
 
 def each(function: Callable[[T], R], work: Sequence[T], jobs: int) -> Iterator[R]:
-    """The answers to some work, in its order, each as soon as it is there; in several processes if that is worth it."""
+    """Map a function over work, in order; in several processes if there is enough work."""
     workers = min(jobs, len(work) // WORTH_A_PROCESS)
     if workers <= 1:
         yield from map(function, work)
         return
-    # Fresh processes: one that is forked while other threads run can hang.
+    # A process that is forked while other threads run can hang.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from pool.map(function, work)
 

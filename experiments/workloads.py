@@ -1,9 +1,9 @@
-"""What policies are tried on: arrivals, and the log-analysis pipeline of the MEAD paper behind them.
+"""Arrivals, and the log-analysis pipeline of the MEAD paper that they drive.
 
-The pipeline is ``parser -> {counter, matcher}``. The matcher is the bottleneck and the only one whose share is chosen;
-parser and counter are held at 0.40. With a matcher demand of 1.5 ms this reproduces the paper's M/G/1 and Kingman rows
-on the Bellcore trace, so the paper's three traces have that demand here. A trace that nobody knows gets the demand that
-loads a full share to one half, as 1.5 ms does on all three, unless a demand is given.
+The pipeline is ``parser -> {counter, matcher}``. The matcher is the bottleneck and the only operator whose share is
+chosen; parser and counter have a share of 0.40. A matcher demand of 1.5 ms reproduces the paper's M/G/1 and Kingman
+rows on the Bellcore trace, so the paper's three traces have that demand. Any other trace gets the demand that loads a
+full share to one half, unless a demand is given.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DEMAND_S = 0.0015
 """CPU seconds per tuple of the matcher: the calibration to the paper's Bellcore rows."""
 
 USUAL_LOAD = 0.5
-"""How far a trace whose demand is not given loads a full share."""
+"""Load of a full share, for a trace without a given demand."""
 
 HELD_SHARE = 0.40
 """The share of parser and counter."""
@@ -34,7 +34,7 @@ PARSER_PART = 1 / 15
 """Demand of parser and counter over that of the matcher: 0.1 ms beside 1.5 ms."""
 
 MISSING = "is not part of this program; give it by --trace bc=FILE"
-"""Said if the Bellcore trace is missing."""
+"""Message about a missing Bellcore trace."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Workload:
     """The micro-batches of every operator; None if operators take one tuple at a time."""
 
     def trace(self, seed: int) -> Trace:
-        """The arrivals. Those of a recorded trace are always the same; there a seed changes the demands only."""
+        """The arrivals for a seed. A recorded trace is the same for all seeds."""
         if isinstance(self.arrivals, Trace):
             return self.arrivals
         return self.arrivals.generate(np.random.default_rng(seed))
@@ -97,7 +97,7 @@ def live_maps(duration_s: float = DURATION_S) -> Workload:
 
 
 def recorded(name: str, trace: Trace, duration_s: float = DURATION_S, demand_s: float | None = None) -> Workload:
-    """The first part of a trace. The name ``bc`` stands for the Bellcore trace and has the paper's demand."""
+    """The first part of a trace. The name ``bc`` is the Bellcore trace, with the paper's demand."""
     part = trace.between(0.0, min(duration_s, trace.duration_s))
     if demand_s is None:
         demand_s = DEMAND_S if name == "bc" else USUAL_LOAD / part.rate_per_s
@@ -108,10 +108,10 @@ def recorded(name: str, trace: Trace, duration_s: float = DURATION_S, demand_s: 
 def chosen(
     files: Mapping[str, Trace | None], only: Sequence[str], duration_s: float, demand_s: float | None = None
 ) -> tuple[list[Workload], str]:
-    """The workloads to run, and what there is to say about one that is missing.
+    """The workloads to run, and a note about a missing one.
 
-    Those of the paper, with the Bellcore trace if it is there; or, once a name is given that the paper does not have,
-    those that are given. Names without a trace are generated.
+    These are the workloads of the paper, with the Bellcore trace if it is given. If a name is given that the paper does
+    not have, only the given workloads run. Names without a trace are generated.
     """
     paper = {"synt": synt(duration_s), "bc": None, "lm": live_maps(duration_s)}
     given = {
@@ -134,7 +134,7 @@ def chosen(
 
 
 def generated(duration_s: float = DURATION_S) -> tuple[Workload, ...]:
-    """The other kinds of arrivals: none is like those that requirements of the paper were made for."""
+    """Other kinds of arrivals, unlike those of the paper."""
     minutes = 30
     hill = 325.0 + 175.0 * np.sin(np.linspace(-np.pi / 2, 3 * np.pi / 2, minutes))
     crowd = [560.0 if 10 <= minute < 14 else 250.0 for minute in range(minutes)]

@@ -1,1 +1,1 @@
-"""Every policy on every workload: the contest, its leaderboard, and what is printed of it."""
+"""The arena: every policy on every workload, ranked."""

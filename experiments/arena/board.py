@@ -1,9 +1,8 @@
-"""Who won: the rules by which policies are ranked, overall and workload by workload.
+"""Rank the policies of the arena, overall and by workload.
 
-Requirements come first, CPU second. But who gives everything all the time meets most requirements, and is no scaler. So
-policies are *dependable* that meet nearly all of what was met by anybody, and among those the cheapest is first. The
-others follow by how much they meet; what they cost says little, since to fall short is cheap. Where nobody met
-anything, nobody is dependable.
+A policy that always uses all resources meets most requirements, but saves nothing. So a policy is *dependable* if it
+meets nearly all requirements that any policy met, and dependable policies are ranked by cores. The others follow,
+ranked by requirements met. If no policy met a requirement, none is dependable.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ DEPENDABLE = 0.95
 """A dependable policy meets at least this part of the requirements that any policy met."""
 
 Case: TypeAlias = tuple[str, str, int]
-"""Workload, requirement and seed: what a run of any policy is compared with."""
+"""Workload, requirement and seed."""
 
 Bounds: TypeAlias = Mapping[Case, float | None]
-"""Cores that no schedule undercuts; None where nothing keeps the requirement."""
+"""Cores that no schedule can undercut; None if no schedule meets the requirement."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +33,10 @@ class Standing:
     dependable: bool
     met: int
     possible: int
-    """How many runs have a requirement that some policy met."""
+    """Number of runs whose requirement some policy met."""
     cores: float
     over_bound: float | None
-    """By which part its cores exceed the bound that no schedule undercuts; None if there is no bound."""
+    """Cores above the bound, relative to it; None without a bound."""
     broken_windows: float
     worst_minute: float
     """Response time of the worst minute over the required bound, mean of all runs."""
@@ -66,17 +65,17 @@ class WorkloadBoard:
 
     @property
     def ours(self) -> Standing | None:
-        """Our own policy, if it was there."""
+        """The standing of our own policy, if it took part."""
         return next((one for one in self.standings if one.policy == OURS), None)
 
     @property
     def remark(self) -> str:
-        """Whether our policy has won, and if not, what it lacks: requirements if these decided, or else cores."""
+        """The place of our policy, and what it lacks if it is not first."""
         ours, first = self.ours, self.winner
         if ours is None:
             return ""
         if not first.met:
-            return "nobody meets anything"
+            return "no policy meets a requirement"
         if ours is first:
             return "ours"
         if not ours.dependable and ours.met < first.met:

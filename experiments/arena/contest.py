@@ -1,9 +1,8 @@
-"""The arena: every policy on every workload, under the same requirements, with the same possibilities.
+"""The contests of the arena: all policies, workloads and requirements under equal conditions.
 
-The pipeline is the log analysis of the MEAD paper. Its matcher may have one to four replicas, each at a share of 0.4 to
-1.0, and every policy may use both: whether it does is its own affair. The matcher's demand is such that the arrivals of
-every seed keep 1.25 cores busy in the mean. So one replica never is enough, and four are more than three times what it
-takes. A demand that is the same for all seeds would not do: bursty arrivals of two seeds differ by half in their rate.
+The pipeline is the log analysis of the MEAD paper. Its matcher may have one to four replicas at shares of 0.4 to 1.0.
+The demand of the matcher is chosen for each seed so that its arrivals keep 1.25 cores busy in the mean, because bursty
+arrivals of two seeds differ by half in their rate. One replica is never enough; four are three times as many as needed.
 """
 
 from __future__ import annotations
@@ -27,26 +26,26 @@ from mead.values import Pipeline, Requirement
 from mead.workload import SelfSimilar, Steps, Trace
 
 OURS = "hybrid"
-"""Our policy: it is meant to be first, and the report says where it is not."""
+"""Our own policy. The report says where it is not first."""
 
 VARIANTS = ("drs@t_ra_s=60", "pasps@predictor=conformal")
-"""Policies with other options than the default. DRS first moves after six minutes, so it is there with one minute too;
-PA-SPS plans for the arrivals that it expects, so it is there with an upper quantile of them too."""
+"""Variants beside the defaults: DRS that first acts after one minute instead of six, and PA-SPS that plans for an upper
+quantile of the arrivals instead of the expected ones."""
 
 REQUIREMENTS = tuple(required(text) for text in ("mean=0.3", "p95=0.5", "p99=1"))
 
 BUSY_CORES, MOST_REPLICAS = 1.25, 4
-"""Cores that the matcher keeps busy in the mean, and the most replicas that it may have."""
+"""Mean cores that the matcher keeps busy, and its maximum number of replicas."""
 
 RATE_PER_S = 330.0
-"""The mean rate of workloads of which only the shape is given."""
+"""Mean rate of workloads that only define a shape."""
 
 STEPS = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """A workload, and a matcher with two knobs behind it that it keeps busy."""
+    """A workload with the pipeline that it drives."""
 
     workload: Workload
     """The arrivals; the demand of the workload is not used."""
@@ -63,7 +62,7 @@ class Contest:
         return self.workload.trace(seed)
 
     def pipeline(self, trace: Trace, requirements: Sequence[Requirement]) -> Pipeline:
-        """The pipeline under one requirement, or under several, with the demand that these arrivals call for."""
+        """The pipeline under these requirements, with the demand for these arrivals."""
         loaded = replace(self.workload, demand_s=self.busy_cores / trace.rate_per_s)
         plain = loaded.pipeline(requirements[0])
         *light, matcher = plain.operators
@@ -71,10 +70,10 @@ class Contest:
         return Pipeline(plain.name, [*light, both], plain.edges, requirements)
 
     def relaxed_pipeline(self, trace: Trace, requirement: Requirement) -> Pipeline:
-        """The pipeline with one server that has the cores of any pair: no pair of as many cores ever does more work.
+        """The pipeline with one fast server in place of replicas: with as many cores, it never does less work.
 
-        With demands as even as these, that is a bound but for milliseconds. With very variable demands it would be
-        none: at one server, all others wait behind a long tuple, and at several they do not.
+        With demands of low variation this gives a bound on cores, up to milliseconds of response time. With very
+        variable demands it does not, because tuples would wait behind a long one.
         """
         described = self.pipeline(trace, [requirement])
         *light, matcher = described.operators
@@ -85,18 +84,18 @@ class Contest:
 
 @dataclass(frozen=True)
 class Score:
-    """What a policy made of a workload, held against one requirement: a line of the CSV file."""
+    """One run of a policy judged by one requirement: a line of the CSV file."""
 
     workload: str
     requirement: str
     policy: str
     seed: int
     met: bool
-    """Over the whole run. Who has lost tuples has met nothing: they were never answered."""
+    """Over the whole run. A run that lost tuples meets nothing."""
     response_s: float
     bound_s: float
     cores: float
-    """Time average of what the matcher was given."""
+    """Time average of the cores of the matcher."""
     replicas: float
     """Time average of its replicas."""
     broken_windows: float
@@ -105,7 +104,7 @@ class Score:
     replica_changes_per_h: float
     lost: int
     own_load: float
-    """Cores that the policy itself takes."""
+    """Cores that the policy itself uses."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,12 +114,12 @@ class Bout:
     contest: Contest
     policy: PolicyContender
     requirements: tuple[Requirement, ...]
-    """The requirements by which the run is score. A policy that looks at its requirement sees only one."""
+    """The requirements by which the run is judged; only one for a policy that uses it."""
     seed: int
     replicas_delay_s: float = 0.0
 
     def run(self) -> SimulatedRun:
-        """Let it happen."""
+        """Simulate it."""
         options, trace = self.policy.options, self.contest.trace(self.seed)
         return run(
             self.contest.pipeline(trace, self.requirements),
@@ -131,7 +130,7 @@ class Bout:
         )
 
     def scores(self) -> list[Score]:
-        """Let it happen, and judge it."""
+        """Simulate it, and judge it by each requirement."""
         return list(_scores(self.run(), self))
 
 
@@ -182,7 +181,7 @@ def bouts(
     seeds: Sequence[int],
     replicas_delay_s: float = 0.0,
 ) -> list[Bout]:
-    """What has to be run: one for a policy that does not look at the requirement, one for each otherwise."""
+    """One run per policy that does not use the requirement; one per requirement for the others."""
     every = tuple(requirements)
     return [
         Bout(contest, policy, seen, seed, replicas_delay_s)
@@ -194,20 +193,20 @@ def bouts(
 
 
 def run_bouts(bouts: Sequence[Bout], jobs: int) -> Iterator[list[Score]]:
-    """Every bout, in this order, each as soon as it is there."""
+    """The scores of every bout, in order."""
     return each(Bout.scores, bouts, jobs)
 
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """What no schedule undercuts that keeps a requirement with one seed, however much it knows of the future."""
+    """The fewest cores of any schedule that meets a requirement with one seed."""
 
     contest: Contest
     requirement: Requirement
     seed: int
 
     def cores(self) -> float | None:
-        """Cores of the matcher; None if not even its highest level keeps the requirement."""
+        """Cores of the matcher; None if not even its highest level meets the requirement."""
         trace = self.contest.trace(self.seed)
         pipeline = self.contest.relaxed_pipeline(trace, self.requirement)
         best = clairvoyant(pipeline, trace, seed=self.seed, interval_s=1.0)
@@ -219,7 +218,7 @@ class Bound:
 
 @dataclass(frozen=True, eq=False)
 class ScaledRates:
-    """Poisson arrivals at the rates of a scenario, scaled to the usual mean. A seed draws anew what is generated."""
+    """Poisson arrivals at the rates of a scenario, scaled to the mean rate of the arena."""
 
     rates_per_s: Rates
     seconds: int
@@ -231,7 +230,7 @@ class ScaledRates:
 
 
 def contests(bellcore: Trace | None, log_rates: Path | None, duration_s: float) -> tuple[list[Contest], str]:
-    """All workloads, and what there is to say about one that is missing. Log rates that are not given are generated."""
+    """All workloads, and a note about a missing one. Log rates are generated unless a file is given."""
     others = {workload.name: workload for workload in generated(duration_s)}
     step_s = duration_s / STEPS
     ramp = Steps(rates_per_s=tuple(np.linspace(0.3, 1.7, STEPS) * RATE_PER_S), step_s=step_s)

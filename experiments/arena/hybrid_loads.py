@@ -1,4 +1,4 @@
-"""Two loads, each beyond one of the knobs: too much for one replica, and too little for a whole core."""
+"""Two loads for `hybrid`: one above what one replica can do, one far below a whole core."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from mead.workload import Markovian, Steps
 RATE_PER_S, SWING_S, STEP_S = 330.0, 120.0, 5.0
 HEAVY_CORES, LIGHT_CORES = 1.6, 0.35
 ONE_KNOB = ("adaptive",)
-"""Policies that may only choose the share here, with one replica."""
+"""Policies that only choose the share here, with one replica."""
 
 POLICIES = (*ONE_KNOB, "drs", "drs@t_ra_s=60", "pasps", "hybrid")
-"""DRS by default holds everything for its first six minutes; the second one does not."""
+"""By default DRS keeps its start allocation for six minutes; the variant does so for one."""
 
 
 def loads(duration_s: float) -> tuple[Contest, Contest]:

@@ -56,7 +56,7 @@ def _board(title: str, standings: Sequence[Standing]) -> str:
 
 
 def _picture(standings: Sequence[Standing]) -> str:
-    """What is met against what it takes: the upper left corner is where to be."""
+    """Requirements met over cores; the upper left corner is best."""
     with rc_context(STYLE | {"svg.fonttype": "none", "text.parse_math": False, "svg.hashsalt": "arena"}):
         figure = Figure(figsize=(10.0, 4.5), layout="constrained")
         axes = figure.subplots()
@@ -64,7 +64,7 @@ def _picture(standings: Sequence[Standing]) -> str:
             met = 100 * one.met / max(one.possible, 1)
             axes.plot(one.cores, met, "o", color=COLOURS[0] if one.dependable else COLOURS[1])
             axes.annotate(one.policy, (one.cores, met), xytext=(5, 4), textcoords="offset points")
-        axes.set(xlabel="cores of the matcher", ylabel="met, % of what anybody met", ylim=(-5, 108), xlim=(0, None))
+        axes.set(xlabel="cores of the matcher", ylabel="met, % of all met by any", ylim=(-5, 108), xlim=(0, None))
         drawn = StringIO()
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     return drawn.getvalue()[drawn.getvalue().index("<svg") :]

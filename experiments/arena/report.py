@@ -1,4 +1,4 @@
-"""The arena for people and programs: tables in a terminal, one CSV line per judged run."""
+"""Print the arena as tables, and write it as CSV."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from experiments.arena.contest import Score
 from mead.reports.tables import NOTHING, plain_table
 
 NOTE = (
-    f"Dependable is who meets at least {DEPENDABLE:.0%} of what anybody met. Of these the cheapest is first; "
-    "the others follow by what they meet. met: of the runs whose requirement somebody met. cores: of the matcher, time "
-    "average. over bound: beyond what no schedule undercuts, even one that knows the future. broken: of five-minute "
-    "windows. worst: minute, over its bound. changes: per hour; rep.: those of replicas. DRS takes a percentile as a "
-    "bound on the mean, and PA-SPS knows no requirement."
+    f"A policy is dependable if it meets at least {DEPENDABLE:.0%} of the runs that any policy met. Dependable ones "
+    "are ranked by cores, others by requirements met. met: of the runs whose requirement any policy met. cores: time "
+    "average of the matcher. over bound: above the least that any schedule needs, even one that knows the future. "
+    "broken: five-minute windows. worst: worst minute over its bound. changes: per hour; rep.: those of replicas. DRS "
+    "treats a percentile as a bound on the mean; PA-SPS does not use requirements."
 )
 COLUMNS = ("met", "cores", "over bound", "broken", "worst", "changes", "rep.")
 
 
 def cells(one: Standing) -> list[str]:
-    """A standing behind its rank and its name, as people read it."""
+    """The cells of a standing after rank and name."""
     return [
         f"{one.met}/{one.possible}" + (f", {one.lost} lost" if one.lost else ""),
         f"{one.cores:.2f}",
@@ -39,7 +39,7 @@ def cells(one: Standing) -> list[str]:
 
 def arena_tables(standings: Sequence[Standing], workloads: Sequence[WorkloadBoard], bounds: Bounds) -> Iterator[Table]:
     """The leaderboard, and the winner of every workload."""
-    table = plain_table("Leaderboard; who stands below the line is not dependable", "policy", *COLUMNS)
+    table = plain_table("Leaderboard; policies below the line are not dependable", "policy", *COLUMNS)
     dependable = sum(one.dependable for one in standings)
     for one in standings:
         last = one.rank == dependable
@@ -52,7 +52,7 @@ def arena_tables(standings: Sequence[Standing], workloads: Sequence[WorkloadBoar
 
 
 def workload_cells(one: WorkloadBoard, bounds: Bounds) -> list[str]:
-    """A workload, who is first there, and where ours is."""
+    """A workload, its first policy, and the place of ours."""
     known = [cores for (workload, _, _), cores in bounds.items() if workload == one.workload and cores is not None]
     first = one.winner
     bound = f"{sum(known) / len(known):.2f}" if known else NOTHING

@@ -1,9 +1,8 @@
-"""Policies live on Spark, one after the other on the same arrivals: what they kept, what it cost, how well predicted.
+"""Compare policies live on Spark, one after the other on the same arrivals.
 
-Every run has its own queries and folder in the same Spark session, so that Java is as warm for the last as for the
-first. A policy that does not look at the requirement runs once, and is judged by all of them. Beside each measurement
-stand the run's twin in virtual time, under the allocations that it had, which says how well the model of micro-batches
-describes Spark; and, for a policy that predicts, how far off its own predictions were while it ran.
+All runs share one Spark session, so that Java is equally warm; each has its own queries and folder. A policy that does
+not use the requirement runs once and is judged by all requirements. Beside each measurement stand the errors of two
+predictions: the run replayed in virtual time, which tests the model of micro-batches, and the policy's own.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OVERHEAD_S = 0.06
-"""Overhead of a micro-batch, before it has been learned."""
+"""Overhead of a micro-batch before the run has learned it."""
 
 BATCHES = {
     name: Batches(OVERHEAD_S, every_s) for name, every_s in (("parser", 0.2), ("counter", 1.0), ("matcher", 0.2))
 }
-"""A micro-batch costs Spark tens of milliseconds of CPU, whatever its size. With ten a second of each operator it took
-most of a core, and what it took was missing where the operators worked: no model of a queue knows of that."""
+"""A micro-batch costs Spark tens of milliseconds of CPU. Ten per second of each operator took most of a core away from
+the operators, which no queueing model describes."""
 
 CALIBRATION, CALIBRATION_S = "calibration", 20.0
 
@@ -53,11 +52,11 @@ ROWS = "rows.jsonl"
 
 
 GENERATED_PER_S, GENERATED_IDC = 330.0, 200.0
-"""Rate and index of dispersion of the Bellcore trace, used where that is not at hand."""
+"""Rate and index of dispersion of generated arrivals, as in the Bellcore trace."""
 
 
 def generated_arrivals(duration_s: float) -> tuple[Markovian, str]:
-    """Arrivals in place of a recorded trace, and a title that makes clear that they are generated.
+    """Generated arrivals in place of a recorded trace, and their title.
 
     >>> generated_arrivals(60.0)[1]
     'generated arrivals (330/s, index of dispersion 200)'
@@ -68,7 +67,7 @@ def generated_arrivals(duration_s: float) -> tuple[Markovian, str]:
 
 @dataclass(frozen=True)
 class LiveRun:
-    """One run: a policy, and what it is judged by."""
+    """One policy, with the requirements by which its run is judged."""
 
     policy: PolicyContender
     requirements: tuple[Requirement, ...]
@@ -84,12 +83,12 @@ class LiveRun:
         return "-".join([self.policy.label, *bounds])
 
     def pipeline(self, workload: Workload) -> Pipeline:
-        """The pipeline as Spark runs it, under the first requirement: a policy judged by several looks at none."""
+        """The pipeline as Spark runs it, under the first requirement."""
         return live_pipeline(workload.pipeline(self.requirements[0]), BATCHES)
 
 
 def runs_of(requirements: Sequence[Requirement], policies: Sequence[PolicyContender]) -> list[LiveRun]:
-    """What has to be run: one for a policy that does not look at the requirement, one for each requirement otherwise.
+    """One run per policy that does not use the requirement; one per requirement for the others.
 
     >>> both = [Requirement("parser>matcher", 0.5), Requirement("parser>matcher", 1.0)]
     >>> [str(run) for run in runs_of(both, [PolicyContender.of("static"), PolicyContender.of("adaptive")])]
@@ -102,7 +101,7 @@ def runs_of(requirements: Sequence[Requirement], policies: Sequence[PolicyConten
 
 @dataclass(frozen=True)
 class LiveComparison:
-    """What is the same for all runs."""
+    """The settings that all runs share."""
 
     spark: SparkSession
     manager: Opener
@@ -110,18 +109,18 @@ class LiveComparison:
     trace: Trace
     duration_s: float
     tried: int
-    """Patterns per message, which make the matcher's demand."""
+    """Patterns per message, which determine the demand of the matcher."""
     folder: Path
     actuation_delay_s: float
 
     def calibrated(self, demand_s: float) -> LiveComparison:
-        """Calibrate the matcher to cost this much live: beside Spark, a tuple costs more than alone."""
+        """Calibrate the matcher in a short live run: beside Spark, a tuple costs more than alone."""
         run = LiveRun(PolicyContender.of("static"), (Requirement(PATH, bound_s=1.0),))
         result = self._result(run, self.folder / CALIBRATION, min(CALIBRATION_S, self.duration_s))
         return replace(self, tried=max(1, round(self.tried * demand_s / result.demands_s["matcher"])))
 
     def rows(self, runs: Sequence[LiveRun]) -> Iterator[list[LiveRow]]:
-        """The rows of each run, one run after the other; each is written to disk before it is returned."""
+        """Make one run after the other; append the rows of each to a file and yield them."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for run in runs:
             rows = self.rows_of(run)
@@ -130,7 +129,7 @@ class LiveComparison:
             yield rows
 
     def rows_of(self, run: LiveRun) -> list[LiveRow]:
-        """One run, and a row for each requirement. Raises KeyboardInterrupt if somebody ends it before its time."""
+        """Make a run, and a row for each requirement. Raises KeyboardInterrupt if the user ends it."""
         folder = self.folder / run.folder
         result = self._result(run, folder, self.duration_s)
         replayed = replay_run(result, folder / ARRIVALS, result.timeline)

@@ -1,8 +1,8 @@
-"""Replicas live on Spark: a load that one task of an operator cannot carry, and who may be let loose on it.
+"""A live workload for policies that change replicas: a flash crowd above what one task can serve.
 
-A machine of two cores has no room for several tasks of a whole core each. So a task has a share of 0.4 at most. In its
-quiet parts the load below is a bit more than half of what one such task can do, and in its flash crowd what nearly two
-can: with three or four it is served in time.
+A machine of two cores has no room for several tasks of a whole core each, so a task has a share of 0.4 at most. The
+quiet load is a bit more than half of what one such task can do, and the flash crowd nearly what two can do. Three or
+four tasks serve it in time.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from mead.values import Pipeline, Requirement
 from mead.workload import Steps
 
 SHARES = (0.2, 0.3, 0.4)
-"""Shares of a task of the matcher, for policies that also choose shares; the others use the highest."""
+"""Shares of a task of the matcher. Policies that do not choose shares use the highest."""
 
 QUIET_CORES, CROWD_CORES = 0.22, 0.72
-"""What the matcher has to do."""
+"""Load of the matcher."""
 
 RAMP = (0.5, 1.0)
-"""Parts of the way from quiet to crowd: it takes a step to come, and it is gone at once."""
+"""Steps from quiet to crowd; the crowd ends at once."""
 
 REPLICA_POLICIES = (
     *("static@replicas=1", "static", "drs@interval_s=5@t_ra_s=10@window=2"),
     *(f"{name}@interval_s=5@sample_s=1" for name in ("pasps", "psps")),
     *("dabs@interval_s=5@sample_s=1@downtime_s=5@hold_down_s=20", "hybrid"),
 )
-"""A crowd of half a minute is over before an interval of a minute is."""
+"""Short intervals, because the crowd lasts only half a minute."""
 
 REPLICA_REQUIREMENTS = ("mean=1.0",)
 REPLICA_RUN_S = 90.0
@@ -37,12 +37,12 @@ REPLICA_RUN_S = 90.0
 
 @dataclass(frozen=True, eq=False)
 class ReplicatedWorkload(Workload):
-    """The log analysis, every operator of which may have several tasks."""
+    """The log analysis with several tasks per operator."""
 
     most_replicas: int = 1
 
     def pipeline(self, requirement: Requirement) -> Pipeline:
-        """Parser and counter keep their one share for each task."""
+        """The pipeline under that requirement; tasks of parser and counter keep their one share."""
         plain = super().pipeline(requirement)
         *light, matcher = (replace(o, max_replicas=self.most_replicas) for o in plain.operators)
         return Pipeline(plain.name, [*light, replace(matcher, shares=SHARES)], plain.edges, [requirement])
@@ -60,10 +60,9 @@ def flash_crowd(duration_s: float, demand_s: float = DEMAND_S) -> Steps:
 
 
 def master_for(most_replicas: int) -> str | None:
-    """A local Spark with a slot for every task that there may be; None for the usual one.
+    """The master URL of a local Spark with a slot for every task; None for the default.
 
-    A task that is held back by its share keeps its slot. With slots for all, no operator waits for those of another,
-    and what it may use is up to its share alone.
+    A throttled task keeps its slot. With slots for all tasks, no operator waits for the slots of another.
 
     >>> master_for(4), master_for(1)
     ('local[15]', None)
@@ -72,7 +71,7 @@ def master_for(most_replicas: int) -> str | None:
 
 
 def refusal(policy: PolicyContender, most_replicas: int) -> str:
-    """Why a policy makes no sense with at most this many replicas of an operator; empty if it does.
+    """The reason why a policy cannot run with this many replicas; empty if it can.
 
     >>> refusal(PolicyContender.of("drs"), 1)
     'drs changes replicas alone, and operators may have one; give --replicas 2 or more'

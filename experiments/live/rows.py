@@ -1,4 +1,4 @@
-"""What one policy made of one requirement live on Spark, in a row."""
+"""Rows and tables of a live comparison."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class LiveRow:
     mean_s: float | None
     p95_s: float | None
     met: bool | None
-    """None if unknown, because not everything that arrived went through."""
+    """None if unknown, because some tuples did not leave."""
     cores: Mapping[str, float]
-    """Time average of the cores that each operator was given."""
+    """Time average of the cores given to each operator."""
     replicas: Mapping[str, float]
     """Time average of the replicas, by operator."""
     changes: int
     replayed_mean_s: float
-    """From the run's twin in virtual time, which knows what the run has learned by its end."""
+    """From a replay in virtual time, with the demands and overheads that the run had learned at its end."""
     replayed_p95_s: float
     model_error: float | None
     """Error of the policy's own predictions: observed over predicted mean, less 1; None if it predicted nothing."""
     drained: bool
     restarts: Sequence[str]
-    """What failed in the run and was restarted."""
+    """Failures after which a query was restarted."""
     failed_rounds: int
     used: float
     """Cores that the workers of all operators used."""
     throttled: float
-    """Cores that they were ready to use and were held back from."""
+    """Cores that the limit kept them from using."""
     java: float | None
     """Cores that Spark itself used."""
     own: float
@@ -54,24 +54,24 @@ class LiveRow:
 
     @property
     def replay_errors(self) -> tuple[float | None, float | None]:
-        """Errors of the replayed mean and p95, relative to what was measured."""
+        """Errors of the replayed mean and p95, relative to the measured ones."""
         pairs = ((self.replayed_mean_s, self.mean_s), (self.replayed_p95_s, self.p95_s))
         return tuple(None if not seen else replayed / seen - 1 for replayed, seen in pairs)  # type: ignore[return-value]
 
     @property
     def prediction_error(self) -> float | None:
-        """Error of the mean that the policy itself predicted, relative to what was measured, as for the twin."""
+        """Error of the mean that the policy predicted, relative to the measured one."""
         return None if self.model_error is None or self.model_error <= -1 else 1 / (1 + self.model_error) - 1
 
     @property
     def trouble(self) -> str:
-        """What has to be known to read the row; empty if nothing went wrong."""
+        """Failures that affect the row; empty if there were none."""
         found = (
-            (len(self.restarts), "started again"),
-            (self.failed_rounds, "rounds failed"),
+            (len(self.restarts), "restarts"),
+            (self.failed_rounds, "failed rounds"),
         )
         said = [f"{times} {what}" for times, what in found if times]
-        return ", ".join(said + ["not everything went through, so that nobody knows"] * (not self.drained))
+        return ", ".join(said + ["some tuples did not leave"] * (not self.drained))
 
     def as_json(self) -> dict[str, Any]:
         """As a document for scripts."""
@@ -101,15 +101,16 @@ class LiveRow:
 def in_order(
     rows: Iterable[LiveRow], requirements: Sequence[Requirement], policies: Sequence[PolicyContender]
 ) -> list[LiveRow]:
-    """The rows by requirement and policy as they were asked for, whatever order they ran in."""
+    """Sort the rows by requirement and policy, in the order of the command line."""
     labels = [policy.label for policy in policies]
     return sorted(rows, key=lambda row: (requirements.index(row.requirement), labels.index(row.policy)))
 
 
 def live_table(rows: Sequence[LiveRow], arrivals: str) -> Table:
-    """For a terminal. Replicas are shown where anybody had more than one, requirements where there are several.
+    """A table for the terminal.
 
-    Cores are shown of the operators in which rows differ, and of all if they do not differ at all.
+    It shows replicas only if an operator had more than one, requirements only if there are several, and cores of the
+    operators in which rows differ.
     """
     operators = list(rows[0].replicas) if rows else []
     several = [name for name in operators if any(row.replicas[name] > 1 for row in rows)]
@@ -138,7 +139,7 @@ def live_table(rows: Sequence[LiveRow], arrivals: str) -> Table:
 
 
 def troubles(rows: Iterable[LiveRow]) -> list[Text]:
-    """What has to be known to read the table, a line for each row that something happened to."""
+    """A line for each row with failures."""
     return [
         plain_text(f"{row.policy}, {_required(row.requirement)}: {row.trouble}", style="yellow")
         for row in rows

@@ -143,7 +143,7 @@ def test_what_did_not_go_through_and_what_failed_is_in_table_and_document() -> N
     broken = row_of(REQUIREMENTS[0], "adaptive", met=None, drained=False, restarts=("matcher failed",), failed_rounds=2)
     assert column(live_table([whole, broken], ""), "met") == ["yes", "?"]
     assert [text.plain for text in troubles([whole, broken])] == [
-        "adaptive, mean 0.5: 1 started again, 2 rounds failed, not everything went through, so that nobody knows"
+        "adaptive, mean 0.5: 1 restarts, 2 failed rounds, some tuples did not leave"
     ]
     document = broken.as_json()
     assert (document["met"], document["drained"]) == (None, False)
