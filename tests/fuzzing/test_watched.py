@@ -19,7 +19,7 @@ from tests.fuzzing.asgi import asked
 from tests.fuzzing.effort import tried
 from tests.web import runs
 
-from mead.reports.live import Snapshot, live_table
+from mead.reports.live import Snapshot, snapshot_table
 from mead.web import watcher
 from mead.web.watcher import HistoryWatcher, PageWatcher, WatchError
 
@@ -86,7 +86,7 @@ def with_other(document: Any, place: tuple[Any, ...], other: Any) -> Any:
 def show(look: Snapshot) -> None:
     console = Console(width=80, force_terminal=False)
     with console.capture() as captured:
-        console.print(live_table(look))
+        console.print(snapshot_table(look))
     assert "\x1b" not in captured.get()
     json.dumps(look.as_json())
 

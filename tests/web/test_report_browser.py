@@ -13,7 +13,7 @@ from tests.web import runs
 from tests.web.browser import browser, complaints, drawings, why_no_browser
 
 from mead.history import History
-from mead.reports.pages import RunFigures, compare_page, report_page
+from mead.reports.pages import RunFigures, render_comparison, render_report
 
 PATIENCE_S = 60
 
@@ -32,10 +32,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for policy in ("mg1", "threshold"):
         with History.read(runs.written(place / f"{policy}.sqlite", runs.simulated(policy))) as history:
             found.append(RunFigures.of(history, 1))
-    texts = {"report": report_page(found[0]), "comparison": compare_page(found, ["mg1", "threshold"])}
+    texts = {"report": render_report(found[0]), "comparison": render_comparison(found, ["mg1", "threshold"])}
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("mead.reports.pages.report_page.MOST_ROUNDS", 4)
-        texts["coarse"] = report_page(found[0])
+        texts["coarse"] = render_report(found[0])
     for name, text in texts.items():
         (place / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: place / f"{name}.html" for name in texts}

@@ -9,7 +9,7 @@ from rich.console import Console
 from tests.web import runs
 
 from mead.reports.frames import Kind
-from mead.reports.live import Snapshot, Standing, live_table
+from mead.reports.live import Snapshot, Standing, snapshot_table
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def look() -> Snapshot:
 def shown(look: Snapshot, width: int = 100) -> str:
     console = Console(width=width, no_color=True)
     with console.capture() as captured:
-        console.print(live_table(look))
+        console.print(snapshot_table(look))
     return captured.get()
 
 

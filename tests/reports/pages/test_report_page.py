@@ -15,8 +15,8 @@ from tests.web import runs
 from mead.history import History
 from mead.queueing import Edge
 from mead.reports.judge import DRAINED
-from mead.reports.pages import RunFigures, compare_page
-from mead.reports.pages.report_page import MOST_DECISIONS, report_page
+from mead.reports.pages import RunFigures, render_comparison
+from mead.reports.pages.report_page import MOST_DECISIONS, render_report
 from mead.reports.runs import SimulatedReport
 from mead.reports.tables import number
 from mead.values import Cause, Note, Operator, Pipeline, Plan, Reason, Requirement, Round
@@ -81,7 +81,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> RunFigures:
 
 @pytest.fixture(scope="module")
 def page(simulated: RunFigures) -> Reader:
-    return Reader(report_page(simulated, ["A note with <u>tags</u> & signs."]))
+    return Reader(render_report(simulated, ["A note with <u>tags</u> & signs."]))
 
 
 def test_the_figures_are_those_of_the_simulation(simulated: RunFigures) -> None:
@@ -144,7 +144,7 @@ def test_what_nobody_has_counted_is_neither_met_nor_broken(tmp_path: Path) -> No
     assert (p99.response_s, p99.late, p99.met, p99.broken_windows) == (None, None, None, None)
     assert found.met is (None if p95.met else False)
     assert [one["met"] for one in found.as_json()["requirements"]] == [p95.met, None]
-    read = Reader(report_page(found))
+    read = Reader(render_report(found))
     at = read.cells.index(str(p99.requirement))
     assert read.cells[at + 1 : at + 5] == ["-", "-", "-", "-"]
     (judged,) = [one for one in read.numbers["run"]["requirements"] if one["statistic"] == "p99"]
@@ -154,7 +154,7 @@ def test_what_nobody_has_counted_is_neither_met_nor_broken(tmp_path: Path) -> No
 def test_of_a_run_without_rounds_nothing_is_known_to_be_met(tmp_path: Path) -> None:
     found = written(tmp_path / "history.sqlite", rounds=0)
     assert [one.met for one in found.verdicts] == [None, None]
-    compared = Reader(compare_page([found, found], ["one", "other"])).cells
+    compared = Reader(render_comparison([found, found], ["one", "other"])).cells
     assert compared[compared.index("one") + 3] == "-"
 
 
@@ -163,7 +163,7 @@ def test_the_changes_of_a_long_run_are_counted_in_all_its_rounds(
 ) -> None:
     monkeypatch.setattr("mead.reports.pages.report_page.MOST_ROUNDS", 10)
     found = named_run(tmp_path / "history.sqlite", 35)
-    numbers = Reader(report_page(found)).numbers
+    numbers = Reader(render_report(found)).numbers
     assert len(numbers["rounds"]["time_s"]) <= 10
     assert numbers["run"]["changes"] == found.run.changes == 35
 
@@ -184,7 +184,7 @@ def test_every_figure_is_in_the_tables_and_in_the_numbers(page: Reader, simulate
 
 
 def test_nothing_has_to_be_loaded(simulated: RunFigures) -> None:
-    text = report_page(simulated)
+    text = render_report(simulated)
     assert not re.search(r'(src|href)="', text)
     assert "url(" not in text
     imports = json.loads(Reader(text).scripts["importmap"])["imports"]
@@ -209,7 +209,7 @@ def named_run(file: Path, changes: int) -> RunFigures:
 
 
 def test_what_people_call_things_is_text_and_never_a_tag(tmp_path: Path) -> None:
-    read = Reader(report_page(named_run(tmp_path / "history.sqlite", 2), ["A note with <u>tags</u> & signs."]))
+    read = Reader(render_report(named_run(tmp_path / "history.sqlite", 2), ["A note with <u>tags</u> & signs."]))
     assert not {"b", "i", "u"} & read.tags
     assert {PARSER, MATCHER} <= set(read.cells)
     assert set(read.scripts) == {"importmap", "application/json", "module"}
@@ -217,20 +217,20 @@ def test_what_people_call_things_is_text_and_never_a_tag(tmp_path: Path) -> None
 
 
 def test_of_many_changes_the_last_are_listed(tmp_path: Path) -> None:
-    read = Reader(report_page(named_run(tmp_path / "history.sqlite", MOST_DECISIONS + 5)))
+    read = Reader(render_report(named_run(tmp_path / "history.sqlite", MOST_DECISIONS + 5)))
     changes = read.numbers["decisions"]["changes"]
     assert len(changes) == MOST_DECISIONS
     assert changes[-1]["round"] == MOST_DECISIONS + 5
 
 
 def test_a_run_of_which_nothing_was_seen_has_a_page_too(tmp_path: Path) -> None:
-    read = Reader(report_page(named_run(tmp_path / "history.sqlite", 0)))
+    read = Reader(render_report(named_run(tmp_path / "history.sqlite", 0)))
     assert read.numbers["rounds"]["time_s"] == []
 
 
 def test_a_comparison_has_all_runs_on_one_time_axis(simulated: RunFigures, tmp_path: Path) -> None:
     other = figures(runs.written(tmp_path / "history.sqlite", runs.simulated("threshold")))
-    read = Reader(compare_page([simulated, other], ["mg1", "<b>threshold"]))
+    read = Reader(render_comparison([simulated, other], ["mg1", "<b>threshold"]))
     numbers = read.numbers
     assert [one["name"] for one in numbers["runs"]] == ["mg1", "<b>threshold"]
     assert "b" not in read.tags
@@ -255,10 +255,10 @@ def test_a_report_of_advice_says_how_far_its_model_can_be_believed(tmp_path: Pat
     assert error is not None
     assert found.savings is not None
     assert found.savings.model_error[asked] == error
-    page = Reader(report_page(found))
+    page = Reader(render_report(found))
     assert f"{error:+.0%}" in page.cells
-    said = report_page(found)
-    assert f"Model error of {policy}, observed over predicted mean response time of what was in force" in said
+    said = render_report(found)
+    assert f"Model error of {policy} (observed over predicted mean response time of the allocation in force" in said
     assert "predicted nothing" not in said
     assert page.numbers["figures"]["paths"][asked]["model_error"] == error
     rounds = page.numbers["rounds"]["paths"][asked]["expected_mean_s"]
@@ -269,4 +269,4 @@ def test_a_report_of_advice_says_how_far_its_model_can_be_believed(tmp_path: Pat
 
 def test_a_report_says_where_nothing_was_predicted(tmp_path: Path) -> None:
     found = figures(runs.written(tmp_path / "history.sqlite", runs.simulated("threshold", "advise"), "advise"))
-    assert "threshold predicted nothing of what was in force: there is no model error." in report_page(found)
+    assert "threshold predicted nothing for the allocation in force: there is no model error." in render_report(found)

@@ -15,7 +15,7 @@ from rich.text import Text
 from mead.cli.runs.serve import PageOptions, warn_if_open
 from mead.extras import require
 from mead.keys import printable
-from mead.reports.live import Board, Snapshot, live_table
+from mead.reports.live import Board, Snapshot, snapshot_table
 from mead.session import Observer, Session
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Display(Observer):
         """Show a round."""
         self.board.add(this, self.session.responses)
         if self.live is not None:
-            self.live.update(live_table(Snapshot.of(self.board)), refresh=True)
+            self.live.update(snapshot_table(Snapshot.of(self.board)), refresh=True)
         elif this.time_s >= self.last_s + LINE_EVERY_S:
             self.last_s = this.time_s
             reason = this.plan.reason if this.plan else ""

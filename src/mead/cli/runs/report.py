@@ -52,8 +52,8 @@ def report(
     """
     from mead.history import History, HistoryError
     from mead.reports.live import history_file
-    from mead.reports.pages import RunFigures, compare_page
-    from mead.reports.pages.report_page import REPORT, report_page, write_page
+    from mead.reports.pages import RunFigures, render_comparison
+    from mead.reports.pages.report_page import REPORT, render_report, write_page
 
     if run and len(runs) > 1:
         ctx.fail("--run needs a single history; for several, the last run of each is used")
@@ -68,7 +68,7 @@ def report(
     beside = history_file(runs[0]).parent / REPORT if len(found) == 1 else Path(COMPARISON)
     target = output or beside
     check_writable(ctx, target, (".html",))
-    page = report_page(found[0]) if len(found) == 1 else compare_page(found, run_names(found, runs))
+    page = render_report(found[0]) if len(found) == 1 else render_comparison(found, run_names(found, runs))
     write_page(page, target)
     if as_json:
         print_json({"report": str(target), "runs": [one.as_json() for one in found]})

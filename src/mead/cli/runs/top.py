@@ -51,7 +51,7 @@ def top(
     """
     from rich.console import Console
 
-    from mead.reports.live import live_table
+    from mead.reports.live import snapshot_table
     from mead.web.watcher import WatchError
 
     place = run_or_address or str(_newest(ctx))
@@ -61,7 +61,7 @@ def top(
             if as_json:
                 print_json(watcher.snapshot().as_json())
             elif once or not console.is_terminal:
-                console.print(live_table(watcher.snapshot()))
+                console.print(snapshot_table(watcher.snapshot()))
             else:
                 _follow(console, watcher, interval)
     except WatchError as error:
@@ -86,10 +86,10 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
     from rich.text import Text
 
     from mead.keys import printable
-    from mead.reports.live import live_table
+    from mead.reports.live import snapshot_table
     from mead.web.watcher import WatchError
 
-    shown = live_table(watcher.snapshot())
+    shown = snapshot_table(watcher.snapshot())
     footer = Text("q quits", style="dim")
     with (
         keys() as pressed,
@@ -98,7 +98,7 @@ def _follow(console: Console, watcher: Watcher, interval_s: float) -> None:
         live.refresh()
         while pressed(interval_s) not in QUIT:
             try:
-                shown = live_table(watcher.snapshot())
+                shown = snapshot_table(watcher.snapshot())
                 live.update(Group(shown, footer), refresh=True)
             except WatchError as error:
                 live.update(Group(shown, Text(printable(str(error)), style="bold red"), footer), refresh=True)

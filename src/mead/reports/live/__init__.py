@@ -3,7 +3,7 @@
 from mead.reports.live.board import LEAST_SILENT_S, SILENT_ROUNDS, Board, silent_after_s
 from mead.reports.live.decisions import DecisionRecord, list_decisions, model_error
 from mead.reports.live.history_board import HistoryBoard, history_file, read_frames
-from mead.reports.live.live_table import live_table
+from mead.reports.live.live_table import snapshot_table
 from mead.reports.live.snapshot import RECENT, PathTimes, Snapshot, Standing, path_times
 
 __all__ = [
@@ -18,9 +18,9 @@ __all__ = [
     "Standing",
     "history_file",
     "list_decisions",
-    "live_table",
     "model_error",
     "path_times",
     "read_frames",
     "silent_after_s",
+    "snapshot_table",
 ]

@@ -13,7 +13,7 @@ from mead.reports.tables import NOTHING, number, plain_table
 from mead.values import Resources
 
 
-def live_table(snapshot: Snapshot) -> Group:
+def snapshot_table(snapshot: Snapshot) -> Group:
     """Operators with share, load and backlog; response times and requirements; the last decision."""
     last = snapshot.last
     if last is None:

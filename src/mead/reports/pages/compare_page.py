@@ -22,7 +22,7 @@ LEAST_BIN_S = 5.0
 """The shortest bin of the time axis. Rounds of different runs are not at the same times."""
 
 
-def compare_page(runs: Sequence[RunFigures], names: Sequence[str]) -> str:
+def render_comparison(runs: Sequence[RunFigures], names: Sequence[str]) -> str:
     """The whole page; the names differ."""
     parts = [
         html_table("Runs", ["run", *COLUMNS], [[name, *_cells(run)] for name, run in zip(names, runs, strict=True)]),

@@ -29,7 +29,7 @@ MOST_DECISIONS = 300
 VIEWS = {"now": "Over time", "pipeline": "By operator", "why": "Decisions and their reasons"}
 
 
-def report_page(figures: RunFigures, notes: Sequence[str] = ()) -> str:
+def render_report(figures: RunFigures, notes: Sequence[str] = ()) -> str:
     """The whole page. ``notes`` are sentences for the top."""
     run = figures.run
     sentences = [*notes, *([str(figures.savings)] if figures.savings else []), model_error_sentence(figures)]

@@ -17,7 +17,7 @@ from mead.history import IN_FOLDER, History, HistoryError
 from mead.loop import Mode
 from mead.policies import PolicyOptions
 from mead.reports.pages import RunFigures
-from mead.reports.pages.report_page import REPORT, report_page, write_page
+from mead.reports.pages.report_page import REPORT, render_report, write_page
 from mead.reports.runs import LiveReport
 from mead.reports.what_if.savings import Savings, savings_figures, session_savings
 from mead.session import Observer, Session
@@ -68,7 +68,7 @@ class FolderReport:
         except HistoryError as error:
             warn(f"There is no report: {error}")
             return cls(run, folder, None)
-        write_page(report_page(figures, [*notes, *run.notes]), folder / REPORT)
+        write_page(render_report(figures, [*notes, *run.notes]), folder / REPORT)
         return cls(run, folder, figures.savings)
 
     @property
