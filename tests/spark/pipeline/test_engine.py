@@ -110,7 +110,7 @@ def micro_batch(query: str, batch: int, rows: int, offset: int) -> BatchReport:
 def messages(monkeypatch: pytest.MonkeyPatch) -> Messages:
     """What queries say. Beside them nothing of Spark is there."""
     said = Messages()
-    monkeypatch.setattr(engine_module, "ProgressQueue", lambda _: said)
+    monkeypatch.setattr(engine_module, "ReportQueue", lambda _: said)
     monkeypatch.setattr(engine_module, "Executors", lambda _: SimpleNamespace(follow=lambda _: None, local=True))
     monkeypatch.setattr(engine_module, "java_pid", lambda _: os.getpid())
     return said
@@ -140,7 +140,7 @@ def test_what_arrived_before_the_first_micro_batch_was_done_is_counted_once(
     messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = Running()
-    monkeypatch.setattr(Stream, "arrived", lambda self, _: self.end)  # as an embedded log
+    monkeypatch.setattr(Stream, "count_arrived", lambda self, _: self.end)  # as an embedded log
     engine = engine_of(running)
     running.inputs["matcher"].end = 50
     assert engine.observe(1.0).operators["matcher"].arrived == 50
