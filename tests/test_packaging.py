@@ -133,42 +133,26 @@ class Installation:
         return self.run(self.programs / "mead", *words, code=code)
 
 
-@pytest.fixture(scope="module")
-def core(wheel_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    """The wheel without extras, and a pipeline with arrivals."""
-    installation = Installation(tmp_path_factory.mktemp("installed"), wheel_file)
-    installation.install()
-    (installation.folder / "small.yaml").write_text(PIPELINE)
-    installation.mead("generate", "poisson", "--rate", "100", "--duration", "60", "-o", "arrivals.npy")
-    return installation
-
-
-@pytest.fixture(scope="module")
-def complete(core: Installation) -> Installation:
-    """The wheel with all extras."""
-    core.install("[all]")
-    return core
-
-
-@pytest.mark.slow
-def test_an_installed_wheel_simulates_without_extras(core: Installation) -> None:
-    said = core.mead("simulate", "small.yaml", "--trace", "arrivals.npy", "--policy", "map", "--json").stdout
-    assert json.loads(said)["tuples"] > 5000
-    probe = f"from importlib.util import find_spec; print([m for m in {OPTIONAL} if find_spec(m)])"
-    assert core.run(core.programs / "python", "-c", probe).stdout == "[]\n"
-    refused = core.mead("fit", "arrivals.npy", "--plot", "fit.png", code=2)
-    assert refused.stderr == 'mead: --plot needs matplotlib: pip install "mead-spark[plot]"\n'
-    refused = core.mead("demo", code=2)
-    assert refused.stderr.endswith('pip install "mead-spark[web]"\n')
-
-
 @pytest.mark.slow
 @pytest.mark.spark
-def test_an_installed_wheel_runs_the_demo(complete: Installation) -> None:
-    assert json.loads(complete.mead("doctor", "--json").stdout)["ready"]
-    said = complete.mead("demo", "--duration", "10", "--port", "0", "--folder", "demo", "--json")
-    assert "Watch it: http://127.0.0.1:" in said.stderr
-    answer = json.loads(said.stdout)
-    assert answer["drained"]
-    assert answer["tuples"] > 500
-    assert (complete.folder / "demo/report.html").exists()
+def test_the_wheel_works_outside_the_clone(wheel_file: Path, tmp_path: Path) -> None:
+    """First without extras, then with all of them."""
+    installation = Installation(tmp_path, wheel_file)
+    installation.install()
+    probe = f"from importlib.util import find_spec; print([m for m in {OPTIONAL} if find_spec(m)])"
+    assert installation.run(installation.programs / "python", "-c", probe).stdout == "[]\n"
+    (tmp_path / "small.yaml").write_text(PIPELINE)
+    installation.mead("generate", "poisson", "--rate", "100", "--duration", "60", "-o", "arrivals.npy")
+    said = installation.mead("simulate", "small.yaml", "--trace", "arrivals.npy", "--policy", "map", "--json").stdout
+    assert json.loads(said)["tuples"] > 5000
+    refused = installation.mead("fit", "arrivals.npy", "--plot", "fit.png", code=2)
+    assert refused.stderr == 'mead: --plot needs matplotlib: pip install "mead-spark[plot]"\n'
+    refused = installation.mead("demo", code=2)
+    assert refused.stderr.endswith('pip install "mead-spark[web]"\n')
+
+    installation.install("[all]")
+    assert json.loads(installation.mead("doctor", "--json").stdout)["ready"]
+    demo = installation.mead("demo", "--duration", "10", "--port", "0", "--folder", "demo", "--json")
+    assert "Watch it: http://127.0.0.1:" in demo.stderr
+    assert json.loads(demo.stdout)["tuples"] > 500
+    assert (tmp_path / "demo/report.html").exists()
