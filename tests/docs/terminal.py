@@ -23,6 +23,7 @@ from experiments.commands import app as experiments_app
 from tests.docs.pages import Snippet
 from tests.docs.spelling import EXPERIMENTS
 from tests.paths import ROOT
+from tests.waiting import PATIENCE_S
 from typer.testing import CliRunner
 
 from mead.cli import app
@@ -47,7 +48,6 @@ SERVED = re.compile(r"http://127\.0\.0\.1:(?P<port>\d+)/")
 TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 SCRIPTS = Path(sys.executable).parent
-PATIENCE_S = 240.0
 ROUNDS = 3
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fuzzing.effort import tried
+from tests.waiting import PATIENCE_S
 from tests.web import runs
 
 from mead.web.server import serving
@@ -44,7 +45,7 @@ def answer(address: str, content: bytes) -> bytes:
     """All that comes back, until the server closes the connection."""
     place = urlsplit(address)
     assert place.hostname
-    with socket.create_connection((place.hostname, place.port or 0), timeout=20.0) as client:
+    with socket.create_connection((place.hostname, place.port or 0), timeout=PATIENCE_S) as client:
         received = b""
         try:
             client.sendall(content)
@@ -76,5 +77,5 @@ def test_a_request_with_other_bytes_is_answered_or_dropped(address: str, changes
 
 
 def test_it_still_serves_after_all_that(address: str) -> None:
-    with urlopen(f"{address}api/run", timeout=20) as found:  # noqa: S310 - ours
+    with urlopen(f"{address}api/run", timeout=PATIENCE_S) as found:  # noqa: S310 - ours
         assert json.load(found)["pipeline"]["name"] == "log-analysis"

@@ -7,11 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.waiting import PATIENCE_S
 
 from mead.clock import RunClock
 from mead.session.controller import Controller
-
-PATIENCE_S = 30.0
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # threads die here
 

@@ -1,31 +1,33 @@
-"""Runs in a hurry: they warm up in a few micro-batches and land their results every second.
+"""Settings of runs under test: they warm up in a few micro-batches, and nothing ends them because they are late.
 
-Tests look at what comes of a run, and not at how fast it is. As a program this is ``mead`` itself, hurried;
-with ``experiments`` as its first word, ``python -m experiments``.
+Run as a program, this is ``mead`` with these settings.
 """
 
 from __future__ import annotations
 
-import sys
-
-from experiments.commands import app as experiments_app
 from experiments.live import comparison as live_comparison
+from tests.waiting import PATIENCE_S
 
 from mead.cli import app
-from mead.spark.pipeline import running
+from mead.spark.pipeline import run, running
 
-HURRIED = ((running, "LANDING_S", 1), (running, "WARM_BATCHES", 3), (live_comparison, "CALIBRATION_S", 2.0))
-"""Where, what, and what instead."""
+HURRIED = (
+    (running, "LANDING_S", 1),
+    (running, "WARM_BATCHES", 3),
+    (live_comparison, "CALIBRATION_S", 2.0),
+    (run, "DRAIN_LIMIT_S", PATIENCE_S),
+    (run, "LAST_ROUND_S", PATIENCE_S),
+    (run, "WARM_UP_LIMIT_S", PATIENCE_S),
+)
+"""Modules, names of constants, and their values in tests."""
 
 
 def hurry() -> None:
-    """For good, in a program that a test has started."""
+    """Change the settings of this process for good."""
     for module, name, value in HURRIED:
         setattr(module, name, value)
 
 
 if __name__ == "__main__":
     hurry()
-    if sys.argv[1] == "experiments":
-        experiments_app(sys.argv[2:], prog_name="python -m experiments")
     app(prog_name="mead")

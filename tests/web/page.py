@@ -13,13 +13,13 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
+from tests.waiting import PATIENCE_S
 from tests.web.browser import Drawing, complaints, drawings
 
 from mead.reports.live import Board
 from mead.web.server import serving
 
 VIEWS = ("now", "pipeline", "why", "workload", "what-if")
-PATIENCE_S = 90
 
 TAKEN = """window.saved = null;
     URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return '#'; };

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
+from tests.waiting import PATIENCE_S
 from tests.web import runs
 
 from mead.config import MOST_OPERATORS
@@ -198,7 +199,7 @@ def test_the_largest_pipeline_can_be_asked_about() -> None:
     keys = {"rate_per_s": "100.125", "idc": "12.5", "bound_factor": "1"}
     for name in names:
         keys |= {f"share.{name}": "0.85", f"replicas.{name}": "2"}
-    with serving(board) as address, urlopen(f"{address}api/now?{urlencode(keys)}", timeout=30) as answer:  # noqa: S310 - ours
+    with serving(board) as address, urlopen(f"{address}api/now?{urlencode(keys)}", timeout=PATIENCE_S) as answer:  # noqa: S310 - ours
         assert len(json.load(answer)["allocation"]) == MOST_OPERATORS
     asked = Question.parse(keys.items(), wide, current_question(board))
     assert {str(held) for held in asked.allocation.values()} == {"2 x 0.85"}
@@ -280,6 +281,6 @@ def test_a_question_whose_client_has_gone_is_not_computed(monkeypatch: pytest.Mo
                 gone.sendall(f"GET /api/what-if HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())
                 assert models.waiting.wait(60)
             time.sleep(0.5)  # until the server has noticed
-        with urlopen(f"{address}api/what-if", timeout=60) as stayed:  # noqa: S310 - ours
+        with urlopen(f"{address}api/what-if", timeout=PATIENCE_S) as stayed:  # noqa: S310 - ours
             assert json.load(stayed)["cores"] > 0
     assert (models.asked, models.taken_back) == (1, 1)

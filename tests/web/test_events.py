@@ -14,6 +14,7 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 import pytest
+from tests.waiting import PATIENCE_S
 from tests.web import runs
 
 from mead.reports.live import Board
@@ -33,7 +34,7 @@ def _no_connection_stays_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def connected(address: str, path: str = "/events", last: str | None = None) -> HTTPResponse:
-    connection = HTTPConnection(address.removeprefix("http://").rstrip("/"), timeout=30)
+    connection = HTTPConnection(address.removeprefix("http://").rstrip("/"), timeout=PATIENCE_S)
     CONNECTIONS.append(connection)
     connection.request("GET", path, headers={} if last is None else {"Last-Event-ID": last})
     return connection.getresponse()
@@ -164,7 +165,7 @@ def test_who_has_heard_of_the_end_may_ask_for_what_he_lacks(monkeypatch: pytest.
         board.finish()
         _wait_until(lambda: board.finished)
         # He is still there, and so is the server.
-        with urlopen(f"{address}api/decisions", timeout=30) as answer:  # noqa: S310 - ours
+        with urlopen(f"{address}api/decisions", timeout=PATIENCE_S) as answer:  # noqa: S310 - ours
             assert json.load(answer)["decisions"]
         assert listener.is_alive()
     listener.join(30)
@@ -188,7 +189,7 @@ def test_whoever_reads_the_metrics_now_and_then_reads_of_the_end() -> None:
     def scrape() -> None:
         with suppress(OSError):  # until nobody answers any more
             while True:
-                with urlopen(f"{address}metrics", timeout=30) as answer:  # noqa: S310 - ours
+                with urlopen(f"{address}metrics", timeout=PATIENCE_S) as answer:  # noqa: S310 - ours
                     told.append(answer.read().decode())
                 time.sleep(0.5)
 

@@ -9,13 +9,12 @@ from selenium.common.exceptions import TimeoutException
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
+from tests.waiting import PATIENCE_S
 from tests.web import runs
 from tests.web.browser import browser, complaints, drawings, why_no_browser
 
 from mead.history import History
 from mead.reports.pages import RunFigures, render_comparison, render_report
-
-PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -19,6 +19,7 @@ import pytest
 from tests.cli import program
 from tests.paths import EXAMPLES
 from tests.spark import log_pipeline as logs
+from tests.waiting import PATIENCE_S
 
 from mead.cpu import detect, list_processes
 from mead.cpu.detection import list_mounts
@@ -26,7 +27,6 @@ from mead.history import History, HistoryError
 
 complaint = partial(program.complaint, "run")
 
-PATIENCE_S = 240.0
 LINES = 3000
 PIPELINE = f"""
 name: lines

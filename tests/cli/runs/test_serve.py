@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import yaml
 from tests.cli import program
+from tests.waiting import PATIENCE_S
 from tests.web import runs
 
 complaint = partial(program.complaint, "serve")
@@ -33,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(address: str) -> Any:
-    with urlopen(address, timeout=30) as answer:  # noqa: S310 - ours
+    with urlopen(address, timeout=PATIENCE_S) as answer:  # noqa: S310 - ours
         return answer.read().decode()
 
 
@@ -48,7 +49,7 @@ def test_a_run_is_served_until_ctrl_c(folder: Path, word: str) -> None:
             assert address, said
             found, metrics = json.loads(read(f"{address[0]}api/run")), read(f"{address[0]}metrics")
             served.send_signal(signal.SIGINT)
-            _, errors = served.communicate(timeout=60)
+            _, errors = served.communicate(timeout=PATIENCE_S)
         finally:
             served.kill()
     assert (served.returncode, errors) == (0, "")

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.preference.spark import oracle
 from tests.preference.spark.oracle import Tuple
+from tests.waiting import PATIENCE_S
 
 import mead
 from mead.preference.kernels.dominance import PreferenceError
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 START_US = 1_750_000_000_000_000
 FILES, ROWS = 14, 120
-PATIENCE_S = 120.0
 COLUMNS = "seen timestamp, came timestamp, price double, stars int, name string"
 WINDOW_MS, SLIDE_MS = 500, 200
 

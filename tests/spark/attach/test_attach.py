@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.waiting import PATIENCE_S
 
 import mead
 from mead.clock import Stopped
@@ -48,7 +49,7 @@ def start_query(stream: DataFrame, name: str) -> StreamingQuery:
     return stream.writeStream.format("noop").queryName(name).start()
 
 
-def wait(reached: Callable[[], Any], limit_s: float = 300.0) -> None:
+def wait(reached: Callable[[], Any], limit_s: float = PATIENCE_S) -> None:
     until_s = time.monotonic() + limit_s
     while not reached():
         assert time.monotonic() < until_s, "it took too long"

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from tests.spark.hurried import hurry
+from tests.waiting import PATIENCE_S
 
 from mead.clock import RunClock
 from mead.cpu import PROCESSES, detect
@@ -65,7 +66,7 @@ LOG_ANALYSIS = Pipeline(
 ONE = Pipeline("one", [operator("parser", replicas=2)])
 
 
-def wait(reached: Callable[[], Any], what: str, limit_s: float = 180.0) -> None:
+def wait(reached: Callable[[], Any], what: str, limit_s: float = PATIENCE_S) -> None:
     until_s = time.monotonic() + limit_s
     while not reached():
         if time.monotonic() > until_s:
@@ -207,7 +208,7 @@ def controlled(spark: Any, folder: Path) -> dict[str, Any]:
             shares,
             duration_s=ROWS / ROWS_PER_S,
         )
-    wait(lambda: len(Executors(spark).running) == 1, "the end of an executor", limit_s=30.0)
+    wait(lambda: len(Executors(spark).running) == 1, "the end of an executor")
     return {
         "replicas": [allocation["parser"].replicas for _, allocation in result.timeline],
         "reasons": _reasons(result.rounds),

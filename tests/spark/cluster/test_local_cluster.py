@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.programs import program
 from tests.spark.cluster.cluster_run import COME, ROWS, WORK
+from tests.waiting import PATIENCE_S
 
 from mead.demo.log_lines import log_lines
 from mead.demo.matcher import make_matcher
@@ -20,7 +21,7 @@ from mead.demo.parser import parse
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What came of one application, to which all of it happened: executors take seconds to start."""
     command = program("tests.spark.cluster.cluster_run", tmp_path_factory.mktemp("cluster"))
-    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
+    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=3 * PATIENCE_S)
     assert run.returncode == 0, run.stderr[-3000:]
     answer: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
     return answer

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.datasource import DataSourceStreamReader
 from tests.spark import log_pipeline as logs
+from tests.waiting import PATIENCE_S
 
 from mead.clock import WallClock
 from mead.cpu import CpuUsage, detect, read_process
@@ -50,7 +51,6 @@ JUMPS_S = {"forwards": 3.0, "backwards": -60.0, "and is right again": 0.0}
 CLOCK = "clock"
 """The file that says so, in microseconds."""
 
-PATIENCE_S = 120.0
 TIMES_S = [n / RATE_PER_S + STALL_S * (n >= FIRST) for n in range(LENGTH_S * RATE_PER_S)]
 
 NOTICED = {

@@ -19,13 +19,13 @@ from tests.programs import program
 from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
 from tests.spark.faults.killed_application import AT_A_TIME, NUMBERS, looped, plain
+from tests.waiting import PATIENCE_S
 
 from mead.spark.pipeline.query import last_finished
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATIENCE_S = 240.0
 VISITS = sum(rounds + 1 for _, _, rounds in ops.expected(NUMBERS))
 """Of the loop, by all that goes round."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 from tests.spark import log_pipeline as logs
+from tests.waiting import PATIENCE_S
 
 from mead.cpu import closing_shares, detect
 from mead.demo.parser import OUTPUT_SCHEMA, parse
@@ -37,7 +38,7 @@ ONE = Pipeline(
     "one", [Operator("parser", 0.0001, batches=Batches(0.1, trigger_s=0.2))], (), [Requirement("parser", 5.0)]
 )
 RATE_PER_S = 100
-PATIENCE_S, LONG_S = 60.0, 600.0
+LONG_S = 600.0
 
 
 @dataclass

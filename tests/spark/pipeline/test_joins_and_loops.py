@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
+from tests.waiting import PATIENCE_S
 
 from mead.cpu import DryRunShares
 from mead.spark.log.stream_log import LogError, StreamLog
@@ -25,7 +26,7 @@ from mead.spark.sources.rabbitmq.stream import Retention
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NUMBERS, PATIENCE_S = 40, 180.0
+NUMBERS = 40
 MANY, FEW = 3, 1
 
 pytestmark = pytest.mark.usefixtures("_operators_by_value")

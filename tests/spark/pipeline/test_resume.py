@@ -8,6 +8,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from tests.spark import log_pipeline as logs
+from tests.waiting import PATIENCE_S
 
 from mead.cpu import DryRunShares
 from mead.demo import matcher, parser
@@ -23,7 +24,7 @@ from mead.values import Batches, Operator, Pipeline
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-LINES, PATIENCE_S = 200, 180.0
+LINES = 200
 BATCHES = Batches(overhead_s=0.1)
 TWO = Pipeline(
     "two",

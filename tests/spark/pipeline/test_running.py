@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from tests.spark import log_pipeline as logs
+from tests.waiting import PATIENCE_S
 
 from mead.arrays import FloatArray, IntArray
 from mead.cpu import CpuUsage, ShareManager, detect
@@ -62,7 +63,9 @@ class Seen:
     workers_left: list[int] = field(default_factory=list)
 
 
-def watched(engine: SparkEngine, seen: Seen, began_s: float, until: Callable[[], bool], limit_s: float = 40.0) -> None:
+def watched(
+    engine: SparkEngine, seen: Seen, began_s: float, until: Callable[[], bool], limit_s: float = PATIENCE_S
+) -> None:
     limit_s += monotonic()
     while not until() and monotonic() < limit_s:
         sleep(0.3)
@@ -88,7 +91,7 @@ def seen(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:
         for operator in ("parser", "matcher"):
             logs.stream(folder, operator).register(WAREHOUSE)
         running.start()
-        running.begin(limit_s=60.0)
+        running.begin(limit_s=PATIENCE_S)
         this.runs.add(str(running.queries["matcher"].running.runId))
         engine, began_s = SparkEngine(running, kept_iats=LINES), monotonic()
         this.first = {name: state.completed for name, state in engine.states.items()}
@@ -103,7 +106,7 @@ def seen(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:
         shares.set_share("matcher", 1.0)
         this.few_from = last_batch(folder, "matcher") + 1
         watched(engine, this, began_s, lambda: logs.stream(folder, "parser").end >= logs.parsed(LINES).num_rows)
-        this.drained = running.drain(limit_s=40.0)
+        this.drained = running.drain(limit_s=PATIENCE_S)
         sleep(0.3)  # the last messages are on their way
         this.observations.append(engine.observe(monotonic() - began_s))
         this.runs.add(str(running.queries["matcher"].running.runId))
@@ -119,7 +122,7 @@ def seen(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     return this
 
 
-def left_after(operators: list[str], shares: ShareManager, limit_s: float = 30.0) -> list[int]:
+def left_after(operators: list[str], shares: ShareManager, limit_s: float = PATIENCE_S) -> list[int]:
     """Processes that do not end within that time."""
     until_s = monotonic() + limit_s
     while (left := processes(operators, shares)) and monotonic() < until_s:

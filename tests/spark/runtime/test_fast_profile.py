@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.waiting import PATIENCE_S
 
 from mead.spark.runtime.fast_profile import QUIET_FILES, FastProfile
 
@@ -178,6 +179,6 @@ class TestQuietCommits:
                 .trigger(availableNow=True)
                 .start(str(results), format="parquet")
             )
-            assert query.awaitTermination(60)
+            assert query.awaitTermination(int(PATIENCE_S))
         assert sorted(row.id for row in spark.read.parquet(str(results)).collect()) == list(range(20))
         assert {file.name for file in (tmp_path / "checkpoint/commits").glob("[0-9]*")} == {"0", "1"}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.waiting import PATIENCE_S
 
 from mead.spark.runtime.worker_daemon import CGROUP_VARIABLE, _ignore_broken_pipe, join_cgroup
 from mead.spark.runtime.workers import OPERATOR_VARIABLE, operator_workers
@@ -52,7 +53,7 @@ def workers_of(spark: SparkSession, operator: str, folder: Path, cgroup: str = "
             .trigger(availableNow=True)
             .start(str(folder / "out"), format="parquet")
         )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(int(PATIENCE_S))
     return spark.read.schema(schema).parquet(str(folder / "out")).collect()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
+from tests.waiting import PATIENCE_S
 
 from mead.cpu import DryRunShares
 from mead.spark.pipeline import running as running_module
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ROWS = 1000
-PATIENCE_S = 120.0
 PIPELINE = Pipeline("kafka", [Operator("copy", 0.0001, batches=Batches(0.1, trigger_s=0.2))])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.waiting import PATIENCE_S
 
 from mead.demo.log_lines import log_lines
 from mead.spark.log.sink import write_stream
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 ARRIVALS = 500
-PATIENCE_S = 180.0
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from tests.programs import program
 from tests.spark import log_pipeline as logs
 from tests.spark.sources.rabbitmq.broker import all_of
 from tests.spark.sources.rabbitmq.broker_analysis import LINES, PAUSE_S, analysis
+from tests.waiting import PATIENCE_S
 
 from mead.cpu import DryRunShares
 from mead.spark.log.tasks import write_number
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 pytest.importorskip("pika")
 
-PATIENCE_S = 240.0
 SOME = 100
 """Parsed lines after which something is killed."""
 

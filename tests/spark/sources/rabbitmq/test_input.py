@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from tests.spark import log_pipeline as logs
+from tests.waiting import PATIENCE_S
 
 from mead.config import read_pipeline
 from mead.cpu import DryRunShares
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 pytest.importorskip("pika")
 
 LAST = FinishedBatch(3, {"offset": 7})
-PATIENCE_S = 240.0
 OLD, AT_A_TIME, MORE, EVERY = 30, 10, 400, 8
 """Lines that were there before, that come until the first is seen, and that come then; of these, one in so many has a
 header that is no time."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pika.exceptions import ChannelClosed
 from tests.spark.sources.rabbitmq.broker import all_of, read, reader
+from tests.waiting import PATIENCE_S
 
 from mead.spark.log.sink import write_stream
 from mead.spark.log.stream_log import StreamLog
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 MESSAGES = 20_000
 FEW = 500
-PATIENCE_S = 60.0
 FIRST_STAMP_US = 1_700_000_000_000_000
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from tests.spark import log_pipeline as logs
 from tests.spark.sources.rabbitmq.broker import all_of
+from tests.waiting import PATIENCE_S
 
 from mead.config import read_pipeline
 from mead.cpu import DryRunShares
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 pytest.importorskip("pika")
 
 AT_A_TIME, MORE = 20, 200
-LONG_S, PATIENCE_S = 120.0, 60.0
+LONG_S = 3600.0
 
 PIPELINE = """
 name: shop
