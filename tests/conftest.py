@@ -30,16 +30,26 @@ ON_SPARK = "spark:"
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that start Spark, which take longest, and keep the tests of a file together."""
+    """Order the tests, and group them by file unless a mark names another group.
+
+    Tests on Spark take longest and come first. Of these, tests that start a Spark of their own come before those that
+    share a session: a process has one session at a time.
+    """
     for item in items:
-        on_spark = ON_SPARK if starts_spark(item) else ""
-        item.add_marker(pytest.mark.xdist_group(on_spark + item.nodeid.partition("::")[0]))
-    items.sort(key=lambda item: not starts_spark(item))
+        if item.get_closest_marker("xdist_group") is None:
+            on_spark = ON_SPARK if starts_spark(item) or shares_spark(item) else ""
+            item.add_marker(pytest.mark.xdist_group(on_spark + item.nodeid.partition("::")[0]))
+    items.sort(key=lambda item: 0 if starts_spark(item) else 1 if shares_spark(item) else 2)
 
 
 def starts_spark(item: pytest.Item) -> bool:
-    """True for tests that use the session below, or are marked because they start another."""
-    return "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark") is not None
+    """True for tests that start a Spark of their own, here or in another process."""
+    return item.get_closest_marker("spark") is not None
+
+
+def shares_spark(item: pytest.Item) -> bool:
+    """True for tests that use the session below."""
+    return "spark" in getattr(item, "fixturenames", ())
 
 
 class SparkInFewProcesses(LoadGroupScheduling):  # type: ignore[misc]  # it has no types

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.program import complaint, started
+from tests.cli.program import answer, complaint
 from tests.preference.spark import oracle
 from tests.preference.spark.oracle import Tuple
 
@@ -31,14 +30,12 @@ def offers(folder: Path) -> list[Tuple]:
     ]
 
 
+@pytest.mark.usefixtures("spark")
 def test_a_folder_is_answered_window_by_window(tmp_path: Path) -> None:
     stream, out = offers(tmp_path / "offers"), tmp_path / "best"
-    words = ["--event-time", "seen", "--minimise", "price", "--maximise", "stars", "--master", "local[2]"]
+    words = ["--event-time", "seen", "--minimise", "price", "--maximise", "stars"]
     lengths = ["--window", f"{WINDOW_MS} ms", "--slide", f"{SLIDE_MS} ms"]
-    run = started("preference", tmp_path / "offers", *words, *lengths, "--out", out, "--json")
-    assert run.returncode == 0, run.stderr
-    assert run.stderr == b""
-    document = json.loads(run.stdout, parse_constant=pytest.fail)
+    document = answer("preference", tmp_path / "offers", *words, *lengths, "--out", out)
     origin_us, inside = oracle.admitted([stream], 1000 * SLIDE_MS)
     expected = dict(oracle.windows_of(inside, origin_us, 1000 * WINDOW_MS, 1000 * SLIDE_MS, 1000 * SLIDE_MS))
     best = {window: oracle.skyline_of(rows) for window, rows in expected.items()}

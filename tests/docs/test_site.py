@@ -16,7 +16,7 @@ LOADED = re.compile(r'<(?:script|img|iframe)[^>]*\ssrc="(?:https?:)?//[^"]*|<lin
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built pages. The build writes the pages of the modules beside its sources, so it gets a copy of them."""
+    """The built pages. The build writes the pages of the modules beside its sources, so it works on a copy."""
     folder = tmp_path_factory.mktemp("docs")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api"))
     build = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "docs", "site"]
@@ -25,6 +25,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
+@pytest.mark.slow
 def test_pages_load_nothing_from_the_network(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert pages
@@ -33,6 +34,7 @@ def test_pages_load_nothing_from_the_network(site: Path) -> None:
         assert not outside, f"{page.name} loads {outside[0]}"
 
 
+@pytest.mark.slow
 def test_search_finds_words_of_the_pages(site: Path) -> None:
     index = (site / "searchindex.js").read_text()
     for word in ("bursti", "percentil", "replay"):  # the index holds word stems

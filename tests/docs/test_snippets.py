@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from _pytest.mark import ParameterSet
 from pyspark import SparkContext
 from tests.cli import program
 from tests.docs.pages import PAGES, SECOND_TERMINAL, THEIRS, UNTRIED, Snippet, page_name, shortened, snippets
@@ -150,8 +151,21 @@ def _own_java() -> Iterator[None]:
         SparkContext._gateway = SparkContext._jvm = None
 
 
+QUICK = ("README.md", "docs/tutorials/my-first-pipeline.md")
+"""Pages on Spark that `make test` tries; `make test-slow` tries the others."""
+
+
+def on_spark() -> Iterator[ParameterSet]:
+    for page in PAGES:
+        if starts_spark(page):
+            alone = pytest.mark.xdist_group(f"spark:{page_name(page)}")  # so that pages run side by side
+            marks = (alone,) if page_name(page) in QUICK else (alone, pytest.mark.slow)
+            yield pytest.param(page, marks=marks, id=page_name(page))
+
+
+@pytest.mark.spark
 @pytest.mark.usefixtures("_own_java")
-@pytest.mark.parametrize("page", [page for page in PAGES if starts_spark(page)], ids=page_name)
+@pytest.mark.parametrize("page", on_spark())
 def test_page_does_what_it_says_on_spark(page: Path, folder: Path) -> None:
     if page.name == "use-my-broker.md" and (reason := why_no_broker()):
         pytest.skip(reason)

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from logo_detection.frames import logos_in
 from tests.examples.pattern_detection.oracle import last_window, maximal
 from tests.paths import EXAMPLES
@@ -26,6 +27,8 @@ from mead.values import Knowledge
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.slow
 
 DURATION_S = 4.0
 WINDOW, THRESHOLD, LONGEST = 40, 5, 4

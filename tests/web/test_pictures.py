@@ -30,6 +30,7 @@ TAKEN = {view: f"{view}-light.png" for view in VIEWS}
 WIDTH, MOST_HEIGHT = 1180, 1400
 
 
+@pytest.mark.slow
 def test_pictures_are_taken(tmp_path: Path) -> None:
     if reason := why_no_browser():
         pytest.skip(reason)

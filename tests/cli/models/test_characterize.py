@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.program import complaint, started
+from tests.cli.program import answer, complaint, started
 
 from mead.queueing import MAP, acf, idc, scv
 
@@ -18,14 +17,11 @@ def stamps_us() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.rint(np.cumsum(iats_s) * 1e6).astype(np.int64)
 
 
+@pytest.mark.usefixtures("spark")
 def test_one_document_and_nothing_else(stamps_us: np.ndarray[tuple[int], np.dtype[np.int64]], tmp_path: Path) -> None:
-    # A program of its own, as for a user: in order and out of order in one, since Spark takes seconds to start.
     path, picture = tmp_path / "t.npy", tmp_path / "t.png"
     np.save(path, np.random.default_rng(1).permutation(stamps_us))
-    run = started("characterize", str(path), "--sort", "--json", "--plot", str(picture), "--master", "local[2]")
-    assert run.returncode == 0, run.stderr
-    assert run.stderr == b""
-    document = json.loads(run.stdout, parse_constant=pytest.fail)
+    document = answer("characterize", path, "--sort", "--plot", picture)
     iats_s = np.diff(stamps_us) / 1e6
     assert document["events"] == 6_000
     assert document["scv"] == pytest.approx(scv(iats_s), rel=1e-9)
@@ -35,14 +31,13 @@ def test_one_document_and_nothing_else(stamps_us: np.ndarray[tuple[int], np.dtyp
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.usefixtures("spark")
 def test_out_of_order_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("timestamp_s\n0.5\n2.0\n1.5\n")
-    run = started("characterize", str(path), "--master", "local[1]")
-    assert (run.returncode, run.stdout) == (2, b"")
-    assert run.stderr.decode() == (
+    assert complaint("characterize", path) == (
         f"mead characterize: {path}: row 3: time stamp 1.5 s is before the one above it (2.0 s); "
-        "use --sort to put them in order, or --iat if these are inter-arrival times\n"
+        "use --sort to put them in order, or --iat if these are inter-arrival times"
     )
 
 

@@ -104,6 +104,7 @@ def assert_nothing_is_left_of(process: subprocess.Popen[str]) -> None:
     assert left_of(process) == []
 
 
+@pytest.mark.spark
 @needs_shares
 def test_the_demo_scales_a_pipeline_and_leaves_a_report(tmp_path: Path) -> None:
     with started("demo", "--duration", "10", "--folder", tmp_path / "demo", "--json") as process:
@@ -131,6 +132,8 @@ def test_the_demo_scales_a_pipeline_and_leaves_a_report(tmp_path: Path) -> None:
     assert [(one["engine"], one["policy"]) for one in runs] == [("spark", "adaptive")]
 
 
+@pytest.mark.slow
+@pytest.mark.spark
 @needs_shares
 def test_a_run_that_is_killed_goes_on_and_an_interrupted_one_ends_in_good_order(tmp_path: Path) -> None:
     file, folder, lines = tmp_path / "lines.yaml", tmp_path / "run", logs.parsed(LINES).num_rows
@@ -155,6 +158,8 @@ def test_a_run_that_is_killed_goes_on_and_an_interrupted_one_ends_in_good_order(
         assert_nothing_is_left_of(process)
 
 
+@pytest.mark.slow
+@pytest.mark.spark
 @needs_shares
 def test_a_comparison_that_is_interrupted_shows_what_is_done(tmp_path: Path) -> None:
     folder, kept = tmp_path / "comparison", tmp_path / "comparison" / "rows.jsonl"
@@ -174,6 +179,8 @@ def test_a_comparison_that_is_interrupted_shows_what_is_done(tmp_path: Path) -> 
     assert_nothing_is_left_of(process)
 
 
+@pytest.mark.slow
+@pytest.mark.spark
 @needs_shares
 def test_a_run_whose_java_is_killed_leaves_its_report_and_nothing_else(tmp_path: Path) -> None:
     file, folder = tmp_path / "lines.yaml", tmp_path / "run"
@@ -210,6 +217,8 @@ def test_a_function_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None
     assert "math:nothing" in complaint(str(file), "--folder", str(tmp_path / "run"))
 
 
+@pytest.mark.slow
+@pytest.mark.spark
 @needs_shares
 def test_policies_are_compared_live_on_a_trace_of_the_user(tmp_path: Path) -> None:
     file, trace, folder = tmp_path / "lines.yaml", tmp_path / "arrivals.npy", tmp_path / "comparison"

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.cli import program
 
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+
 PIPELINE = """
 name: lines
 shares: [0.25, 0.5, 1.0]

@@ -20,6 +20,8 @@ from mead.workload import Poisson
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.slow
+
 RUN_S = 6.0
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 from experiments.ppq.live import CONTROLS, bursty_points, runs
 
 from mead.preference.spark.points import GeneratedPoints
@@ -25,6 +26,7 @@ def burst() -> GeneratedPoints:
     return GeneratedPoints(arrivals.with_random_delays(0.2, np.random.default_rng(2)), seed=1)
 
 
+@pytest.mark.slow
 def test_both_levels_act_in_a_burst_and_every_window_is_right(spark: SparkSession, tmp_path: Path) -> None:
     points = burst()
     (done,) = runs(spark, points, [control for control in CONTROLS if control.name == "both"], tmp_path)

@@ -141,6 +141,7 @@ def await_windows(place: Path, windows: int, application: subprocess.Popen[bytes
         sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_killed_application_goes_on_as_if_nothing_had_happened(spark: SparkSession, tmp_path: Path) -> None:
     batches, place = offers(tmp_path / "offers"), tmp_path / "query"
     command = [sys.executable, "-c", APPLICATION, str(tmp_path / "offers"), str(place), COLUMNS]

@@ -16,6 +16,8 @@ from mead.demo.log_lines import log_lines
 from mead.demo.matcher import make_matcher
 from mead.demo.parser import parse
 
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from mead.spark.pipeline.query import last_finished
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.slow
+
 VISITS = sum(rounds + 1 for _, _, rounds in ops.expected(NUMBERS))
 """Of the loop, by all that goes round."""
 

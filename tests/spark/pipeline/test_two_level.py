@@ -24,6 +24,8 @@ from mead.values import Batches, Knowledge, Pipeline
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.slow
+
 QUIET_PER_S, CROWD_PER_S = 40.0, 500.0
 QUIET_S, CROWD_S, RUN_S = 5.0, 4.0, 16.0
 SHARE, MOST = 0.05, 4

@@ -31,6 +31,7 @@ def test_a_row_has_a_number_of_its_own_and_the_microsecond_it_arrived(spark: Spa
     assert first.arrival_us == second.arrival_us == 1_704_164_645_678_000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     SERVERS not in os.environ,
     reason=f"{SERVERS} names no Kafka (host:port), and Spark would have to download {PACKAGE}",

@@ -94,6 +94,7 @@ def test_what_the_broker_got_twice_counts_once(broker: PrivateBroker, tmp_path: 
         assert [n for batch in read for n in batch["number"].to_pylist()] == list(range(20))
 
 
+@pytest.mark.slow
 def test_a_broker_that_was_killed_in_between_has_all_of_it(broker: PrivateBroker, tmp_path: Path) -> None:
     log = log_of(broker, tmp_path, "killed")
     commit(log, 0, [written(log, range(10))])

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 pytest.importorskip("pika")
 
+pytestmark = pytest.mark.slow
+
 SOME = 100
 """Parsed lines after which something is killed."""
 

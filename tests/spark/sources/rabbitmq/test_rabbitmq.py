@@ -163,6 +163,7 @@ def test_a_query_may_begin_with_what_comes_next(full: StreamLocation, folder: Pa
     source.stop()
 
 
+@pytest.mark.slow
 def test_a_broker_that_is_killed_in_mid_stream_costs_nothing(
     sources: SparkSession, broker: PrivateBroker, folder: Path
 ) -> None:

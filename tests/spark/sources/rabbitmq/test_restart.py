@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 pytest.importorskip("pika")
 
+pytestmark = pytest.mark.slow
+
 AT_A_TIME, MORE = 20, 200
 LONG_S = 3600.0
 
