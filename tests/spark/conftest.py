@@ -8,7 +8,9 @@ import pytest
 from pyspark import cloudpickle
 from tests.spark import looped_operators
 from tests.spark.sources.rabbitmq.broker import why_no_broker
+from tests.waiting import PATIENCE_S
 
+from mead.spark.sources.rabbitmq import broker as broker_module
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
 from mead.spark.sources.rabbitmq.connection import Connection, RabbitError
 
@@ -26,7 +28,9 @@ def broker() -> Iterator[PrivateBroker]:
     """RabbitMQ on ports of its own, started when a test wants it."""
     if reason := why_no_broker():
         pytest.skip(reason)
-    with PrivateBroker() as running:
-        yield running
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(broker_module, "START_S", PATIENCE_S)
+        with PrivateBroker() as running:
+            yield running
     with pytest.raises(RabbitError, match="no connection"):
         Connection(running.url)

@@ -8,13 +8,23 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 
 import pytest
+from tests.waiting import PATIENCE_S
 
 from mead.spark.pipeline.end_requests import SIGNALS, EndRequests
 from mead.spark.runtime import spark_session as session
+
+
+@pytest.fixture(autouse=True)
+def _hang_ups_as_usual() -> Iterator[None]:
+    """The tests may run under nohup, which ignores them."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize("which", SIGNALS)
@@ -84,7 +94,7 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 with EndRequests() as requests:
     requests.hold()
     print("running", flush=True)
-    until_s = time.monotonic() + 60
+    until_s = time.monotonic() + 600
     while not requests.count and time.monotonic() < until_s:
         time.sleep(0.02)
     print("the table", flush=True)
@@ -99,12 +109,12 @@ def test_a_run_whose_terminal_is_lost_ends_in_good_order(tmp_path: Path) -> None
     command = [sys.executable, "-c", RUN, str(tmp_path / "report")]
     run = subprocess.Popen(command, stdin=side, stdout=side, stderr=side, start_new_session=True)
     os.close(side)
-    until_s = time.monotonic() + 60
+    until_s = time.monotonic() + PATIENCE_S
     said = b""
     while b"running" not in said and time.monotonic() < until_s:
         said += os.read(terminal, 1000)
     os.close(terminal)
-    assert run.wait(60) == 0
+    assert run.wait(PATIENCE_S) == 0
     assert (tmp_path / "report").read_text() == "asked 1 times"
 
 

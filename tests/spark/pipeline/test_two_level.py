@@ -75,9 +75,8 @@ def crowd(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Crow
 
 
 def test_the_crowd_has_more_tasks_than_there_are_at_other_times(crowd: Crowd) -> None:
-    """When they come is for a benchmark to say: a busy machine is late."""
-    assert any(tasks > 1 for time_s, tasks in crowd.tasks if time_s >= QUIET_S), crowd.tasks
-    assert any(tasks == 1 for _, tasks in crowd.tasks), crowd.tasks
+    """The time of a split is for a benchmark: on a busy machine tuples wait before the crowd comes."""
+    assert {1, 2} <= {min(tasks, 2) for _, tasks in crowd.tasks}, crowd.tasks
 
 
 def test_the_plan_stays_and_every_split_says_why(crowd: Crowd) -> None:

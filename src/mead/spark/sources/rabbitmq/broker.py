@@ -47,10 +47,28 @@ class PrivateBroker:
         return f"amqp://guest:guest@{LOOPBACK}:{self._ports[0]}/"
 
     def start(self) -> None:
-        """Start it on the data that it has kept; it answers when this returns."""
+        """Start it on the data that it has kept; it answers when this returns.
+
+        A broker that was just killed may still be registered under its name: the new one ends, and we start another.
+        """
         (self._folder / "plugins").write_text("[].")
+        until_s = monotonic() + START_S
+        while True:
+            if self._process is None or self._process.poll() is not None:
+                self._process = self._launch()
+            try:
+                Connection(self.url).close()
+            except UnreachableError as error:
+                if monotonic() > until_s:
+                    said = (self._folder / "output").read_text().strip().splitlines()[-1:]
+                    raise RabbitError(f"the broker did not start: {' '.join(said) or error}") from None
+                sleep(0.1)
+            else:
+                return
+
+    def _launch(self) -> subprocess.Popen[bytes]:
         with (self._folder / "output").open("ab") as output:
-            self._process = subprocess.Popen(  # noqa: S603 - a program of this machine, found by its fixed path
+            return subprocess.Popen(  # noqa: S603 - a program of this machine, found by its fixed path
                 [find_server()],
                 env=os.environ | self._environment(),
                 cwd=self._folder,
@@ -59,17 +77,6 @@ class PrivateBroker:
                 stderr=output,
                 start_new_session=True,
             )
-        until_s = monotonic() + START_S
-        while True:
-            try:
-                Connection(self.url).close()
-            except UnreachableError as error:
-                if self._process.poll() is not None or monotonic() > until_s:
-                    said = (self._folder / "output").read_text().strip().splitlines()[-1:]
-                    raise RabbitError(f"the broker did not start: {' '.join(said) or error}") from None
-                sleep(0.1)
-            else:
-                return
 
     def stop(self) -> None:
         """Shut it down properly."""
