@@ -53,7 +53,7 @@ format: $(VENV)/.dev ## Format the code and fix what can be fixed automatically
 bench: $(VENV)/.java $(VENV)/.dev ## Run all benchmarks (BENCHMARKS=benchmarks/bench_queues.py runs one)
 	@set -e; for benchmark in $(BENCHMARKS); do echo; echo "== $$benchmark"; $(RUN) $$benchmark; done
 
-papers: $(VENV)/.dev ## Reproduce the papers' tables and figures, about two hours (PAPERS="drs-fig6 drs-fig8" for some)
+papers: $(VENV)/.dev ## Reproduce the papers' tables and figures, one to two hours (PAPERS="drs-fig6 drs-fig8" for some)
 	@set -e; for paper in $(PAPERS); do echo; echo "== $$paper"; $(RUN) -m experiments $$paper $(PAPERS_ARGS); done
 
 docs: $(VENV)/.dev ## Build the documentation into site/

@@ -1,4 +1,4 @@
-"""How fast arrivals are sampled, generated, written and read.
+"""Benchmark sampling, generating, writing and reading of arrivals.
 
 Run it with ``make bench BENCHMARKS=benchmarks/bench_arrivals.py``, or as a script. Every figure is the best of three
 runs on one thread (readers use as many as pyarrow does). Goals: 10 million samples per second of a 16-state MAP on

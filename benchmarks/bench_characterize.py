@@ -1,4 +1,4 @@
-"""How long `mead characterize` takes, and in how much memory, from a million arrivals to a hundred million.
+"""Benchmark `mead characterize`: time and memory for a million to a hundred million arrivals.
 
 Run it with ``make bench BENCHMARKS=benchmarks/bench_characterize.py``, or as a script; sizes in millions may be named.
 Each size is a trace of its own in one Parquet file, and a Spark application of its own on two cores. The seconds are

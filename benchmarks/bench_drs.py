@@ -1,4 +1,4 @@
-"""How fast processors are placed, beside the naive way and the DRS paper's Table II; and whether all agree.
+"""Benchmark the placement of processors, beside the naive way and Table II of the DRS paper.
 
     benchmarks/bench_drs.py [--quick]
 

@@ -1,4 +1,4 @@
-"""What a change of share costs, how soon it acts, and how well shares are kept; with real control groups.
+"""Benchmark CPU shares with real control groups: cost, delay and accuracy of a change.
 
     benchmarks/bench_execute.py
 

@@ -1,4 +1,4 @@
-"""How well fitted models predict the queue of the window they were fitted to, and of the next one, and how fast.
+"""Benchmark fitted models: predictions for their window and the next one, and speed.
 
 A fit is judged by the queue it predicts: mean and 95th percentile of the response of MAP/Erlang-2/1 at utilizations
 .3 .5 .7 .8 .9, against the window's own response (replayed, 16 sequences of service times that no fitter has seen). No

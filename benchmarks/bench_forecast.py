@@ -1,4 +1,4 @@
-"""How well the arrivals of the next interval can be foreseen, how often a forecast is exceeded, and what it costs.
+"""Benchmark forecasts of arrivals: errors, exceedances and cost.
 
 Rolling origins over the Bellcore trace, in bins of 1 s and of 100 ms: 100 bins are known, the mean of the next 30 is
 asked for, the only number that equation 4 of PA-SPS uses. And over the authors' log rates and generated hills in the

@@ -1,4 +1,4 @@
-"""What load-aware grouping brings: an operator of unequal replicas, each with a queue of its own, in virtual time."""
+"""Measure load-aware grouping: unequal replicas with a queue each, in virtual time."""
 
 from __future__ import annotations
 

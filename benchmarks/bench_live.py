@@ -172,17 +172,17 @@ def monitor(spark: SparkSession) -> Table:
     """Measure the same stream without a monitor, with one, both in turn, and with monitor and controller."""
     result = table(
         f"The same stream of {MONITOR_RATE_PER_S:,.0f} tuples/s; in each, workers note when their rows arrived",
-        "who looks",
+        "observer",
         "Java, cores",
         "driver, cores",
         "of it the loop",
         "micro-batch of the parser, ms",
     )
-    seen: dict[str, list[tuple[float, float, float]]] = {"nobody": [], "the monitor": []}
+    seen: dict[str, list[tuple[float, float, float]]] = {"none": [], "the monitor": []}
     duration_s = 2 * MONITOR_ROUNDS * (MONITOR_S + 2.0) + 30.0
     with light_pipeline(spark, MONITOR_RATE_PER_S, duration_s) as running:
         for _ in range(MONITOR_ROUNDS):
-            seen["nobody"].append(_watched(spark, running, lambda _: None))
+            seen["none"].append(_watched(spark, running, lambda _: None))
             engine = SparkEngine(running, 50_000)
             began_s = time.monotonic() - 1e-3
             seen["the monitor"].append(

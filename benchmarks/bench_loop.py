@@ -1,4 +1,4 @@
-"""What the control loop costs besides its policy, and what it costs to keep a history.
+"""Benchmark the control loop without its policy, and the history.
 
     benchmarks/bench_loop.py
 

@@ -1,4 +1,4 @@
-"""What a micro-batch costs around its work: the fast profile part by part, sinks, work in place, and stamps.
+"""Benchmark the overhead of a micro-batch: the fast profile by parts, sinks, work in place, stamps.
 
 Run it with ``make bench BENCHMARKS=benchmarks/bench_micro_batch.py``, or as a script, with the parts that are wanted
 behind it. One query at a time, a Python source, a function that does nothing, batches back to back. All variants of a

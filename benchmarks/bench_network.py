@@ -1,4 +1,4 @@
-"""How far predicted response times of networks are from simulated ones, and how long a solution takes.
+"""Benchmark the network solver: errors against simulation, and speed.
 
     benchmarks/bench_network.py [--quick]
 

@@ -1,10 +1,10 @@
-"""What the live page costs the run that it shows.
+"""Benchmark the live page: CPU that it takes from the run.
 
     benchmarks/bench_page.py
 
 Twenty minutes of the log analysis in virtual time, a round per second. Times are CPU time, the best of several runs.
-What is done in the run's own process stands first: adding a round is done by the thread that watches the run, the rest
-by the thread of the server when somebody looks. What the models take is spent in a process of the lowest priority.
+Work in the process of the run comes first: the thread that watches the run adds rounds, and the server's thread answers
+requests. The models run in a process of the lowest priority.
 """
 
 from __future__ import annotations

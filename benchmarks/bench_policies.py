@@ -1,4 +1,4 @@
-"""How well the policies do, in virtual time: the figures that the project's goals are stated in.
+"""Measure the policies in virtual time: the figures of the project's goals.
 
     benchmarks/bench_policies.py [--seeds 5] [--jobs 2] [--part NAME ...] [--policy NAME ...]
 

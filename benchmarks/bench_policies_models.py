@@ -1,4 +1,4 @@
-"""How far the predictions of policy ``map`` are from simulation where its models only approximate the pipeline.
+"""Compare predictions of policy ``map`` with simulation where its models approximate the pipeline.
 
     benchmarks/bench_policies_models.py [--tuples N]
 

@@ -1,4 +1,4 @@
-"""Where the MEAD paper's heuristic loses to exact search: how often, by how much CPU, and what both cost.
+"""Compare the MEAD paper's heuristic with exact search: optimality, CPU and cost.
 
     benchmarks/bench_policies_search.py [--pipelines N]
 

@@ -1,4 +1,4 @@
-"""How fast skylines and top-delta queries are, beside the form of the paper and the definition.
+"""Benchmark skylines and top-delta queries, beside the paper's form and the definition.
 
 Run it with ``make bench BENCHMARKS=benchmarks/bench_preference.py``, or as a script. Uniform tuples of eight
 attributes as in the paper; processor time on one core, the best of several runs. Goals: 50,000 tuples in 40 ms for the

@@ -1,4 +1,4 @@
-"""How fast the queueing models are, and how far from simulation those that approximate.
+"""Benchmark the queueing models, and the errors of approximate ones against simulation.
 
     benchmarks/bench_queues.py [--quick]
 

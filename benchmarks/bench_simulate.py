@@ -1,4 +1,4 @@
-"""How fast virtual time runs.
+"""Benchmark the simulator.
 
     benchmarks/bench_simulate.py [--quick]
 

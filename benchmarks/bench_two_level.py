@@ -1,4 +1,4 @@
-"""Whether two levels of adaptation help a policy that decides slowly, on the log analysis in virtual time.
+"""Measure two levels of adaptation for slow policies, on the log analysis in virtual time.
 
     benchmarks/bench_two_level.py [--duration S] [--seeds N]
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: timing, tables of figures, and the cost of the first call in a fresh process."""
+"""Helpers of the benchmarks: timing, tables, and the cost of the first call in a fresh process."""
 
 from __future__ import annotations
 

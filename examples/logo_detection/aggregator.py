@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OUTPUT_SCHEMA = "id bigint, arrival_us bigint, logo int, matched int"
 
 ENOUGH = 4
-"""How many different features of a logo have to be found in a frame."""
+"""Different features of a logo that must be found in a frame."""
 
 
 def make_aggregator(enough: int = ENOUGH) -> Callable[[DataFrame], DataFrame]:

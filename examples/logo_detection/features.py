@@ -22,7 +22,7 @@ Places = npt.NDArray[np.int64]
 
 PATCH, CELLS, DIRECTIONS = 16, 4, 8
 SIZE = CELLS * CELLS * DIRECTIONS
-"""How many numbers describe one corner."""
+"""Length of a descriptor."""
 
 SMOOTHING, NEIGHBOURHOOD = 1.5, 7
 """Pixels: of the structure tensor, and in which a corner is the strongest."""

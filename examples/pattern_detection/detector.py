@@ -88,7 +88,7 @@ def _detect(threshold: int, parts: int, stream: DataFrame) -> DataFrame:
 
 
 def _merged(parts: Iterator[pd.DataFrame]) -> list[Change]:
-    """One change for each itemset, in an order that does not depend on who has read which rows."""
+    """One change for each itemset, in an order that does not depend on the tasks."""
     sums: dict[str, Change] = {}
     for part in parts:
         columns = (part[name].tolist() for name in ("itemset", "arrival_us", "occurrences", "supersets"))

@@ -1,4 +1,4 @@
-"""What the detector knows of an itemset, and what follows when that changes.
+"""The detector's record of an itemset, and the messages that follow when it changes.
 
 An itemset is frequent if at least ``threshold`` posts of the window contain it, and maximal if no frequent one contains
 it. A part of a frequent itemset is frequent itself. So a frequent itemset is maximal exactly if none of those with one
@@ -18,7 +18,7 @@ Records = dict[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Change:
-    """What is new about one itemset since the last turn, summed up."""
+    """Changes of one itemset since the last turn, added up."""
 
     itemset: str
     arrival_us: int
@@ -29,7 +29,7 @@ class Change:
 
 @dataclass
 class Consequences:
-    """What there is to tell."""
+    """Messages to smaller sets, and reports."""
 
     to_subsets: list[Change] = field(default_factory=list)
     maximal: list[tuple[str, int, bool]] = field(default_factory=list)

@@ -28,13 +28,13 @@ K_MAX = 22
 """Executors of the paper's cluster that are left for operators."""
 
 FEATURES = 60
-"""How many features the extractor finds in a frame."""
+"""Features per frame."""
 
 MATCHES = 4
-"""How many features of a frame go on to the aggregator."""
+"""Features of a frame that reach the aggregator."""
 
 CONTENT_SCV = 4.0
-"""How much the work on a frame's features varies with what the frame shows, where they stay together."""
+"""SCV of the work on a frame, if its features stay together."""
 
 TWEETS_PER_S = 320.0
 LEAST_FPS, MOST_FPS = 1.0, 25.0
@@ -126,7 +126,7 @@ class FixedRun:
 
 
 def run_fixed(pipeline: Pipeline, trace: Trace, processors: Sequence[int], seed: int) -> FixedRun:
-    """Without re-allocation, until all that arrived is done."""
+    """Simulate one allocation until every tuple has left."""
     simulation = Simulation(pipeline, trace, seed, allocation=allocation(pipeline, processors), every_end=True)
     observation = simulation.observe(trace.duration_s)
     simulation.drain()
@@ -134,7 +134,7 @@ def run_fixed(pipeline: Pipeline, trace: Trace, processors: Sequence[int], seed:
 
 
 def measured_network(pipeline: Pipeline, observation: Observation, model: Model = Model.MMK) -> OpenNetwork:
-    """What DRS believes after an observation."""
+    """The network that DRS measures in an observation."""
     measured = Measurer(lambda: Window(1)).pull(observation, pipeline)
     if measured is None:
         raise ValueError("nothing has arrived")
@@ -142,7 +142,7 @@ def measured_network(pipeline: Pipeline, observation: Observation, model: Model 
 
 
 def run_drs(pipeline: Pipeline, trace: Trace, start: Sequence[int], seed: int, options: DRSOptions) -> SimulatedRun:
-    """DRS in control, from a given allocation on."""
+    """Simulate DRS from a given allocation on."""
     begin = allocation(pipeline, start)
     return run(pipeline, trace, DRS(options), seed=seed, start=begin, every_end=True)
 
@@ -161,7 +161,7 @@ class Event:
 
 
 def events(done: SimulatedRun) -> tuple[Event, ...]:
-    """What DRS did."""
+    """The re-allocations of a run."""
     found = []
     for this in done.rounds:
         plan, observation = this.plan, this.observation

@@ -31,7 +31,7 @@ from mead.workload import Trace
 
 K_MAX = 7
 PAPER_MMK, PAPER_GIGK = (3, 3, 1), (2, 4, 1)
-"""What M/M/k and GI/G/k choose in the paper. In its runs the second is the shorter one."""
+"""The choices of M/M/k and GI/G/k in the paper. In its runs the second is faster."""
 
 RATES = {5.0: (2.0, 8.0), 6.0: (3.0, 9.0)}
 """Frames per second, and the inverse of the longest and the shortest inter-arrival time."""
@@ -56,7 +56,7 @@ class Choice:
     frames_per_s: float
     bars: tuple[Bars, ...]
     placed: dict[Model, tuple[int, ...]]
-    """What DRS chooses by each model, of all placements, from what it has measured."""
+    """The placement that DRS chooses by each model, from its measurements."""
 
     def preferred(self, model: Model | None) -> tuple[int, ...]:
         """The placement that a model chooses, or, without a model, the one that measured shortest."""
@@ -64,7 +64,7 @@ class Choice:
 
     @property
     def verdict(self) -> str:
-        """How it compares with the paper."""
+        """Comparison with the paper, in words."""
         picks = f"M/M/k chooses {as_text(self.preferred(Model.MMK))}, GI/G/k {as_text(self.preferred(Model.GIGK))}"
         truth = f"of all {len(self.bars)} placements {as_text(self.preferred(None))} is the shortest"
         same = [self.preferred(m) for m in (Model.MMK, Model.GIGK, None)] == [PAPER_MMK, PAPER_GIGK, PAPER_GIGK]

@@ -1,4 +1,4 @@
-"""Fig. 6 of the DRS paper: whether the allocation that DRS advises is really the best among its neighbours."""
+"""Fig. 6 of the DRS paper: the allocation that DRS advises beside its neighbours."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Application:
     pipeline: Pipeline
     arrivals: Callable[[float, int], Trace]
     published: tuple[int, ...]
-    """What is best in the paper, and what DRS advises there."""
+    """The best allocation in the paper, which its DRS advises."""
     neighbours: tuple[tuple[int, ...], ...]
     """The five others. The paper's text names two of them (in Fig. 8); the rest are one or two moves away."""
 
@@ -72,7 +72,7 @@ class PlacementComparison:
     application: Application
     configurations: tuple[Configuration, ...]
     advice: tuple[int, ...]
-    """What DRS advises most often, from what it measures in these runs."""
+    """The allocation that DRS advises most often in these runs."""
     advised: int
     runs: int
 
@@ -83,7 +83,7 @@ class PlacementComparison:
 
     @property
     def verdict(self) -> str:
-        """How it compares with the paper."""
+        """Comparison with the paper, in words."""
         best, paper = self.best, as_text(self.application.published)
         steadiest = min(self.configurations, key=lambda one: one.std_s)
         said = f"DRS advises {as_text(self.advice)} in {self.advised} of {self.runs} runs; the paper's DRS {paper}. "

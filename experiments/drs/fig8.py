@@ -63,7 +63,7 @@ class Recovery:
 
     @property
     def verdict(self) -> str:
-        """How it compares with the paper."""
+        """Comparison with the paper, in words."""
         due = () if self.start == self.optimum else ((float(T_RA_MINUTES), self.optimum),)
         if tuple((event.minute, event.processors) for event in self.events) == due:
             if due and self.after_s > self.before_s * (1 - SHOWS):

@@ -1,4 +1,4 @@
-"""What deciding costs: one fit, one prediction, one round of the loop, and the loop beside the pipeline.
+"""Measure the CPU time of a fit, a prediction, a control round, and of a policy beside the pipeline.
 
 CPU seconds of one core. The paper reports 12-20 s for the fit of one MAP, 0.2 s for a prediction of the mean, 2.5 s for
 one of a percentile, and 25-40 s for a round, on its own machine.
@@ -25,17 +25,17 @@ from mead.simulator import Simulation
 from mead.values import Knowledge, Observation, Pipeline
 
 OBSERVED_S = 300.0
-"""How much of the trace has been seen when a round is timed."""
+"""Length of the trace before the timed round."""
 
 REPEATS = 3
-"""How many times each step is timed; the median counts, so that a slow first time does not."""
+"""Repetitions of each step; the median is reported."""
 
 MEAN, P95 = "mean=0.3", "p95=0.5"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Something that a round does."""
+    """CPU time of one step of a round."""
 
     name: str
     seconds: float
@@ -85,7 +85,7 @@ def steps_of(workload: Workload, *, seed: int, clock: Callable[[], float]) -> It
 
 
 def loop_cost(workload: Workload, policy: str, requirement: str, *, seed: int) -> LoopCost:
-    """Let a policy control a workload, and see what it took."""
+    """Simulate a policy and measure its CPU time."""
     result = PolicyContender.of(policy).result(Case(workload, required(requirement)), seed)
     outcome = result.outcome
     if outcome is None:
@@ -147,5 +147,5 @@ def write_costs(folder: Path, all_costs: Sequence[Costs]) -> list[Path]:
     quoted = [",".join(f'"{cell}"' if "," in cell else cell for cell in line) for line in lines]
     table.write_text("\n".join(quoted) + "\n")
     rows = [f"| {' | '.join(line)} |" for line in (lines[0], ("---",) * 4, *lines[1:])]
-    page.write_text("# What deciding costs\n\n" + "\n".join(rows) + "\n")
+    page.write_text("# CPU time of decisions\n\n" + "\n".join(rows) + "\n")
     return [table, page]

@@ -1,4 +1,4 @@
-"""Fig. 3 of the MEAD paper: what three queueing models predict over the utilization, and what is measured.
+"""Fig. 3 of the MEAD paper: response times predicted by three queueing models over the utilization.
 
 One operator with Erlang-2 demands behind a smooth and a bursty trace. Measured means simulated here, with all arrivals
 of the trace. The MAP is fitted to the same trace; M/PH/1 knows its rate, Kingman's formula its variance as well. The
@@ -55,7 +55,7 @@ class Curve:
     states: int
     fit_s: float
     note: str
-    """What the fitter had to say: it leaves out what came before a silence or a jump."""
+    """Note of the fitter, such as a part of the trace that it left out."""
 
     def as_json(self) -> dict[str, Any]:
         """One entry of ``curves``."""

@@ -1,4 +1,4 @@
-"""A comparison for people: tables in a terminal, Markdown, CSV, and plots in a folder."""
+"""Show a comparison as tables, and write it as Markdown, CSV and plots."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mead.reports.tables import plain_table
 
 NOTE = (
     "response: mean or percentile over the run, mean over the seeds ± half of their range. met: with how many seeds. "
-    "broken: of the five-minute windows that slide by 30 s. worst: the same statistic in the worst minute, s. A "
-    "clairvoyant schedule knows the future and keeps the requirement over the run only, not in windows; impossible: "
-    "not even full share keeps it. paper: response in s, CPU in %."
+    "broken: five-minute windows, one every 30 s. worst: the same statistic in the worst minute, s. A clairvoyant "
+    "schedule knows the future and meets the requirement over the run, not in windows; impossible: not even full share "
+    "meets it. paper: response in s, CPU in %."
 )
 
 
 def headline(case: Case, seeds: int) -> str:
-    """What the rows of a case have in common."""
+    """The title of a case."""
     workload, requirement = case.workload, case.requirement
     over = f", {seeds} seeds" if seeds > 1 else ""
     bound = f"{requirement.statistic} at most {requirement.bound_s:g} s"
@@ -49,7 +49,7 @@ def comparison_tables(rows: Sequence[PolicyRow]) -> Iterator[Table]:
 
 
 def proofs(rows: Sequence[PolicyRow]) -> str:
-    """What is proven about all schedules, in a sentence."""
+    """The proven lower bounds on CPU, in a sentence."""
     parts = [
         f"{100 * row.proven_cpu:.1f} % ({row.label.removeprefix('clairvoyant ')})" for row in rows if row.proven_cpu
     ]

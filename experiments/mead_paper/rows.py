@@ -1,4 +1,4 @@
-"""Runs of a comparison put together: one row for each policy on each case, over all seeds."""
+"""Rows of a comparison: one for each policy on each case, over all seeds."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class PolicyRow:
 
     @property
     def published(self) -> PaperCase | None:
-        """What the paper says."""
+        """The published numbers."""
         return self.case.published.get(self.label)
 
     @property
     def met(self) -> int:
-        """For how many seeds the requirement was met."""
+        """Number of seeds for which the requirement was met."""
         return sum(result.outcome is not None and result.outcome.met for result in self.results)
 
     @property
     def cells(self) -> list[str]:
-        """The columns, as people read them."""
+        """The cells of the table."""
         paper = self.published
         beside = "" if paper is None else f"{paper.response_s:g} ({paper.cpu_percent:g})"
         done = [(result.outcome, result.outcome.verdicts[0]) for result in self.results if result.outcome is not None]
@@ -83,7 +83,7 @@ RUN_FIGURES: Mapping[str, Callable[[Result, Outcome], Any]] = {
     "own_load_percent": lambda _, outcome: 100 * outcome.own_load,
     "proven_cpu_percent": lambda result, _: None if result.proven_cpu is None else 100 * result.proven_cpu,
 }
-"""What there is to say about one run."""
+"""The figures of one run."""
 
 
 def run_json(result: Result) -> dict[str, Any]:

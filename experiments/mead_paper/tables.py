@@ -15,7 +15,7 @@ from mead.values import Requirement
 
 @dataclass(frozen=True)
 class PaperCase:
-    """What the paper reports."""
+    """One published pair of response time and CPU."""
 
     response_s: float
     cpu_percent: float
@@ -23,7 +23,7 @@ class PaperCase:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One workload under one requirement, with what the paper says of it, by policy."""
+    """One workload under one requirement, with the published numbers by policy."""
 
     workload: Workload
     requirement: Requirement

@@ -1,4 +1,4 @@
-"""What the PA-SPS paper says about its tables, asked of ours: where the shape holds, and where it does not."""
+"""Check the claims of the PA-SPS paper about its tables on ours."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from mead.arrays import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """A run, interval by interval. What was foreseen is there for a system that foresees something."""
+    """A run by interval, with forecasts if the system makes them."""
 
     received: FloatArray = field(repr=False)
     processed: FloatArray = field(repr=False)
@@ -21,9 +21,9 @@ class Intervals:
     replicas: FloatArray = field(repr=False)
     """Active ones, of all operators together."""
     foreseen: FloatArray | None = field(default=None, repr=False)
-    """How many would be received; NaN where nothing was foreseen yet."""
+    """Forecast of ``received``; NaN before the first forecast."""
     needed_replicas: FloatArray | None = field(default=None, repr=False)
-    """How many replicas all events of the interval take, including those that waited at its start."""
+    """Replicas needed for all events of the interval, including those that waited at its start."""
     foreseen_replicas: FloatArray | None = field(default=None, repr=False)
 
 

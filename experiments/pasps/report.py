@@ -1,4 +1,4 @@
-"""Tables of the PA-SPS paper with ours beside them, for people and for programs."""
+"""Run tables of the PA-SPS paper and show them beside the published ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TableResult:
 
     @property
     def claims(self) -> Sequence[Claim]:
-        """What the paper says of it."""
+        """The paper's claims, checked on our rows."""
         return self.table.claims(self.rows)
 
     def as_json(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class TableResult:
 
 
 def _json(metrics: Metrics) -> dict[str, float | None]:
-    """A system from which nothing has left has no latency, which JSON cannot say but by null."""
+    """A latency is null if no tuple left."""
     return {name: None if value is None or isnan(value) else value for name, value in asdict(metrics).items()}
 
 

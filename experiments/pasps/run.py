@@ -22,28 +22,28 @@ INTERVAL_S = 30.0
 """The paper's td: the interval of decisions and metrics."""
 
 
-class Witness:
-    """A policy as it is, with a record of what it has foreseen."""
+class RecordingPolicy:
+    """A policy whose forecasts are recorded."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy, self.name, self.interval_s = policy, policy.name, policy.interval_s
         self.outlooks: dict[float, Outlook] = {}
 
     def analyze(self, observation: Observation, knowledge: Knowledge) -> Any:
-        """Let the policy analyze, and record what it foresees."""
+        """Analyze, and record the forecast."""
         analysis = self.policy.analyze(observation, knowledge)
         if isinstance(analysis, Outlook):
             self.outlooks[observation.time_s] = analysis
         return analysis
 
     def plan(self, observation: Observation, analysis: Any, knowledge: Knowledge) -> Plan:
-        """Let the policy plan."""
+        """Plan."""
         return self.policy.plan(observation, analysis, knowledge)
 
 
 @dataclass(frozen=True, eq=False)
 class SystemRun:
-    """What came of one system."""
+    """A run of one system."""
 
     scenario: Scenario
     system: str
@@ -59,7 +59,7 @@ class SystemRun:
 def options_of(system: str) -> PolicyOptions:
     """The options of a system by its name, such as ``pasps@predictor=lr`` or ``static@replicas=4``.
 
-    Who forecasts has to do it for the interval that the metrics are of, or its errors would be of something else.
+    Forecasts must be for the interval of the metrics.
     """
     name, *settings = system.split("@")
     options = choose_policy(None, name, settings)
@@ -71,13 +71,13 @@ def options_of(system: str) -> PolicyOptions:
 def system_run(scenario: Scenario, system: str, seed: int, duration_s: int = DURATION_S) -> SystemRun:
     """Let a system process a scenario."""
     options = options_of(system)
-    witness = Witness(make_policy(options))
+    recording = RecordingPolicy(make_policy(options))
     trace = scenario.trace(seed, duration_s)
-    done = run(scenario.pipeline, trace, witness, seed=seed, conditions=Conditions(restart=options.restart))
+    done = run(scenario.pipeline, trace, recording, seed=seed, conditions=Conditions(restart=options.restart))
     count = int(done.duration_s / INTERVAL_S + 0.05)  # a stream ends with its last arrival, before its time is over
     received = np.histogram(trace.times_s, _bounds_s(count))[0].astype(float)
     processed, latency_s = _departures(done, count)
-    foreseen = _foreseen(witness.outlooks, scenario.pipeline, received)
+    foreseen = _foreseen(recording.outlooks, scenario.pipeline, received)
     return SystemRun(
         scenario, system, seed, Intervals(received, processed, latency_s, _replicas(done, count), *foreseen)
     )
@@ -116,7 +116,7 @@ def _replicas(done: SimulatedRun, count: int) -> FloatArray:
 def _foreseen(
     outlooks: Mapping[float, Outlook], pipeline: Pipeline, received: FloatArray
 ) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
-    """Inputs foreseen, replicas needed and replicas asked for, by interval; None for who foresees nothing."""
+    """Inputs foreseen, replicas needed and replicas asked for, by interval; None without forecasts."""
     if not outlooks:
         return None, None, None
     inputs, needed, asked = (np.full(received.size, np.nan) for _ in range(3))
@@ -130,7 +130,7 @@ def _foreseen(
 
 
 def _needed(outlook: Outlook, pipeline: Pipeline, received: float) -> int:
-    """What the outlook would have asked for, had it known how many would come."""
+    """Replicas that the outlook would ask for, had it known the arrivals."""
     total = 0
     for operator in pipeline.operators:
         load = outlook.loads[operator.name]

@@ -1,4 +1,4 @@
-"""What PA-SPS is tried on: its applications, and arrivals of the kinds that its paper describes.
+"""The applications of the PA-SPS paper, and arrivals like those that it describes.
 
 The paper gives neither execution times nor traces. Demands are chosen so that static replicas fare as in its Table 3:
 one of each serves about a third of what comes, eight are more than enough. The smooth stream has the range of the one
@@ -30,7 +30,7 @@ Rates = Callable[[np.random.Generator], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """An application and the stream that it gets."""
+    """An application and its arrivals."""
 
     name: str
     title: str

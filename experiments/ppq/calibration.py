@@ -1,4 +1,4 @@
-"""Where the two constants of virtual time come from: runs of it, held against what the authors have published.
+"""Fit the two constants of virtual time to the numbers that the authors published.
 
 The cost of a comparison is fitted to the logs of evenly split panes, at the logged size of panes. What a comparison of
 the top-delta query costs beyond that is fitted to the window workers of Tables 4 and 5, as ratios: what virtual time
@@ -37,7 +37,7 @@ FITTED_WORKERS = tuple(count for count in EVEN if 2 <= count <= 12)
 twelve a service is so short that messages count."""
 
 FITTED_STREAMS = ("ss6", "ss7", "map1k", "map2k")
-"""Where the machine is not at its limit with either query: there, workers say what the work costs."""
+"""Streams that do not saturate the machine, so that the number of workers shows the cost."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def fitted(implied: Sequence[float]) -> float:
 
 
 def even_parts(points: Sequence[EvenPoint]) -> Iterator[Table | str]:
-    """What each number of workers says, and the fit."""
+    """The implied cost for each number of workers, and the fit."""
     table = plain_table(
         "Utilization of evenly split panes, and the cost of a comparison that the logs imply",
         "workers", "logs", f"formula, c = {_us(FORMULA_COMPARISON_S)} us", f"runs, c = {_us(SKYLINE.comparison_s)} us",
@@ -148,7 +148,7 @@ def even_parts(points: Sequence[EvenPoint]) -> Iterator[Table | str]:
 
 
 def weight_parts(points: Sequence[WeightPoint]) -> Iterator[Table | str]:
-    """What each stream says, and the fit."""
+    """The implied weight for each stream, and the fit."""
     table = plain_table(
         "Window workers of the top-delta query over those of the skyline, and the weight of a comparison implied",
         "stream", "paper", f"runs, weight {TOP_DELTA.weight:g}", "implied",

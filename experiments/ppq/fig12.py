@@ -1,4 +1,4 @@
-"""Figs. 12 and 13 of the Elastic-PPQ paper: what MERGE tasks bring to the window stage.
+"""Figs. 12 and 13 of the Elastic-PPQ paper: the window stage with and without MERGE tasks.
 
 The paper says windows of 1 s; the logs behind its figure are of 600 ms, and so is this by default.
 """

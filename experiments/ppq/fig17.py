@@ -1,4 +1,4 @@
-"""Fig. 17 of the Elastic-PPQ paper: how long the controller's interval and the PID's period should be."""
+"""Fig. 17 of the Elastic-PPQ paper: lengths of the control interval and of the PID's period."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Fig17Run:
     seed: int
     utilization: float
     error: float
-    """How far the mean utilization is from the set-point, relative to it."""
+    """Distance of the mean utilization from the set-point, relative to it."""
     variation: float
     windows_per_s: float
 

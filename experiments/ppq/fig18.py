@@ -1,4 +1,4 @@
-"""Fig. 18 of the Elastic-PPQ paper: other programs take a part of the machine, and more workers make up for it.
+"""Fig. 18 of the Elastic-PPQ paper: other programs use part of the machine, and more workers compensate.
 
 How much slower a worker gets beside so many stressors is not published. The slow-down is taken to grow linearly with
 their number, up to 2.43 when there is one for every virtual core: by so much the threads of the authors' runs grew.

@@ -1,4 +1,4 @@
-"""Fig. 9 of the Elastic-PPQ paper: a rate that jumps every 30 s, and what both levels of control make of it."""
+"""Fig. 9 of the Elastic-PPQ paper: both levels of control under a rate that jumps every 30 s."""
 
 from __future__ import annotations
 

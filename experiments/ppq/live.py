@@ -1,4 +1,4 @@
-"""Elastic-PPQ on Spark itself: elasticity alone, splitting alone, and both, on the same bursty stream.
+"""Elastic-PPQ live on Spark: elasticity alone, splitting alone, and both, on the same bursty stream.
 
 The query is the paper's top-100 with its nested loop, so that a large partition is dear: with the sorted kernel, no
 stream that Spark can read on two cores loads a machine of today. Windows follow each other. Sliding ones share their
@@ -44,7 +44,7 @@ RATIO = 1.35
 larger bursts."""
 
 BATCH_S = 1.5
-"""A micro-batch has about so much of the stream at most, at its mean rate: who is behind still decides every second."""
+"""Most of the stream per micro-batch, at its mean rate, so that decisions stay frequent under backlog."""
 
 SETTLED_S = 15.0
 """From then on utilizations count. No pane is split before six of them are closed, and tasks grow from their start."""
@@ -80,7 +80,7 @@ class ControlRun:
     right: int
     """Windows whose answer is that of the oracle; all, or something is broken."""
     utilization: float
-    """Of the pane stage, mean over the control intervals from `SETTLED_S` on, as those below."""
+    """Utilization of the pane stage, mean over the control intervals from `SETTLED_S` on."""
     median_utilization: float
     highest_utilization: float
     overloaded: float

@@ -1,4 +1,4 @@
-"""What a live preference query has to answer, by the definitions and nothing else.
+"""Expected answers of a live preference query, computed from the definitions alone.
 
 Of what runs in the tasks this shares the points and the bounds of windows. K-slack is written down tuple by tuple, and
 skylines and dominance factors are found from all tuples of a window at once, by comparing columns with NumPy: no panes,
@@ -24,13 +24,13 @@ BLOCK = 512
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Of one window: its skyline, with the dominance factor of each tuple."""
+    """The skyline of one window, with the dominance factor of each tuple."""
 
     rows: FloatArray
     factors: IntArray
 
     def allows(self, found: FloatArray, delta: int) -> bool:
-        """Whether these are the best so many; which of equals are taken, the definition leaves open.
+        """Whether these are the best ``delta`` tuples; of equal ones, any may be chosen.
 
         >>> answer = Answer(np.array([[1.0, 5.0], [5.0, 1.0], [3.0, 3.0]]), np.array([1, 1, 1]))
         >>> answer.allows(np.array([[5.0, 1.0]]), delta=1), answer.allows(np.array([[9.0, 9.0]]), delta=1)
@@ -45,7 +45,7 @@ class Answer:
 
 
 def answers(points: GeneratedPoints, windows: Windows) -> list[Answer]:
-    """Of every window of a stream that has ended."""
+    """The answer for every window of a finished stream."""
     arrivals_us, events_us = points.trace.timestamps_us, points.events_us()
     order = np.lexsort((events_us, arrivals_us))
     origin_us = int(events_us[order[0]]) // (1000 * windows.slide_ms) * 1000 * windows.slide_ms
@@ -61,7 +61,7 @@ def answers(points: GeneratedPoints, windows: Windows) -> list[Answer]:
 
 
 def in_time(events_us: IntArray) -> Iterator[bool]:
-    """Whom K-slack lets in, one after the other (Alg. 1 of the Elastic-PPQ paper).
+    """Which tuples K-slack accepts (Alg. 1 of the Elastic-PPQ paper).
 
     >>> list(in_time(np.array([500, 2500, 1500, 4000, 900])))
     [True, True, False, True, False]
@@ -77,13 +77,13 @@ def in_time(events_us: IntArray) -> Iterator[bool]:
 
 
 def answer_of(rows: FloatArray) -> Answer:
-    """All tuples that nobody dominates, and how nearly each of them is.
+    """All tuples that no other dominates, with their dominance factors.
 
     >>> answer = answer_of(np.array([[3.0, 3.0], [2.0, 2.0], [4.0, 1.0]]))
     >>> answer.rows.tolist(), answer.factors.tolist()
     ([[2.0, 2.0], [4.0, 1.0]], [1, 1])
     """
-    rows = rows[np.lexsort((*rows.T[::-1], rows.sum(axis=1)))]  # nobody is dominated by a later one
+    rows = rows[np.lexsort((*rows.T[::-1], rows.sum(axis=1)))]  # no tuple is dominated by a later one
     best = rows[:0]
     for block in np.split(rows, range(BLOCK, len(rows), BLOCK)):
         block = block[_factors(block, best) < rows.shape[1]]  # noqa: PLW2901 - what is left of it

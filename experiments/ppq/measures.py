@@ -1,4 +1,4 @@
-"""What the Elastic-PPQ paper reports of a run, from its outcome in virtual time."""
+"""Measures of the Elastic-PPQ paper, computed from an outcome in virtual time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def median(items: Sequence[T], of: Callable[[T], float]) -> float:
 
 
 def per_second(times_s: FloatArray, until_s: float) -> FloatArray:
-    """How many there were in each whole second."""
+    """Counts in each whole second."""
     return np.asarray(np.histogram(times_s, np.arange(0.0, np.floor(until_s) + 1))[0], dtype=np.float64)
 
 

@@ -1,4 +1,4 @@
-"""The mark that both levels of control are held against: the best numbers of workers that never change.
+"""The best fixed numbers of workers: the reference for both levels of control.
 
 All workers are used from the start, so that only their split over the two stages is sought. Too few in the pane stage
 and panes are late; too many, and there are fewer for the windows, which moreover have more partitions to merge.
@@ -34,7 +34,7 @@ class StaticChoice:
 
 
 def best_static(trace: Trace, setting: Setting) -> StaticChoice:
-    """Of all splits, the one with the highest throughput on this stream, as far as a search finds it."""
+    """Search for the split of the workers with the highest throughput on this stream."""
 
     @cache
     def outcome(panes: int) -> Outcome:
@@ -46,7 +46,7 @@ def best_static(trace: Trace, setting: Setting) -> StaticChoice:
 
 
 def peak(value: Callable[[int], float], start: int, among: range) -> int:
-    """Where a function that rises to one peak and then falls is highest: pattern search (Hooke and Jeeves, 1961).
+    """The maximum of a unimodal function, by pattern search (Hooke and Jeeves, 1961).
 
     >>> peak(lambda n: -abs(n - 13), start=8, among=range(1, 59))
     13

@@ -26,7 +26,7 @@ TOLERANCE, DRAWS = 0.25, 20
 
 GAME_RATE_PER_S, GAME_PEAK = 16_923.0, 1.44
 GAME_PHASE_S, GAME_MEMORY = 5.0, 0.9
-"""How often the rate changes, and which part of its distance from the mean it keeps: it wanders over about a minute."""
+"""Interval at which the rate changes, and its AR(1) coefficient: it varies over about a minute."""
 GAME_DELAY_S, GAME_STRAGGLERS, GAME_LONGEST_S = 0.0155, 5e-5, 71.07
 """Mean delay of most tuples, the part of the others, and the longest delay; 17 ms on average."""
 GAME_DROP_RATIO = 0.05
@@ -48,7 +48,7 @@ class Stream:
 
     @property
     def published_s(self) -> float:
-        """How long the authors' stream takes.
+        """Duration of the authors' stream.
 
         Every run starts with one worker in each stage, and has to make up for what piles up until there are enough. A
         short stream says more of that than of the control.
@@ -56,7 +56,7 @@ class Stream:
         return self.tuples / self.published_per_s
 
     def setting(self, cost: CostModel) -> Setting:
-        """How a query of that cost runs on it, before anything is changed."""
+        """The setting of a query of that cost on this stream."""
         return Setting(cost=cost, target_drop_ratio=self.target_drop_ratio)
 
 
