@@ -1,7 +1,7 @@
-"""What all files that people write have in common: typed keys, and complaints of one line that name the key.
+"""Typed keys of all files that users write, and errors of one line that name the key.
 
-Keys that are not known are refused, so that a misspelt one is never silently ignored. What a file says is checked here
-for its shape and its ranges; whether matrices are a MAP or edges a graph is for the models to say.
+Unknown keys are refused, so that a misspelt one is not ignored. Types and ranges are checked here; the models check
+whether matrices are a MAP or edges a graph.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 LARGEST = 1e12
-"""Times and rates lie between this and its inverse, in seconds and 1/s; anything else is a mistaken unit."""
+"""Times and rates lie between this and its inverse, in seconds and 1/s; others have a wrong unit."""
 
 LEAST_PERCENT, MOST_PERCENT = 1.0, 99.99999999
-"""Within these percentiles the models have digits to show. Beyond them rounding decides."""
+"""The percentiles that the models compute with accuracy."""
 
 SHOWN_CHARACTERS = 40
 """How much of a wrong value an error message repeats."""
@@ -36,7 +36,7 @@ KeyPath: TypeAlias = tuple[int | str, ...]
 
 
 class ConfigError(ValueError):
-    """A file does not say what it must. The message is one line that begins with the path of the key."""
+    """A mistake in a file. The message is one line that begins with the path of the key."""
 
     def __init__(self, complaint: str, location: KeyPath = ()) -> None:
         super().__init__(f"{_key_path(location)}{complaint}")
@@ -44,7 +44,7 @@ class ConfigError(ValueError):
 
 
 def printable(text: str) -> str:
-    r"""The text as it may be shown in a terminal: a name or a reason from elsewhere must not move its cursor.
+    r"""The text without control characters, so that names and reasons cannot move the cursor of a terminal.
 
     >>> printable("mat\x1b[2Jcher")
     'mat?[2Jcher'
@@ -59,7 +59,7 @@ def wrong_key(key: str | KeyPath, complaint: str) -> PydanticCustomError:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The known words that are nearest, ready to be appended to a complaint; nothing if none is near.
+    """The nearest known words, to be appended to an error; empty if none is near.
 
     >>> did_you_mean("demand", ["name", "demand_s"])
     '; did you mean demand_s?'
@@ -95,7 +95,7 @@ EdgeKey = Annotated[tuple[str, str, Positive], BeforeValidator(_with_selectivity
 
 
 class Keys(BaseModel):
-    """What all parts of a file share: numbers are numbers, keys are known ones, values do not change."""
+    """The base of all parts of a file: strict types, no unknown keys, immutable."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -132,7 +132,7 @@ def parse(kind: type[Parsed], text: bytes | str) -> Parsed:
 
 
 def read_file(path: Path, most_bytes: int = MOST_CASE_BYTES) -> bytes:
-    """The bytes of a file, or a ConfigError. What has no end, such as a device, is read no further than it may be."""
+    """The bytes of a file, or a ConfigError. An endless file, such as a device, is read up to the limit."""
     try:
         with path.open("rb") as file:
             return read_to_end(file, most_bytes)
@@ -141,10 +141,10 @@ def read_file(path: Path, most_bytes: int = MOST_CASE_BYTES) -> bytes:
 
 
 def read_to_end(file: BinaryIO, most_bytes: int = MOST_CASE_BYTES) -> bytes:
-    """All that an open file has, or a ConfigError."""
+    """The rest of an open file, or a ConfigError if it is too long."""
     text = file.read(most_bytes + 1)
     if len(text) > most_bytes:
-        raise ConfigError(f"is longer than {most_bytes:,} bytes, which are the most that are read")
+        raise ConfigError(f"is longer than {most_bytes:,} bytes, the most that are read")
     return text
 
 

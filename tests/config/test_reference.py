@@ -28,7 +28,7 @@ def test_every_key_of_every_policy_has_a_row_with_a_meaning() -> None:
 def test_rows_show_type_unit_bounds_and_default() -> None:
     rows = tables().splitlines()
     assert "| `demand_s` | number > 0, s | required | CPU seconds that one tuple costs at full share |" in rows
-    assert "| `best` | whole number ≥ 1, ≤ 20 | `5` | how many MAPs of every window |" in rows
+    assert "| `best` | whole number ≥ 1, ≤ 20 | `5` | number of MAPs of every window |" in rows
     assert any(
         row.startswith("| `windows` | list of whole numbers ≥ 100, ≤ 10,000,000 | `[50000, 25000]`") for row in rows
     )
@@ -49,8 +49,8 @@ def test_help_has_every_option_of_every_policy_once_per_group() -> None:
 
 def test_help_says_meaning_type_unit_and_default() -> None:
     lines = policy_help().splitlines()
-    assert "* `catch_up_s`: time in which a backlog should be gone (number > 0, s; default `300`)" in lines
-    assert "* `best`: how many MAPs of every window (whole number ≥ 1, ≤ 20; default `5`)" in lines
+    assert "* `catch_up_s`: time in which a backlog should be cleared (number > 0, s; default `300`)" in lines
+    assert "* `best`: number of MAPs of every window (whole number ≥ 1, ≤ 20; default `5`)" in lines
 
 
 def test_every_key_is_described() -> None:

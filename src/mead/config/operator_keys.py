@@ -31,8 +31,8 @@ NotNegative = Annotated[float, Field(ge=0, le=1e6)]
 class ReplicasKeys(Keys):
     """How many parallel tasks an operator may have."""
 
-    min: Replicas = Field(default=1, description="at least so many")
-    max: Replicas = Field(description="at most so many")
+    min: Replicas = Field(default=1, description="least number")
+    max: Replicas = Field(description="most")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -42,13 +42,13 @@ class ReplicasKeys(Keys):
 
 
 class GroupingKeys(Keys):
-    """In virtual time, a queue for every replica, and who gets a tuple (PA-SPS, load-aware grouping)."""
+    """In virtual time, a queue for every replica, and the choice between them (PA-SPS, load-aware grouping)."""
 
     kind: GroupingKind = Field(
-        description="any replica, all equally likely; Algorithm 1 of PA-SPS; or at random by weights of the loads"
+        description="any replica with equal probability, Algorithm 1 of PA-SPS, or at random weighted by load"
     )
     speeds: Annotated[tuple[Positive, ...], Field(max_length=MOST_REPLICAS)] = Field(
-        default=(), description="of the replicas, over that of their share; default all 1"
+        default=(), description="speeds of the replicas relative to their share; default all 1"
     )
     interval_s: Positive = Field(default=1.0, description="time between two measurements of the loads, s")
 
@@ -56,7 +56,7 @@ class GroupingKeys(Keys):
 class BatchKeys(Keys):
     """An operator that works in micro-batches, as a Spark query does: n tuples take overhead + n demand / share."""
 
-    overhead_s: NotNegative = Field(description="time that every micro-batch costs whatever its size, s")
+    overhead_s: NotNegative = Field(description="fixed time that every micro-batch costs, s")
     trigger_s: Positive | None = Field(
         default=None, description="time from the start of a micro-batch to the next, s; default the next starts at once"
     )
@@ -68,7 +68,7 @@ class BatchKeys(Keys):
 class OperatorKeys(Keys):
     """One processing step: in Spark, a streaming query with its own Python workers."""
 
-    name: Name = Field(description="unique, without >, which joins names to paths")
+    name: Name = Field(description="unique; without >, which joins names to paths")
     demand_s: Positive = Field(description="CPU seconds that one tuple costs at full share")
     scv: NotNegative | None = Field(
         default=None, description="squared coefficient of variation of the demand; default 0.5"

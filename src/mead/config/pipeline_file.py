@@ -45,7 +45,7 @@ PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)_s")
 
 
 class RequirementKeys(Keys):
-    """What is asked of one path: bounds on the mean, on percentiles, or on several of them, but at least one."""
+    """Bounds on the mean or percentiles of one path; at least one."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[
@@ -81,7 +81,7 @@ class RequirementKeys(Keys):
 
 
 class PipelineKeys(Keys):
-    """A pipeline, what is asked of it, and who decides on its resources."""
+    """A pipeline, its requirements, and the policy that decides on its resources."""
 
     name: Name = Field(description="of the pipeline")
     shares: Shares = Field(
@@ -92,7 +92,7 @@ class PipelineKeys(Keys):
     )
     edges: Annotated[tuple[EdgeKey, ...], Field(max_length=MOST_EDGES)] = Field(
         default=(),
-        description="[from, to, selectivity]: where tuples go, how many for each that was served; without the third 1",
+        description="[from, to, selectivity]: the tuples sent for each that was served; selectivity 1 may be left out",
     )
     requirements: Annotated[tuple[RequirementKeys, ...], Field(max_length=MOST_EDGES)] = Field(
         default=(), description="bounds on response times"
@@ -101,22 +101,19 @@ class PipelineKeys(Keys):
         default={"name": DEFAULT}, validate_default=True, description="the policy that decides on the resources"
     )
     source: SourceKeys | None = Field(
-        default=None, description="where tuples come from on Spark; default none, for virtual time alone"
+        default=None, description="where tuples come from on Spark; default none, which is enough in virtual time"
     )
     streams: StreamsKeys | None = Field(
         default=None, description="what joins operators on Spark; default logs in the folder of the run"
     )
     processors: Replicas | None = Field(
         default=None,
-        description="replicas of all operators together, in virtual time; who asks for more gets what is left; default "
-        "no limit",
+        description="most replicas of all operators together, in virtual time; default no limit",
     )
-    actuation_delay_s: NotNegative = Field(
-        default=0.0, description="from the order to change an allocation to its effect, s"
-    )
+    actuation_delay_s: NotNegative = Field(default=0.0, description="time from an order to its effect, s")
     replicas_delay_s: NotNegative | None = Field(
         default=None,
-        description="the same of a change of replicas, where these take longer than shares; default actuation_delay_s",
+        description="the same for replicas, if they take longer than shares; default actuation_delay_s",
     )
 
     @model_validator(mode="after")
@@ -144,7 +141,7 @@ class PipelineFile:
 
     @property
     def knowledge(self) -> Knowledge:
-        """What a policy may rely on."""
+        """The knowledge of a policy."""
         shares_s, replicas_s = self.keys.actuation_delay_s, self.keys.replicas_delay_s
         if replicas_s is None:
             return Knowledge(self.pipeline, shares_s)
@@ -197,7 +194,7 @@ class PipelineFile:
             raise ConfigError(f"the operators have {least} replicas at least; got {there}", ("processors",))
 
     def _mistake(self, counts: Mapping[str, int]) -> str:
-        """What does not fit together; empty if all does."""
+        """The first contradiction between the parts; empty if there is none."""
         try:
             self._built(counts).paths  # noqa: B018 - all is checked as it is made
         except (InvalidPipelineError, InvalidNetworkError) as error:

@@ -1,4 +1,4 @@
-"""Which policy, with which options: what the command line may change of what a file says."""
+"""The choice of a policy and its options, by a pipeline file and by the command line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PolicyKey = Annotated[SerializeAsAny[PolicyOptions], BeforeValidator(_options)]
 def choose_policy(of_file: PolicyOptions | None, name: str | None, settings: Sequence[str]) -> PolicyOptions:
     """The options of a file with a few changed by ``key=value``, or those of another policy.
 
-    What the file says counts for its own policy only; another starts from its defaults.
+    The options of the file apply to its own policy only; another one starts from its defaults.
 
     >>> of_file = options_class("map")(best=3)
     >>> choose_policy(of_file, None, ["windows=20000,10000"]).windows

@@ -29,7 +29,7 @@ Matrix = Annotated[tuple[tuple[float, ...], ...], AfterValidator(_rectangular)]
 
 
 class ArrivalKeys(Keys):
-    """What arrives at every operator without a predecessor."""
+    """The arrivals at every operator without a predecessor."""
 
     D0: Matrix | None = Field(default=None, description="rates of a MAP without an arrival, 1/s")
     D1: Matrix | None = Field(default=None, description="rates of a MAP with an arrival, 1/s")

@@ -14,7 +14,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class PayloadKeys(Keys):
-    """What tuples carry besides their number and time of arrival, where arrivals alone are recorded or generated."""
+    """The content of tuples, if only their arrivals are recorded or generated."""
 
     function: Function = Field(description="makes an Arrow batch from an array of tuple numbers, module:name")
     options: dict[str, Any] | None = Field(

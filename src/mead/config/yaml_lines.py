@@ -18,13 +18,13 @@ from mead.keys import ConfigError, KeyPath
 Plain: TypeAlias = "dict[str, Plain] | list[Plain] | str | int | float | bool | None"
 
 MOST_BYTES = 256 * 1024
-"""Far more than people write, and read within seconds."""
+"""More than any file needs, and read within seconds."""
 
 MOST_VALUES = 50_000
 """Aliases count as often as they are used, so that a few lines cannot stand for billions of values."""
 
 MOST_LEVELS = 20
-"""How deep values may be nested. What is deeper refers to itself, or is no file of ours."""
+"""The deepest nesting. Deeper values refer to themselves, or belong to another program."""
 
 
 class LineError(ConfigError):
@@ -37,7 +37,7 @@ class LineError(ConfigError):
 
 @dataclass(frozen=True)
 class Document:
-    """What a file says, and where."""
+    """The values of a file, and their lines."""
 
     value: Plain
     lines: dict[KeyPath, int]

@@ -1,4 +1,4 @@
-"""What a policy is: its two phases, the options it takes, and the traits that a run reads from them."""
+"""The base of all policies: their two phases, their options, and the traits that a run reads from these."""
 
 from __future__ import annotations
 

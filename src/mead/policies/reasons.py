@@ -117,7 +117,7 @@ class Utilizations(Fact):
 
 @dataclass(frozen=True)
 class RateNeed(Fact):
-    """What an operator has to serve and can serve, in tuples per second."""
+    """The load and the capacity of an operator, in tuples per second."""
 
     operator: str
     input_per_s: float

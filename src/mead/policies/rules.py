@@ -27,7 +27,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Rules:
-    """How far one round may move an allocation.
+    """Limits on the step of one round.
 
     >>> from mead.values.pipeline import Operator, Pipeline
     >>> pipeline = Pipeline("one", [Operator("matcher", 0.0015)])

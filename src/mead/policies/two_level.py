@@ -41,7 +41,7 @@ LOOK_S = 1.0
 
 @dataclass(frozen=True)
 class Turn:
-    """What a round decides: a new plan of the slow policy if it is its turn, otherwise only splits."""
+    """One round: a new plan of the slow policy if it is its turn, otherwise only splits."""
 
     plan: Plan | None
 

@@ -1,1 +1,1 @@
-"""For those who write policies: what a policy has to keep to, as checks that anybody can run."""
+"""The conformance suite: checks that every policy has to pass, for authors of policies."""

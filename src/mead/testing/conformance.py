@@ -1,4 +1,4 @@
-"""What every policy has to keep to, whatever it decides. MEAD's own are held to the same checks.
+"""The checks that every policy has to pass. MEAD's own policies pass them too.
 
 With pytest, one test for each::
 
@@ -23,14 +23,14 @@ from mead.values import Knowledge, Observation, Pipeline, Plan
 from mead.workload import Trace
 
 Maker: TypeAlias = Callable[[], Policy]
-"""Makes a new policy with every call: its class, or a function if the policy takes options."""
+"""Makes a new policy with every call: a class, or a function if the policy takes options."""
 
 SHORTEST_S = 12.0
-"""How long a policy is tried at least, even if it decides often."""
+"""The least time that a policy is tried for."""
 
 
 class NonconformityError(AssertionError):
-    """A policy does something that the loop, or whoever relies on it, does not expect. The message says what."""
+    """A policy fails a check. The message says how."""
 
 
 def says_who_it_is(make: Maker) -> None:

@@ -1,4 +1,4 @@
-"""Pipelines to decide on, and readings of them, good and broken."""
+"""Pipelines and readings of them, good and broken, for tests of policies."""
 
 from __future__ import annotations
 
@@ -132,4 +132,4 @@ BROKEN: Mapping[str, Mapping[str, Any]] = {
         "counts": np.empty(0),
     },
 }
-"""What an observation of the log analysis looks like when something is wrong with it."""
+"""Changes that break an observation of the log analysis, by kind of fault."""

@@ -1,4 +1,4 @@
-"""What every operator is given: CPU share and replicas."""
+"""Allocations: CPU share and replicas of every operator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Resources:
-    """What one operator is given: ``replicas`` parallel tasks with ``share`` CPU cores each."""
+    """The resources of one operator: ``replicas`` parallel tasks with ``share`` CPU cores each."""
 
     share: float
     replicas: int = 1
@@ -24,9 +24,9 @@ class Resources:
 
 @dataclass(frozen=True, eq=False)
 class Allocation(Mapping[str, Resources]):
-    """Resources by operator. Immutable, so that a plan cannot be changed after it was made.
+    """Resources by operator. Immutable.
 
-    Two allocations are equal if they give the same to every operator, in whatever order they name them.
+    Two allocations are equal if they give the same to every operator, in any order.
 
     >>> full = Allocation.of(parser=Resources(1.0), matcher=Resources(0.7, replicas=2))
     >>> full["matcher"].cores, round(full.mean_cores, 3)
@@ -73,7 +73,7 @@ class Allocation(Mapping[str, Resources]):
 
     @property
     def cores(self) -> float:
-        """CPU cores of all operators together: what is paid for."""
+        """CPU cores of all operators together."""
         return sum(resources.cores for resources in self.values())
 
     @property

@@ -1,4 +1,4 @@
-"""What a decision was made on: models, the alternatives that were weighed, and how far predictions were trusted."""
+"""The grounds of a decision: models, candidates, and the caution against the predictions."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from mead.values.allocation import Allocation
 
 @dataclass(frozen=True)
 class Candidate:
-    """An allocation that was weighed, and what spoke for or against it."""
+    """A candidate allocation with its predictions or its cost."""
 
     allocation: Allocation
     response_s: tuple[float | None, ...] = ()
-    """For each requirement of the pipeline, in their order, what was predicted; None where the path would be
-    overloaded. Empty for a policy that does not predict single candidates."""
+    """The prediction for each requirement of the pipeline, in their order; None for an overloaded path. Empty for a
+    policy that does not predict single candidates."""
     extra_cost: float | None = None
-    """Core-seconds that it would cost more than what was chosen, for a policy that weighs by cost; None for others."""
+    """Core-seconds that it costs more than the chosen one; None for a policy that does not compare costs."""
 
 
 @dataclass(frozen=True)
 class Grounds:
-    """Kept with every decision, so that it can be explained when it is long past."""
+    """Kept with every decision, so that it can be explained later."""
 
     models: tuple[str, ...] = ()
-    """What was believed of the arrivals and of the pipeline, with the numbers, one sentence each."""
+    """The models of arrivals and pipeline with their numbers, one sentence each."""
     candidates: tuple[Candidate, ...] = ()
     """The cheapest first; the chosen one is among them."""
     caution: float = 1.0
-    """How many times tighter bounds were taken, because predictions were exceeded lately."""
+    """The factor by which bounds were tightened, because predictions were exceeded lately."""
 
 
 NO_GROUNDS = Grounds()

@@ -1,4 +1,4 @@
-"""How fast a path must answer."""
+"""Requirements: bounds on the response time of a path."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Requirement:
 
     @classmethod
     def parse(cls, text: str, path: str) -> Requirement:
-        """A requirement from the notation that people write.
+        """A requirement from its notation.
 
         >>> Requirement.parse("p99.9 <= 250 ms", "parser>matcher")
         Requirement(path='parser>matcher', bound_s=0.25, percent=99.9)

@@ -1,7 +1,7 @@
-"""How far an observation must be from its prediction to be a surprise.
+"""Surprises: observations that are far from their prediction.
 
-A prediction is a mean response time in the long run. What a few tuples meet in a second or two says little about it,
-so an effect counts only if it was seen for a while.
+A prediction is a mean response time in the long run. A few tuples in a second or two say little about it, so an effect
+counts only if it was seen for a while.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ FAR = 2.0
 """An effect is a surprise if it is at least this many times the prediction, or at most one over this."""
 
 LEAST_S = 10.0
-"""How long an effect must be seen before it can be a surprise."""
+"""The least time that an effect must be seen to be a surprise."""
 
 
 def times_predicted(predicted_s: float | None, observed_s: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""``mead plan``: what every policy would choose now."""
+"""``mead plan``: the allocations that policies would choose now."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def plan(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """What each policy would allocate at the end of a trace, what would come of it, and what other bounds would cost.
+    """Compare the allocations that policies would choose at the end of a trace, and the cost of other bounds.
 
-    Nothing is run but the last minutes of the trace, in virtual time. The policy of the pipeline file has the options
-    that are given there, the others their defaults, see below.
+    Only the last minutes of the trace are simulated. The policy of the pipeline file has the options given there, the
+    others have their defaults, see below.
 
     Example: `mead plan examples/log-analysis.yaml --trace arrivals.parquet --policy map --policy mg1`
     """

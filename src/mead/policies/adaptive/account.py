@@ -1,8 +1,8 @@
-"""How much of a requirement has been used up, and how much is left for what comes.
+"""The account of a requirement: the part of its allowance that is used up, and the part that is left.
 
-A requirement is an allowance: on average, tuples may use one unit of it each. For a mean, a tuple uses its response
-time over the bound; for the 95th percentile, a late tuple uses 20 units and the others none. So both kinds are
-accounted for, predicted and steered in the same way.
+On average, every tuple may use one unit of the allowance. For a mean, a tuple uses its response time over the bound;
+for the 95th percentile, a late tuple uses 20 units and the others none. So both kinds are accounted for, predicted and
+controlled in the same way.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from mead.arrays import FloatArray
 from mead.values import WINDOW_S, PathReading, Requirement
 
 LONG_S = 1800.0
-"""A requirement is accounted for over its window, and over this longer time as well."""
+"""A requirement is accounted for over its window and over this longer time."""
 
 MARGIN_MEAN, MARGIN_PERCENTILE = 0.85, 0.5
-"""The part of the allowance that is planned with. Late tuples come in crowds, so a percentile needs more in reserve."""
+"""The part of the allowance to plan with. Late tuples come in crowds, so a percentile needs a larger reserve."""
 
 SPENDING_S = 60.0
-"""What is left of the window's allowance may be used up in this time."""
+"""The rest of the window's allowance may be used up in this time."""
 
 USED_UP = 0.95
-"""Units per tuple over the long time at which an allowance counts as used up: the rest is for what nobody foresees."""
+"""Units per tuple over the long time at which an allowance counts as used up. The rest is a reserve."""
 
 LEAST_SCARCE = 0.1
-"""Least part of the margin to plan with, however much was used: at 0 nothing would do, and a tenth gives all, too."""
+"""The least part of the margin to plan with. A tenth already gives every operator its highest level."""
 
 LEAST_OF_WINDOW = 0.5
-"""Least part of the margin to plan with, however much a window used: it passes in minutes, and half makes up for it."""
+"""The least part of the margin to plan with after a bad window, which passes in minutes."""
 
 
 def margin(requirement: Requirement) -> float:
-    """The part of its allowance that is planned with."""
+    """The part of its allowance to plan with."""
     return MARGIN_MEAN if requirement.percent is None else MARGIN_PERCENTILE
 
 
@@ -51,14 +51,14 @@ def usage(requirement: Requirement, response_s: FloatArray) -> FloatArray:
 
 @dataclass
 class Account:
-    """What tuples have used of the allowance of one requirement, over the last ``LONG_S``."""
+    """The use of one requirement's allowance over the last ``LONG_S``."""
 
     requirement: Requirement
     _entries: deque[tuple[float, float, float]] = field(default_factory=deque, repr=False)
     """Time, tuples, units used."""
 
     def add(self, time_s: float, reading: PathReading) -> None:
-        """Book what has left the path."""
+        """Book the tuples that have left the path."""
         self._entries.append((time_s, float(reading.completed), self._used(reading)))
         while self._entries[0][0] <= time_s - LONG_S:
             self._entries.popleft()
@@ -79,7 +79,7 @@ class Account:
         return tuples, used
 
     def pending(self, waiting: float, rate_per_s: float) -> float:
-        """Units already used by tuples that are still inside: the oldest of them came ``waiting / rate`` ago."""
+        """Units already used by tuples that are still inside; the oldest of them came ``waiting / rate`` ago."""
         if rate_per_s <= 0:
             return 0.0
         bound_s, percent = self.requirement.bound_s, self.requirement.percent
@@ -90,8 +90,8 @@ class Account:
     def target(self, now_s: float, waiting: float, rate_per_s: float) -> float:
         """Units per tuple that the near future may use, so that window and run stay within the margin.
 
-        The window says what is left for the tuples of the next ``SPENDING_S``. Over the long time, what is planned with
-        shrinks in proportion as use goes from the margin towards ``USED_UP``.
+        The rest of the window's allowance is for the tuples of the next ``SPENDING_S``. As the use over the long time
+        goes from the margin towards ``USED_UP``, the part to plan with shrinks in proportion.
 
         >>> mean = Account(Requirement("a", bound_s=1.0))
         >>> mean.add(10.0, PathReading(completed=1000, response_sum_s=870.0, late=0))

@@ -1,7 +1,7 @@
-"""What every decision costs: the Markov decision process of a backlog, solved by value iteration.
+"""The cost of every decision: a Markov decision process of a backlog, solved by value iteration.
 
-A period costs its cores, a change of level costs what a change is worth, and a backlog costs its price, which stands
-for the requirement (the Lagrangian of a constrained process; Altman, Constrained Markov Decision Processes, 1999,
+A period costs its cores, a change of level has a cost of its own, and a backlog costs its price, which stands for the
+requirement (the Lagrangian of a constrained process; Altman, Constrained Markov Decision Processes, 1999,
 chapter 3). The state is the backlog, the rate of arrivals and the level in force. Values are found on a grid of the
 first two by value iteration (Puterman, Markov Decision Processes, 1994, section 6.3), interpolated between its points.
 """
@@ -33,7 +33,7 @@ EXCESS = 1.5
 1, at which one long stay is as good as many short ones, and 2, at which the last of a backlog costs twice the first."""
 
 STEEPNESS = 12.0
-"""Under a percentile, where a tuple will end up is known to about a fifth: 6 % of those that are foreseen at 0.8 of the
+"""Under a percentile, a response time is predicted to about a fifth: 6 % of the tuples that are predicted at 0.8 of the
 bound count as late, half at the bound, and 90 % at 1.2 of it."""
 
 LEAST_LEFT = 0.1
@@ -46,7 +46,7 @@ class Server:
 
     demand_s: float
     rents: FloatArray
-    """What a level costs, in cores."""
+    """The cost of a level, in cores."""
     speeds: FloatArray
     """The work per second that a level can do."""
     gate_s: float = 0.0
@@ -85,7 +85,7 @@ def backlogs(most_work: float) -> FloatArray:
 
 
 class PricedBacklogs:
-    """What the backlogs of a grid cost, by level."""
+    """The prices of the backlogs of a grid, by level."""
 
     def __init__(
         self, operator: Operator, given: tuple[Resources, ...], grid: FloatArray, period_s: float, tuples: float
@@ -116,7 +116,7 @@ class PricedBacklogs:
 
 
 def charged(stay: FloatArray) -> FloatArray:
-    """What a stay costs; both are relative to the bound of a mean.
+    """The cost of a stay; both are relative to the bound of a mean.
 
     >>> charged(np.array([0.25, 1.0, 4.0])).tolist()  # x sqrt(x)
     [0.125, 1.0, 8.0]
@@ -125,7 +125,7 @@ def charged(stay: FloatArray) -> FloatArray:
 
 
 def lateness(response: FloatArray) -> FloatArray:
-    """Probability that a tuple is late, from its foreseen response time relative to the time that it has left.
+    """Probability that a tuple is late, from its predicted response time over the time that it has left.
 
     >>> lateness(np.array([0.5, 1.0, 2.0])).round(6).tolist()  # 1 / (1 + 2**12), one half, and 4096 / 4097
     [0.000244, 0.5, 0.999756]
@@ -188,7 +188,7 @@ class Decisions:
 
     def _priced(self, work: FloatArray, count: FloatArray, rate: FloatArray) -> FloatArray:
         """``[rate, backlog, outcome, level]``: what the backlog costs in a period in which ``count`` tuples come."""
-        # A backlog is foreseen with an error. Where more came than foreseen, more will come: bursts last.
+        # A backlog is predicted with an error. If more came than predicted, more will come, because bursts last.
         held = np.maximum(work + self.arrivals.errors * rate * self.server.demand_s, 0.0)
         left = self._left(held, count)
         # A queue that runs empty is priced for the part of the period in which it was not.

@@ -23,19 +23,19 @@ from mead.values import Operator, Resources
 
 
 class HybridOptions(AdaptiveKeys):
-    """Our own for both knobs: as `adaptive`, where replicas cost more to hold and to change than shares do."""
+    """MEAD's own policy for both knobs: `adaptive`, with higher costs to hold and change replicas than shares."""
 
     name: Literal["hybrid"] = "hybrid"
     replica_cost_cores: Annotated[float, Field(ge=0)] = Field(
-        default=0.05, description="what each replica beyond the least takes beside its share, as if it were CPU, cores"
+        default=0.05, description="cost of each replica beyond the least, beside its share, cores"
     )
     replica_change_cost: Annotated[float, Field(ge=0)] = Field(
-        default=1.0, description="what it costs to start or to stop one replica, core-seconds"
+        default=1.0, description="cost of starting or stopping one replica, core-seconds"
     )
     surge: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.7,
-        description="where replicas come later than shares, as many are kept as survive a jump of the arrivals to this "
-        "part of what all replicas can do, or to the most of late; 0 for none",
+        description="if replicas start later than shares change, keep enough for a jump of the arrivals to this part "
+        "of the capacity of all replicas, or to the recent maximum; 0 keeps none",
     )
 
 
@@ -60,7 +60,7 @@ class TwoKnobs:
     """
 
     replica_cost_cores: float
-    """What a replica takes beside its share. The least number has to be there anyway, and is not charged for."""
+    """Cores that a replica takes beside its share. The least number of replicas is not charged for."""
     replica_change_cost: float
     """Core-seconds for each replica that comes or goes."""
     surge: float = 0.0
@@ -78,8 +78,8 @@ class TwoKnobs:
     def change_costs(self, given: Sequence[Resources], change_cost: float, late_s: float) -> FloatArray:
         """The share's part and the replicas' part; neither is below what any change costs.
 
-        A replica that is on its way does no work. What it could do meanwhile, at its highest share, is a part of what
-        it costs to call it. So replicas that will be wanted again are kept, at a low share that can be raised at once.
+        A replica that is starting does no work. The work that it could do meanwhile, at its highest share, is a part of
+        the cost of starting it. So replicas that will be needed again are kept at a low share.
         """
         shares, replicas = _shares(given), _replicas(given)
         turned = shares[:, None] != shares[None, :]

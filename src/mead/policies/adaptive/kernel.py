@@ -50,9 +50,9 @@ class Rule(NamedTuple):
     partners: IntArray
     """``[a, b]``: the level that has the share of a and the replicas of b."""
     sooner: int
-    """By how many periods a share acts sooner than replicas that were ordered with it; 0 if nobody minds."""
+    """Periods by which a share acts sooner than replicas that were ordered with it; 0 if that is not used."""
     ready: float
-    """Replicas that are held whatever the costs say."""
+    """Replicas that are held at any cost."""
 
 
 @inner
@@ -82,7 +82,7 @@ def place(rule, work, rate):  # pragma: no cover - compiled
 
 @inner
 def cost_at(rule, at, level):  # pragma: no cover - compiled
-    """What a level costs at such a place, interpolated between the points of the grid, but for the change."""
+    """The cost of a level at such a place without the change, interpolated between the points of the grid."""
     v, g, i, f = at
     below = (1 - g) * rule.costs[i, v, level] + g * rule.costs[i, v + 1, level]
     above = (1 - g) * rule.costs[i + 1, v, level] + g * rule.costs[i + 1, v + 1, level]
@@ -236,7 +236,7 @@ def follow(rule, counts, inflow, bin_s, work, pending):  # pragma: no cover - co
 def stays_s(held, inflow, outflow, bin_s, last_per_s):  # pragma: no cover - compiled
     """How long the tuples of each bin stay, first come, first served: until as much has left as had come.
 
-    ``held`` tuples were there at the start. What has not left at the end goes at the rate ``last_per_s``.
+    ``held`` tuples were there at the start. Tuples that have not left at the end leave at the rate ``last_per_s``.
     """
     stays = np.empty(inflow.size)
     come, gone, end = held, 0.0, 0

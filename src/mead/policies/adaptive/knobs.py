@@ -22,10 +22,10 @@ class Knobs(Protocol):
         """Replicas are kept ready for a jump of the arrivals to this part of what all replicas can do."""
 
     def levels(self, operator: Operator) -> tuple[Resources, ...]:
-        """What an operator may be given, the cheapest first."""
+        """The levels of an operator, cheapest first."""
 
     def rents(self, given: Sequence[Resources]) -> FloatArray:
-        """What it costs to hold each level, in cores."""
+        """The cost of holding each level, in cores."""
 
     def change_costs(self, given: Sequence[Resources], change_cost: float, late_s: float) -> FloatArray:
         """``[from, to]``: core-seconds that a change costs, if one of a share costs ``change_cost``.

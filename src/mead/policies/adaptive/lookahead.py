@@ -70,7 +70,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """What a course of arrivals leads to."""
+    """The result of looking ahead through a course of arrivals."""
 
     usage: Mapping[Requirement, float]
     """Units of the allowance per tuple, in the worst segment."""

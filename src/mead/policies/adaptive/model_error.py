@@ -1,4 +1,4 @@
-"""How far the predictions of the adaptive policy were off, so that it plans with less of the allowance."""
+"""The error of the adaptive policy's predictions. After an optimistic one it plans with less of the allowance."""
 
 from __future__ import annotations
 

@@ -61,13 +61,13 @@ CALM_CHANGES_PER_HOUR = 500.0
 class AdaptiveKeys(PolicyOptions):
     """The options of both adaptive policies."""
 
-    interval_s: Tenths = Field(default=1.0, description="time between two looks at the backlog, s; a multiple of 0.1")
-    replan_s: Positive = Field(default=15.0, description="time between two choices of the rule's prices, s")
+    interval_s: Tenths = Field(default=1.0, description="time between two decisions, s; a multiple of 0.1")
+    replan_s: Positive = Field(default=15.0, description="time between two choices of prices, s")
     ahead: Literal["replay", "map", "both"] = Field(
         default="replay",
-        description="what prices are tried on: the last ten minutes, ten minutes of the fitted MAP, or both",
+        description="arrivals that prices are tried on: the last ten minutes, ten minutes of the fitted MAP, or both",
     )
-    window: Tuples = Field(default=50_000, description="how many of the last IATs a MAP is fitted to")
+    window: Tuples = Field(default=50_000, description="number of the last IATs that a MAP is fitted to")
     calm: bool = Field(default=False, description="change less often, for engines where a change costs something")
 
     reacts: ClassVar[bool] = True
@@ -79,12 +79,12 @@ class AdaptiveKeys(PolicyOptions):
 
     @property
     def changes_per_hour(self) -> float | None:
-        """How many changes there may be; None for as many as are of use."""
+        """The changes that are allowed; None for any number."""
         return CALM_CHANGES_PER_HOUR if self.calm else None
 
 
 class AdaptiveOptions(AdaptiveKeys):
-    """Our own: a rule for the backlog every second, its prices chosen by looking ahead through the closed loop."""
+    """MEAD's own policy: reads levels from backlogs every second, by rules whose prices are chosen by looking ahead."""
 
     name: Literal["adaptive"] = "adaptive"
 
@@ -143,7 +143,7 @@ class Adaptive:
             return unready
         self._book(observation, knowledge.pipeline)
         self._orders.notice(observation.time_s, observation.allocation, Delays.of(knowledge))
-        # Arrivals are forgotten when their clock turns out to have been ahead. What was learned from them still holds.
+        # Arrivals are forgotten when their clock turns out to have been ahead. The rules learned from them still hold.
         learnable = observation.counts.size >= 2 * round(self.interval_s / COUNT_BIN_S)
         if learnable and (observation.time_s >= self._due_s or self._alarmed(observation)):
             early_s = max(FIRST_S / 2, observation.time_s / 2)  # while there is little history, it soon doubles

@@ -28,7 +28,7 @@ class Found:
     rules: dict[str, Rule]
     """By operator."""
     outlook: Outlook
-    """What the rules lead to."""
+    """The outlook under these rules."""
 
 
 @dataclass

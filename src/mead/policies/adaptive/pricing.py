@@ -1,8 +1,8 @@
-"""From a requirement and its price to the rule that an operator is controlled by.
+"""The rule of an operator, made from the prices of the requirements on its paths.
 
-A price is in cores: what the policy would pay to have the whole allowance of a requirement back. In the sum of all
-costs every requirement has one price (its Lagrange multiplier), and every operator on its path is charged for what
-its backlog uses of the allowance. So operators need not know of each other.
+A price is the number of cores that the whole allowance of a requirement is worth. In the sum of all costs every
+requirement has one price (its Lagrange multiplier), and every operator on its path is charged for the part of the
+allowance that its backlog uses. So operators need not know of each other.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from mead.queueing import PATH_SEPARATOR
 from mead.values import COUNT_BIN_S, WINDOW_S, Batches, Operator, Pipeline, Requirement
 
 PRICES = 0.04 * 2 ** (np.arange(17) / 2)
-"""As parts of the cores that the path needs. Below the first, a rule would not react to a burst such as was never seen;
-at the last, it does nothing but keep the backlog away."""
+"""As parts of the cores that the path needs. Below the first, a rule would not react to a burst that was never seen;
+at the last, it only avoids backlogs."""
 
 CHANGE_COSTS = 0.03 * 2 ** (np.arange(13) / 2)
 """Core-seconds per change. The first spares changes that bring next to nothing; every second step doubles the cost."""
@@ -33,7 +33,7 @@ CHANGE_COSTS = 0.03 * 2 ** (np.arange(13) / 2)
 UNASKED_S, UNASKED_PRICE = 10.0, 0.2
 """An operator on no path with a requirement is to answer in this time, if that is cheap: at this price, as ``PRICES``.
 
-At a third of it, no backlog would be worth a higher level: it would grow for ever.
+At a third of it, no backlog would be worth a higher level, and it would grow without end.
 """
 
 KEPT = 64
@@ -49,7 +49,7 @@ FOLLOWED_S = 10.0
 
 @dataclass(frozen=True)
 class Setting:
-    """What the slow clock chooses: places in ``PRICES`` by requirement and in ``CHANGE_COSTS``, and spare replicas."""
+    """The choice of a price search: places in ``PRICES`` by requirement and in ``CHANGE_COSTS``, and spare replicas."""
 
     prices: dict[Requirement, int]
     change_cost: int = 0
@@ -156,7 +156,7 @@ class Rulebook:
 
 
 def _elsewhere_s(name: str, requirement: Requirement, stays_s: Mapping[str, float]) -> float:
-    """What the tuples of a path spend at its other operators."""
+    """The time that the tuples of a path spend at its other operators."""
     return sum(stays_s.get(other, 0.0) for other in requirement.path.split(PATH_SEPARATOR) if other != name)
 
 

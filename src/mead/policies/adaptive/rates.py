@@ -50,7 +50,7 @@ class RateModel:
     highest: float
     """The most tuples in one period."""
     errors: FloatArray = field(repr=False)
-    """How far the backlog at the time an order acts is from the foreseen one, in periods of the rate; with ``CHANCES``.
+    """The error of the predicted backlog at the time an order acts, in periods of the rate, with ``CHANCES``.
 
     It is zero where orders act at once.
     """
@@ -88,7 +88,7 @@ def smoothed(counts: FloatArray, weight: float) -> FloatArray:
 def learn(counts: FloatArray, period_s: float, *, most: float = 0.0, delay: int = 0) -> RateModel:
     """The chain that these counts, oldest first, are a path of.
 
-    Its grid reaches beyond the rate ``most``. ``delay`` is how many periods ahead backlogs have to be foreseen.
+    Its grid reaches beyond the rate ``most``. Backlogs are predicted ``delay`` periods ahead.
 
     >>> steady = learn(np.full(60, 100.0), period_s=1.0)
     >>> bool(np.allclose(steady.outcomes[3], steady.rates[3]))
@@ -115,7 +115,7 @@ def learn(counts: FloatArray, period_s: float, *, most: float = 0.0, delay: int 
 
 
 def _errors(counts: FloatArray, rates: FloatArray, delay: int) -> FloatArray:
-    """What came in the next ``delay`` periods beyond what the rate promised, in periods of that rate."""
+    """Arrivals in the next ``delay`` periods beyond those that the rate predicts, in periods of that rate."""
     if delay == 0 or counts.size <= delay:
         return np.zeros(CHANCES.size)
     sums = np.convolve(counts, np.ones(delay), mode="valid")[1:]

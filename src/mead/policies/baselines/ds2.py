@@ -1,4 +1,4 @@
-"""Rates alone: what Flink's autoscaler does, after DS2 (Kalavri et al., "Three steps is all you need", OSDI 2018)."""
+"""Scaling by rates, as in Flink's autoscaler, after DS2 (Kalavri et al., "Three steps is all you need", OSDI 2018)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, 
 
 
 class DS2Options(RuleKeys):
-    """From the rates alone, as Flink's autoscaler does."""
+    """Sizes operators by their input rates, as Flink's autoscaler does."""
 
     name: Literal["ds2"] = "ds2"
     interval_s: Positive = Field(default=60.0, description="time between two decisions, s")
-    target_utilization: Fraction = Field(default=0.7, description="how busy an operator should be")
+    target_utilization: Fraction = Field(default=0.7, description="utilization that an operator should have")
     boundary: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.3, description="how far the utilization may be off before anything changes"
+        default=0.3, description="tolerated difference of the utilization from its target"
     )
-    catch_up_s: Positive = Field(default=300.0, description="time in which a backlog should be gone, s")
+    catch_up_s: Positive = Field(default=300.0, description="time in which a backlog should be cleared, s")
 
     plans_for_requirements: ClassVar[bool] = False
 
@@ -81,7 +81,7 @@ class DS2:
 
     @staticmethod
     def _pending(pipeline: Pipeline, observation: Observation) -> dict[str, float]:
-        """Tuples that every operator still has to serve: its own backlog, and what that of others will send it."""
+        """Tuples that every operator still has to serve: its own backlog, and what backlogs upstream will send it."""
         backlog = np.array([observation.operators[o.name].backlog for o in pipeline.operators], dtype=np.float64)
         pending = np.linalg.solve(np.eye(backlog.size) - pipeline.gains.T, backlog)
         return {o.name: float(p) for o, p in zip(pipeline.operators, pending, strict=True)}

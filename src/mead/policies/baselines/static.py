@@ -18,12 +18,12 @@ class StaticOptions(SlowKeys):
     """A fixed allocation."""
 
     name: Literal["static"] = "static"
-    interval_s: Positive = Field(default=1.0, description="time between two looks at the metrics, s")
+    interval_s: Positive = Field(default=1.0, description="time between two readings of the metrics, s")
     share: Positive | None = Field(
-        default=None, description="cores of every operator: its lowest level from this up; default its highest"
+        default=None, description="cores of every operator, raised to its next level; default its highest level"
     )
     replicas: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="of every operator, as far as it may have them; default its most"
+        default=None, description="replicas of every operator, within its limits; default its most"
     )
 
     plans_for_requirements: ClassVar[bool] = False

@@ -15,7 +15,7 @@ from mead.values import Allocation, Knowledge, Observation, Operator, Plan, Reso
 
 
 class ThresholdOptions(RuleKeys):
-    """One level up above a CPU utilization, one level down below another."""
+    """Raises an operator by one level above a CPU utilization, and lowers it below another."""
 
     name: Literal["threshold"] = "threshold"
     interval_s: Positive = Field(default=10.0, description="time between two decisions, s")

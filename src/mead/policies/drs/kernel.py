@@ -29,13 +29,13 @@ STATION = np.dtype(
         ("most", np.int64),
     ]
 )
-"""What is known of an operator."""
+"""One operator."""
 
 inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]  # not in its stubs
 """Compiled as a part of ``place`` only."""
 
 refinement, held_back_s = inner(whitt_factor), inner(batch_wait_s)
-"""The cache of compiled code looks at this file only: whoever changes a formula has to touch it too. A test tells."""
+"""The cache of compiled code looks at this file only: touch it when a formula changes. A test checks that."""
 
 
 @njit(cache=True, error_model="numpy")

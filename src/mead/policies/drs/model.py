@@ -105,10 +105,10 @@ class OpenNetwork:
 
     @cached_property
     def shortest_s(self) -> float:
-        """What remains if nothing ever waits: ``sum(l_i / m_i) / l_0``.
+        """The sojourn time without any waiting: ``sum(l_i / m_i) / l_0``.
 
         The lower bound of Algorithm 2 is printed as ``sum(1 / m_i)``, which forgets how often a tuple visits an
-        operator. It refuses targets that can be met, and looks for ever for some that cannot.
+        operator. It refuses targets that can be met, and searches without end for some that cannot.
         """
         return sum(station.load for station in self.stations) / self.external_per_s
 

@@ -50,21 +50,21 @@ STAYS = {
 
 
 class DRSOptions(PolicyOptions):
-    """DRS: replicas from a network of queues, for the shortest time on k_max processors or the fewest for t_max_s."""
+    """DRS: places replicas by a network of queues, for the shortest time with k_max or the fewest for t_max_s."""
 
     name: Literal["drs"] = "drs"
     interval_s: Positive = Field(default=60.0, description="time between two pulls of metrics and decisions (T_m), s")
     k_max: Annotated[int, Field(ge=1)] | None = Field(
         default=None,
-        description="replicas of all operators together, or with t_max_s the most; default all that they may have",
+        description="replicas of all operators together, with t_max_s the most; default the sum of their limits",
     )
     t_max_s: Positive | None = Field(
         default=None, description="sojourn time to keep, s; default the strictest requirement, unless k_max is given"
     )
     t_min_s: Annotated[float, Field(ge=0)] | None = Field(
         default=None,
-        description="response time below which replicas are removed, s; default 0.45 of t_max_s, or with micro-batches "
-        "what they take and 0.45 of the rest",
+        description="response time below which replicas are removed, s; default 0.45 of t_max_s; with micro-batches, "
+        "their time and 0.45 of the rest",
     )
     t_ra_s: Annotated[float, Field(ge=0)] = Field(
         default=360.0, description="least time between two re-allocations (T_ra), s"
@@ -72,12 +72,12 @@ class DRSOptions(PolicyOptions):
     model: Literal["mmk", "ggk_ac", "ggk_whitt"] = Field(
         default="mmk", description="M/M/k, GI/G/k (eq. 5), or that with Whitt's refinement"
     )
-    calibrated: bool = Field(default=True, description="allow for measured times that are longer than the model's")
+    calibrated: bool = Field(default=True, description="correct the model by the ratio of measured to modelled times")
     sample_every: Annotated[int, Field(ge=1)] = Field(
-        default=1, description="of so many tuples one is recorded (N_m), where the engine records tuples"
+        default=1, description="one of this many tuples is recorded (N_m), if the engine records tuples"
     )
     window: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=5, description="measurements are means over so many intervals (w)"
+        default=5, description="intervals that measurements are averaged over (w)"
     )
     alpha: Annotated[float, Field(ge=0, lt=1)] | None = Field(
         default=None, description="weight of the past in every measurement, in place of the window; default the window"
@@ -210,7 +210,7 @@ class DRS:
 
 
 def network_of(measured: Measurements, pipeline: Pipeline, model: Model, *, as_visited: bool = False) -> OpenNetwork:
-    """What has been measured, as a network; with ``as_visited``, no operator gets less than the traffic equations say.
+    """The measurements as a network; with ``as_visited``, no operator gets less than by the traffic equations.
 
     Micro-batches have the overhead that the loop has learned.
     """

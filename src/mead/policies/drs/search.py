@@ -19,7 +19,7 @@ from mead.policies.drs.kernel import STATION, place
 from mead.policies.drs.model import Model, OpenNetwork
 
 UNLIMITED = 10_000_000
-"""More processors than anybody has, and as many as are placed within a second."""
+"""More processors than any cluster has, and few enough to be placed within a second."""
 
 NEVER = -1.0
 """A total queue length that is never reached, so that all processors are handed out."""
@@ -59,7 +59,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Limits:
-    """How many processors every operator may have, whatever the model says."""
+    """The least and the most processors of every operator."""
 
     least: tuple[int, ...]
     most: tuple[int, ...]

@@ -17,15 +17,15 @@ from mead.values import Cause, Knowledge, Observation, Plan, Reason
 
 
 class DabsOptions(ForecastKeys):
-    """In place of DABS-Storm: a regression forecasts, and every change restarts the pipeline."""
+    """A stand-in for DABS-Storm: a regression forecasts, and every change restarts the pipeline."""
 
     name: Literal["dabs"] = "dabs"
     downtime_s: Annotated[float, Field(ge=0)] = Field(
-        default=15.0, description="how long a restart takes, s; in virtual time the pipeline is down for so long"
+        default=15.0, description="time that a restart takes, s; in virtual time the pipeline is down for it"
     )
-    loses: bool = Field(default=True, description="what waits or arrives during a restart is lost; if not, it waits")
+    loses: bool = Field(default=True, description="a restart loses waiting and arriving tuples; otherwise they wait")
     hold_down_s: Annotated[float, Field(ge=0)] = Field(
-        default=120.0, description="so long after a change nothing is lowered, s"
+        default=120.0, description="time after a change in which nothing is lowered, s"
     )
 
     @property

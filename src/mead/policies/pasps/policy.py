@@ -44,14 +44,14 @@ from mead.values import (
 
 
 class ForecastKeys(RuleKeys):
-    """What the policies have in common that count arrivals in samples and forecast those of the next interval."""
+    """The options of all policies that count arrivals in samples and forecast those of the next interval."""
 
-    interval_s: Positive = Field(default=30.0, description="time between two decisions, which the forecast is of, s")
+    interval_s: Positive = Field(default=30.0, description="time between two decisions, and length of the forecast, s")
     sample_s: Tenths = Field(default=5.0, description="length of a sample of the arrivals, s; a multiple of 0.1")
     samples: Annotated[int, Field(ge=1, le=6000)] = Field(
         default=12,
-        description="how many of the last samples a forecast is made from; the authors' program has 12. Without effect "
-        "on `ewma` and `conformal`, which smooth over as many samples as an interval has",
+        description="number of the last samples that a forecast is made from; 12 in the authors' program. Without "
+        "effect on `ewma` and `conformal`, which smooth over the samples of one interval",
     )
     one_level_down: bool = Field(default=False, description="replicas fall by one per round at most")
 
@@ -72,16 +72,16 @@ class ForecastKeys(RuleKeys):
 
 
 class PaSpsOptions(ForecastKeys):
-    """PA-SPS: replicas from a pool, as many as a forecast of the arrivals and the queues need."""
+    """PA-SPS: takes the replicas from a pool that a forecast of the arrivals and the queues need."""
 
     name: Literal["pasps"] = "pasps"
     predictor: Predictor = Field(
         default="ann",
-        description="who forecasts: the paper's five, `ann-repo` for its network as the authors train it, or ours; "
-        "`conformal` is an upper quantile, `auto` whoever was best of late",
+        description="forecaster: the five of the paper, `ann-repo` for its network as the authors train it, or one of "
+        "MEAD; `conformal` forecasts an upper quantile, `auto` takes the best of late",
     )
     quantile: Annotated[float, Field(gt=0, lt=1)] = Field(
-        default=USUAL_QUANTILE, description="how often `conformal` should not be exceeded"
+        default=USUAL_QUANTILE, description="part of the forecasts of `conformal` that should not be exceeded"
     )
 
     @property
@@ -91,7 +91,7 @@ class PaSpsOptions(ForecastKeys):
 
 
 class PspsOptions(ForecastKeys):
-    """PSPS, the system before PA-SPS: the same with the last interval as the forecast of the next."""
+    """PSPS, the predecessor of PA-SPS: forecasts the last interval again."""
 
     name: Literal["psps"] = "psps"
 

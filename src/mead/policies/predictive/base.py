@@ -47,22 +47,22 @@ LEAST_TO_PREDICT = 200
 
 
 class PredictiveOptions(RuleKeys):
-    """What the policies have in common that predict the response time of every candidate and take the cheapest."""
+    """The options of all policies that predict the response time of every candidate and take the cheapest."""
 
     interval_s: Positive = Field(default=60.0, description="time between two decisions, s")
     windows: Annotated[tuple[Tuples, ...], Field(min_length=1)] = Field(
-        default=(50_000, 25_000), description="how many of the last IATs to look at; the worst prediction counts"
+        default=(50_000, 25_000), description="numbers of the last IATs to look at; the worst prediction counts"
     )
     search: Literal["heuristic", "exact"] = Field(
-        default="heuristic", description="the paper's Fig. 5, or the cheapest of all allocations"
+        default="heuristic", description="the heuristic of the paper (Fig. 5), or the cheapest of all allocations"
     )
     cautious: bool = Field(
         default=False,
-        description="predict for the highest rate that a window is compatible with, not for its mean rate",
+        description="predict for the highest rate that is compatible with a window, not for its mean rate",
     )
     careful: bool = Field(
         default=True,
-        description="plan for tighter bounds, up to four times, while predictions are exceeded",
+        description="tighten bounds up to four times while predictions are exceeded",
     )
 
     @property

@@ -18,7 +18,7 @@ LEAST_SCV = 0.01
 
 
 class KingmanOptions(PredictiveOptions):
-    """Every operator a GI/G/1 queue after Kingman: knows the variance of IATs, and nothing of their correlation."""
+    """Models every operator as a GI/G/1 queue (Kingman): by the variance of IATs, without their correlation."""
 
     name: Literal["kingman"] = "kingman"
 

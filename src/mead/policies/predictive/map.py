@@ -19,12 +19,12 @@ SEED = 0
 
 
 class MapOptions(PredictiveOptions):
-    """MEAD: MAPs fitted to several windows, the worst of the best few counts."""
+    """MEAD: fits MAPs to several windows; the worst of the best few counts."""
 
     name: Literal["map"] = "map"
-    best: Annotated[int, Field(ge=1, le=20)] = Field(default=5, description="how many MAPs of every window")
+    best: Annotated[int, Field(ge=1, le=20)] = Field(default=5, description="number of MAPs of every window")
     cautious: bool = Field(
-        default=True, description="predict for the highest rate that a window is compatible with, not for its mean rate"
+        default=True, description="predict for the highest rate that is compatible with a window, not for its mean rate"
     )
 
 

@@ -16,7 +16,7 @@ from mead.values import Allocation, Observation, Pipeline
 
 
 class MG1Options(PredictiveOptions):
-    """Every operator an M/G/1 queue: knows the rate, and nothing of burstiness."""
+    """Models every operator as an M/G/1 queue: by the arrival rate, without burstiness."""
 
     name: Literal["mg1"] = "mg1"
 

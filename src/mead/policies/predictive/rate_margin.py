@@ -1,8 +1,8 @@
-"""How far the rate of a window can be trusted.
+"""A margin on the rate of a window: the upper end of its confidence interval.
 
-Under bursts that last for minutes, a window of some minutes does not know the rate well: the next one will be higher or
-lower by more than Poisson arrivals would let expect. Response times near saturation hang on the rate more than on
-anything else, so a prediction for the measured rate is broken half the time.
+Under bursts that last for minutes, a window of some minutes gives a rough rate: that of the next window differs by more
+than Poisson arrivals would. Near saturation, response times depend on the rate more than on anything else, so half of
+the predictions for the measured rate would be exceeded.
 """
 
 from __future__ import annotations

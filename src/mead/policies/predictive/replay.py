@@ -1,4 +1,4 @@
-"""Replay: the window itself, sent through the pipeline at every candidate allocation. No model of the arrivals."""
+"""Replay: the window itself is sent through the pipeline at every candidate allocation, without a model of arrivals."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SEED = 0
 
 
 class ReplayOptions(PredictiveOptions):
-    """The window itself, sent through the queues at every candidate allocation."""
+    """Replays the window of arrivals through the queues at every candidate allocation."""
 
     name: Literal["replay"] = "replay"
 
 
 @register(ReplayOptions)
 class Replay(Predictive[WindowReplay]):
-    """What would have happened in the last windows, had the allocation been another one, from empty queues on."""
+    """Replays the last windows under another allocation, starting with empty queues."""
 
     kind = "replays"
 

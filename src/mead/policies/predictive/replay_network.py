@@ -161,7 +161,7 @@ class _Run:
             yield from self._upstream(edge.source)
 
     def _served(self, name: str) -> tuple[Stream, FloatArray] | Unstable:
-        """What leaves an operator, with the times that the tuples have spent there."""
+        """The tuples that leave an operator, with the times that they have spent there."""
         key = frozenset(self._upstream(name)), name
         if key not in self.window._served:  # noqa: SLF001 - the run is the window's own
             self.window._served[key] = self._serve(name)  # noqa: SLF001

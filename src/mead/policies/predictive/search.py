@@ -1,7 +1,7 @@
 """Which allocation is the cheapest that meets every requirement: the paper's heuristic, and the exact answer.
 
 Both ask a predictor for response times; where those come from (M/G/1, fitted MAPs, replay) is the policy's affair.
-Whatever is required, no operator may fall behind for ever, even one that no requirement depends on.
+Every operator has to keep up, even one that no requirement depends on.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def heuristic_search(pipeline: Pipeline, predict: Predictor) -> Allocation:
     """Fig. 5 of the MEAD paper: from the lowest level up, path by path, always the operator that answers latest.
 
     A step that gains less than ``LEAST_GAIN`` of the bound while the bound is still broken is undone, and the path
-    given up. An overloaded operator is raised regardless, and on whatever path. Beyond the paper, replicas are added
+    given up. An overloaded operator is raised in any case, on any path. Beyond the paper, replicas are added
     where the share is at its highest; where they were, the share is lowered again as far as the requirements allow.
     """
     allocation = _steady(pipeline, predict, _upward)

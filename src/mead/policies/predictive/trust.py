@@ -1,9 +1,7 @@
-"""How far the predictions of a policy can be trusted, learned from what came of its decisions.
+"""Tighten latency bounds after a policy predicted too optimistically.
 
-A policy that plans by a model is as good as the model. Whoever is told after every round how the last prediction came
-out need not believe it for ever: if response times were three times as long as predicted, a bound of 0.3 s is planned
-for as if it were 0.1 s. That is no repair of the model. It is the caution of somebody who has been wrong lately, it has
-an end, and it goes as predictions come true again.
+Each round compares the observed response time with the predicted one. If it was three times as long, the policy plans
+for a third of the bound until its predictions are right again.
 """
 
 from __future__ import annotations
@@ -15,13 +13,13 @@ from math import exp, log
 from mead.values import Allocation, Observation, Pipeline, Resources, times_predicted
 
 MOST = 4.0
-"""Bounds are never taken more times tighter than this, however wrong a prediction was."""
+"""Bounds are tightened by this factor at most."""
 
 TOLERATED = 1.25
-"""Predictions that are exceeded by less need no caution: models are rough."""
+"""Predictions that are exceeded by a smaller factor need no caution: models are rough."""
 
 LEARNED, FORGOTTEN = 0.5, 0.25
-"""The weight of one comparison that is worse than believed, and of one that is better: trust is lost faster than won.
+"""The weights of a comparison that is worse than believed, and of a better one: trust is lost faster than won.
 
 Seven good rounds bring the highest caution below what is tolerated: 4 ** 0.75 ** 7 = 1.20.
 """
@@ -29,7 +27,7 @@ Seven good rounds bring the highest caution below what is tolerated: 4 ** 0.75 *
 
 @dataclass
 class Trust:
-    """By path, how far the predictions of one policy have been exceeded.
+    """By path, the factor by which the predictions of one policy were exceeded.
 
     >>> from mead.values.pipeline import Operator
     >>> from mead.values.requirement import Requirement
@@ -45,15 +43,15 @@ class Trust:
     """
 
     _exceeded: dict[str, float] = field(default_factory=dict, repr=False)
-    """Logarithms: to be wrong twofold twice is as bad as to be wrong fourfold once."""
+    """Logarithms: two errors of a factor of two are as bad as one of four."""
     _expected: dict[Allocation, Mapping[str, float | None]] = field(default_factory=dict, repr=False)
 
     def expect(self, mean_s: Mapping[Allocation, Mapping[str, float | None]]) -> None:
-        """Remember what was predicted, by path, for what is ordered and for what is in force: advice may be ignored."""
+        """Remember the predictions by path, for the order and for the allocation in force: advice may be ignored."""
         self._expected = dict(mean_s)
 
     def learn(self, observation: Observation) -> None:
-        """Compare the last prediction with what was observed, if it was for the allocation in force."""
+        """Compare the last prediction with the observation, if it was for the allocation in force."""
         for path, predicted_s in self._expected.get(observation.allocation, {}).items():
             seen = observation.paths.get(path)
             times = times_predicted(predicted_s, None if seen is None else seen.mean_s)
@@ -61,13 +59,13 @@ class Trust:
                 self.compare(path, times)
 
     def compare(self, path: str, times: float) -> None:
-        """Response times were ``times`` those predicted. To be better than predicted is no reason to be bold."""
+        """Learn that response times were ``times`` those predicted. Shorter ones do not loosen a bound."""
         believed, seen = self._exceeded.get(path, 0.0), log(min(max(times, 1.0), MOST))
         weight = LEARNED if seen > believed else FORGOTTEN
         self._exceeded[path] = believed + weight * (seen - believed)
 
     def caution(self, path: str) -> float:
-        """How many times tighter its bounds are taken: 1 for a trusted model, ``MOST`` at most."""
+        """The factor by which its bounds are tightened: 1 for a trusted model, ``MOST`` at most."""
         times = exp(self._exceeded.get(path, 0.0))
         return min(times, MOST) if times > TOLERATED else 1.0
 
