@@ -269,7 +269,7 @@ def test_a_mistake_is_named_by_line_and_key(old: str, new: str, expected: str, t
         ("a: " + "[" * 30 + "]" * 30, "1: values are nested more than 20 levels deep"),
         ("a: " + "[" * 20_000, "1: "),
         ("a: &a [*a]", "1: values are nested more than 20 levels deep"),
-        ("x: y\n" * MOST_BYTES, " is longer than 262,144 bytes, which are the most that are read"),
+        ("x: y\n" * MOST_BYTES, " is longer than 262,144 bytes, the most that are read"),
         (
             "a: &a [1,1,1,1,1,1,1,1,1,1]\n"
             + "".join(

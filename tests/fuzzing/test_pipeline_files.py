@@ -175,7 +175,7 @@ def test_a_file_without_an_end_is_not_read_to_it() -> None:
 def test_a_case_without_an_end_is_not_read_to_it(command: str) -> None:
     assert "is longer than 16,777,216 bytes" in program.complaint(command, "/dev/zero")
     said = program.complaint(command, "-", stdin=b"[" * (16 * 1024 * 1024 + 1))
-    assert said == f"mead {command}: standard input: is longer than 16,777,216 bytes, which are the most that are read"
+    assert said == f"mead {command}: standard input: is longer than 16,777,216 bytes, the most that are read"
 
 
 @pytest.mark.parametrize("name", ["../../etc", "a/b", ".hidden", "a\nb", "a\x1b[2Jb", "x" * (LONGEST_NAME + 1), ""])
