@@ -216,4 +216,4 @@ def test_what_no_test_run_executes_is_counted() -> None:
     """Whoever adds such a block says so here. All others are executed by the tests above, some made short."""
     blocks = [one for page in PAGES for one in snippets(page) if one.mark in UNTRIED]
     marks = Counter(one.mark for one in blocks if not shortened(one))
-    assert marks == {"needs-cluster": 1, "needs-kafka": 2, "needs-query": 1, "takes-minutes": 2}
+    assert marks == {"needs-cluster": 1, "needs-kafka": 2, "needs-query": 1, "takes-minutes": 1}
