@@ -54,7 +54,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Workers:
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> Said:
     queue = Said()
-    monkeypatch.setattr(attached_engine, "ReportQueue", SimpleNamespace(around=lambda *_: queue))
+    monkeypatch.setattr(attached_engine, "ReportQueue", SimpleNamespace(for_query=lambda *_: queue))
     return queue
 
 

@@ -43,7 +43,7 @@ def test_a_run_does_not_wait_for_more_than_its_trace_has_to_warm_up_with(
     np.save(tmp_path / "sparse.npy", 2_000_000 * np.arange(35, dtype=np.int64))
     source = TraceInput(tmp_path / "sparse.npy", warm_up=tmp_path / "warm-up")
     running, told = RunningPipeline(SPARK, CHAIN, source, {}, tmp_path, DryRunShares(NAMES)), list[str]()
-    caught_up: Any = SimpleNamespace(completed=lambda _: used, arrived=lambda _: used)
+    caught_up: Any = SimpleNamespace(count_completed=lambda _: used, count_arrived=lambda _: used)
     running.inputs.update({"parser": source, "matcher": caught_up})
     offsets = {"parser": {"started_us": 0, "count": used, "warm": 0}, "matcher": {"rows": used}}
     running.queries.update({name: rested(tmp_path / name, offsets[name]) for name in NAMES})
