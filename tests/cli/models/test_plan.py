@@ -73,7 +73,7 @@ def test_overload_and_missing_answers_are_said_in_words(bursty: Path, tmp_path: 
     result = run("plan", file, "-t", bursty, "--policy", "map", "--policy", "static", columns=200)
     assert "map has no answer: " in result.stdout
     assert "overload" in result.stdout
-    assert "There is no frontier" in result.stdout
+    assert "There are no costs of other bounds" in result.stdout
 
 
 @pytest.mark.parametrize(
