@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from mead.policies import PolicyOptions, decide, make_policy
+from mead.policies import decide, make_policy, options_class
 from mead.policies.baselines.static import StaticOptions
 from mead.policies.reasons import Remark, ShortQueues
 from mead.policies.two_level import TwoLevel, split_queues
@@ -138,15 +138,13 @@ def test_tasks_stay_between_the_plan_and_the_most_and_rise_with_what_waits(
 @pytest.mark.parametrize("name", ["static", "threshold", "replay", "ds2", "pasps"])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_policy_on_two_levels_conforms_as_on_one(name: str, check: Callable[[Any], None]) -> None:
-    options: PolicyOptions = TypeAdapter(PolicyOptions).validate_python(
-        {"name": name, "interval_s": 5.0, "two_level": True}
-    )
+    options = options_class(name).model_validate({"name": name, "interval_s": 5.0, "two_level": True})
     check(lambda: make_policy(options))
 
 
 def test_a_policy_that_restarts_with_every_change_is_refused_on_two_levels() -> None:
     with pytest.raises(ValidationError, match="every split would restart the pipeline"):
-        TypeAdapter(PolicyOptions).validate_python({"name": "dabs", "two_level": True})
+        options_class("dabs").model_validate({"name": "dabs", "two_level": True})
 
 
 def test_bursts_are_over_sooner_on_two_levels() -> None:
