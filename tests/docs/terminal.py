@@ -1,4 +1,4 @@
-"""Somebody who types the commands of a page, as they stand there, and compares what is printed."""
+"""Types the commands of a page as a reader would, and compares the output."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ STEP = re.compile(
 PROGRAMS = {"mead": app, EXPERIMENTS: experiments_app}
 
 CTRL_C = "^C\n"
-"""As a terminal shows it: here the reader ends what would run for ever."""
+"""As a terminal shows it: the reader ends a command that runs until then."""
 
 OUTLIVES = re.compile(r"(?:^|[;&|]\s*)(?:cd\b|pushd\b|export (?!PATH=))")
-"""What changes the reader's shell for good: here every command has a shell of its own, and would not notice."""
+"""Commands that change the reader's shell. The tests cannot follow: each command runs in a shell of its own."""
 
 SHELL_SIGNS = re.compile(r"[|&;<>$`]")
 SERVED = re.compile(r"http://127\.0\.0\.1:(?P<port>\d+)/")
@@ -53,7 +53,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Step:
-    """A command and what it prints; ``interrupted`` if it runs until somebody presses Ctrl-C."""
+    """A command and its output; ``interrupted`` if it runs until Ctrl-C."""
 
     command: str
     printed: str
@@ -61,11 +61,11 @@ class Step:
 
 
 def steps(snippet: Snippet) -> list[Step]:
-    """Of a block that shows a terminal: what follows ``$`` is typed, and the lines below it are what comes."""
+    """The commands of a block that shows a terminal. They follow ``$``, with their output below."""
     found = []
     for step in STEP.finditer(snippet.text):
         first = step["command"].partition("\n")[0]
-        assert not OUTLIVES.search(first), f"{snippet.place}: `{first}` changes the shell of whoever reads on"
+        assert not OUTLIVES.search(first), f"{snippet.place}: `{first}` changes the reader's shell"
         found.append(Step(step["command"], step["printed"].replace(CTRL_C, ""), CTRL_C in step["printed"]))
     assert found, f"{snippet.place}: there is no command in this block; begin it with `$ `, or call it text"
     return found
@@ -101,7 +101,7 @@ def compare(step: Step, printed: str, place: str) -> None:
 def run_command(command: str, folder: Path, place: str) -> str:
     program = next((name for name in PROGRAMS if command.startswith(f"{name} ")), None)
     if program and not SHELL_SIGNS.search(command):
-        # In this process, where the libraries are loaded already: a page has up to a dozen commands.
+        # In this process, which has loaded the libraries: a page has up to a dozen commands.
         words = shlex.split(command.removeprefix(program).replace("\\\n", " "))
         result = CliRunner().invoke(PROGRAMS[program], words, env=TERMINAL)
         code, printed = result.exit_code, result.output
@@ -113,7 +113,7 @@ def run_command(command: str, folder: Path, place: str) -> str:
 
 def run_in_shell(command: str, folder: Path, *, new_terminal: bool = False) -> tuple[int, str]:
     if command.startswith("make "):
-        # What a target does is tested elsewhere; here it has to exist.
+        # Other tests run the targets; here they have to exist.
         command, folder = command.replace("make ", "make --dry-run ", 1), ROOT
     run = subprocess.run(
         ["bash", "-c", command],
@@ -128,7 +128,7 @@ def run_in_shell(command: str, folder: Path, *, new_terminal: bool = False) -> t
 
 
 def environment(*, new_terminal: bool = False) -> dict[str, str]:
-    """Of a shell in which ``.venv/bin`` was put on the path; in a new terminal nobody has done that yet."""
+    """The environment of a shell with ``.venv/bin`` on the path, which a new terminal does not have."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     path = [place for place in os.environ["PATH"].split(os.pathsep) if Path(place) != SCRIPTS]
     return ours | TERMINAL | {"PATH": os.pathsep.join(path if new_terminal else [str(SCRIPTS), *path])}
@@ -136,14 +136,14 @@ def environment(*, new_terminal: bool = False) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Server:
-    """A command that runs until Ctrl-C and serves the page of a run meanwhile."""
+    """A command that serves the page of a run until Ctrl-C."""
 
     process: subprocess.Popen[bytes]
     output: Path
 
     @property
     def port(self) -> int:
-        """Where its page answers, once rounds have been made."""
+        """The port of its page, once the page shows rounds."""
         self.wait(lambda: SERVED.search(self.output.read_text()))
         found = SERVED.search(self.output.read_text())
         assert found
@@ -162,7 +162,7 @@ class Server:
             time.sleep(0.2)
 
     def interrupted(self) -> str:
-        """What it has printed when it is over. As a terminal does, all that it has started hears Ctrl-C, too."""
+        """Press Ctrl-C, which a terminal sends to all processes of the command, and return the output."""
         os.killpg(self.process.pid, signal.SIGINT)
         code = self.process.wait(PATIENCE_S)
         assert code == 0, f"it exits with {code}: {self.output.read_text()}"
@@ -171,7 +171,7 @@ class Server:
 
 @contextmanager
 def serving(command: str, folder: Path) -> Iterator[Server]:
-    """On a port of its own: another test may serve something, too. Whatever happens, it is gone afterwards."""
+    """Run a server on a free port, and end it in any case."""
     with TemporaryDirectory() as place:
         output = Path(place) / "output"
         with output.open("wb") as file:

@@ -1,4 +1,4 @@
-"""What holds the pages to their word notices when they break it."""
+"""The checks of the documentation find mistakes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_mention_may_be_short_but_not_wrong(mentioned: str, missing: str) -> N
 
 @pytest.mark.parametrize("typed", ["cd runs && ls", "mkdir a && cd a", "pushd runs", "export MASTER=local"])
 def test_what_changes_the_shell_for_whoever_reads_on_is_refused(typed: str) -> None:
-    with pytest.raises(AssertionError, match="changes the shell"):
+    with pytest.raises(AssertionError, match="changes the reader"):
         steps(block("console", f"$ {typed}\n"))
 
 

@@ -33,11 +33,10 @@ from mead.loading import modules_in
 from mead.web.alerts import alert_rules
 
 SHOWN_ONLY = {"text", "{toctree}", "{eval-rst}"}
-"""What a program prints, pictures made of letters, and layout."""
+"""Output of programs, drawings in letters, and layout."""
 
 LOOKS_TYPED = re.compile(r"^(?:\$ |>>> |(?:mead|make|pip|python3?|(?:benchmarks|\.venv)/\S+) (?!\S+: ))", re.MULTILINE)
-"""A line that somebody may be meant to type. A complaint of the program begins with its name, too, but goes on with
-a colon."""
+"""A line that a reader may be meant to type. In an error message, a colon follows the name of the program."""
 
 STARTS_SPARK = re.compile(
     r"^(?:>>> .*\b(?:pyspark|mead\.spark\.session)\b|\$ python (?!-m experiments (?!live |ppq-live ))"
@@ -56,7 +55,7 @@ def run_python(snippet: Snippet, names: dict[str, object]) -> None:
 
 
 def check_yaml(snippet: Snippet) -> None:
-    """A part of a pipeline file is read as such, beside what it leaves out; an example that ships is shown as it is."""
+    """Read a part of a pipeline file with the missing keys added, and compare a whole file with the example."""
     found: Any = read_yaml(snippet.text.encode()).value
     if "scrape_configs" in found:
         check_prometheus(snippet, found.get("rule_files", []))
@@ -73,7 +72,7 @@ def check_yaml(snippet: Snippet) -> None:
 
 
 def check_prometheus(snippet: Snippet, rule_files: list[str]) -> None:
-    """Prometheus itself reads it, where it is installed, with our alert rules beside it."""
+    """Have Prometheus check it with our alert rules, if it is installed."""
     if why_no_prometheus():
         return
     with TemporaryDirectory() as place:
@@ -86,7 +85,7 @@ def check_prometheus(snippet: Snippet, rule_files: list[str]) -> None:
 
 
 def check_json(snippet: Snippet) -> None:
-    """A case is answered by the command that takes such cases."""
+    """Pass the case to the command that answers it."""
     document = json.loads(snippet.text)
     for command, key in (("solve", "operators"), ("allocate", "mu_i")):
         if key in document:
@@ -94,7 +93,7 @@ def check_json(snippet: Snippet) -> None:
 
 
 def check_untried(snippet: Snippet) -> None:
-    """What cannot be run here could at least be typed: its commands, options and imports exist."""
+    """Check that the commands, options and imports of a block exist that no test runs."""
     match snippet.language:
         case "console":
             for step in steps(snippet):
@@ -109,7 +108,7 @@ def check_untried(snippet: Snippet) -> None:
 
 
 def files_of_a_reader(folder: Path) -> Path:
-    """Two minutes of arrivals, and how many there were in every second."""
+    """Write two minutes of arrivals, and their number in every second."""
     rng = np.random.default_rng(1)
     folder.mkdir(exist_ok=True)
     np.save(folder / THEIRS["bc=FILE"], np.cumsum(rng.exponential(1 / 100, 12_000)))
@@ -119,7 +118,7 @@ def files_of_a_reader(folder: Path) -> Path:
 
 
 def ignored(names: set[str]) -> set[str]:
-    """Those of some files in the project's folder that Git would not see; all of them without Git."""
+    """The files in the project's folder that Git ignores; all of them without Git."""
     if not names or not (ROOT / ".git").exists():
         return names
     asked = ["git", "check-ignore", "--no-index", *sorted(names)]
@@ -141,7 +140,7 @@ def test_page_does_what_it_says(page: Path, folder: Path) -> None:
 
 @pytest.fixture
 def _own_java() -> Iterator[None]:
-    """The Java machine that a page has started ends with it: the next one works in another folder."""
+    """End the Java machine of a page: the next page works in another folder."""
     yield
     gateway = SparkContext._gateway
     if gateway is not None and SparkContext._active_spark_context is None:
@@ -174,7 +173,7 @@ def test_page_does_what_it_says_on_spark(page: Path, folder: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a reader has the clone, and works."""
+    """The folder of a reader with a clone."""
     for name in ("benchmarks", "examples", "experiments", "src"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / ".venv").symlink_to(sys.prefix)
@@ -213,7 +212,7 @@ def do_what_it_says(page: Path, folder: Path) -> None:
 
 
 def test_what_no_test_run_executes_is_counted() -> None:
-    """Whoever adds such a block says so here. All others are executed by the tests above, some made short."""
+    """A new block of this kind is added here. The tests above run all others, some of them shortened."""
     blocks = [one for page in PAGES for one in snippets(page) if one.mark in UNTRIED]
     marks = Counter(one.mark for one in blocks if not shortened(one))
     assert marks == {"needs-cluster": 1, "needs-kafka": 2, "needs-query": 1, "takes-minutes": 1}

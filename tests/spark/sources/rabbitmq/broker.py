@@ -1,4 +1,4 @@
-"""RabbitMQ for tests: installed where that is possible, or a reason to skip; and what a stream holds, without Spark."""
+"""RabbitMQ for tests, installed if possible, and the content of a stream, read without Spark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mead.spark.sources.rabbitmq.source import RabbitReader
 
 
 def why_no_broker() -> str | None:
-    """None if there is one to start. It is installed in containers, where no service manager would start it as well."""
+    """The reason to skip, or None. In containers, where no service manager would start it, this installs a broker."""
     try:
         find_server()
     except RabbitError as error:
@@ -26,7 +26,8 @@ def why_no_broker() -> str | None:
         return None
     if os.geteuid() != 0 or Path("/run/systemd/system").exists() or not shutil.which("apt-get"):
         return reason
-    command = ["apt-get", "install", "--yes", "--no-install-recommends", "rabbitmq-server"]
+    waiting = "DPkg::Lock::Timeout=300"  # another test may be installing a package
+    command = ["apt-get", "install", "-o", waiting, "--yes", "--no-install-recommends", "rabbitmq-server"]
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
     run = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     return None if run.returncode == 0 else f"{reason} failed: {run.stderr.strip().splitlines()[-1:]}"
