@@ -164,7 +164,7 @@ def on_spark() -> Iterator[ParameterSet]:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("_own_java")
-@pytest.mark.parametrize("page", on_spark())
+@pytest.mark.parametrize("page", list(on_spark()))
 def test_page_does_what_it_says_on_spark(page: Path, folder: Path) -> None:
     if page.name == "use-my-broker.md" and (reason := why_no_broker()):
         pytest.skip(reason)
