@@ -63,8 +63,8 @@ class Thrifty:
 def thrifty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file in the package of the policies, for one test."""
     (tmp_path / "thrifty.py").write_text(THRIFTY)
-    monkeypatch.setattr(mead.policies, "__path__", [*mead.policies.__path__, str(tmp_path)])
     monkeypatch.setattr("mead.policies.registry._OPTIONS", dict(policies()))
+    monkeypatch.setattr(mead.policies, "__path__", [*mead.policies.__path__, str(tmp_path)])
     monkeypatch.delitem(sys.modules, "mead.policies.thrifty", raising=False)
 
 

@@ -19,7 +19,7 @@ from mead.monitor import implausible
 from mead.policies import Policy, decide
 from mead.simulator import SimulatedRun, run
 from mead.testing.readings import BROKEN, MIDDLE, RATE_PER_S, bursty, log_analysis, observed, shapes
-from mead.values import Knowledge, Observation, Pipeline, Plan
+from mead.values import Cause, Knowledge, Observation, Pipeline, Plan
 from mead.workload import Trace
 
 Maker: TypeAlias = Callable[[], Policy]
@@ -110,7 +110,7 @@ def planned(policy: Policy, observation: Observation, pipeline: Pipeline) -> Pla
     """The plan for an observation, as the loop makes it: it checks the readings before it asks a policy."""
     knowledge = Knowledge(pipeline)
     if fault := observation.missing or implausible(observation, pipeline, after_s=0.0):
-        return Plan.keep(observation.allocation, fault)
+        return Plan.keep(observation.allocation, fault, Cause.UNUSABLE)
     return decide(policy, observation, knowledge)
 
 
