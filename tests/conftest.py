@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from tests.paths import ROOT
 from xdist.remote import Producer
-from xdist.scheduler import LoadGroupScheduling
+from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 if TYPE_CHECKING:
@@ -27,18 +30,16 @@ settings.load_profile("mead")
 ON_SPARK = "spark:"
 """Begins the name of a group of tests that start Spark."""
 
+ASKS_FOR_SPARK = re.compile(r'\bspark: SparkSession\b|usefixtures\("spark"|mark\.spark\b')
+"""In the source of a test file: its tests use the fixture, or start a Spark of their own."""
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Order the tests, and group them by file unless a mark names another group.
+    """Order the tests: those on Spark take longest and come first.
 
-    Tests on Spark take longest and come first. Of these, tests that start a Spark of their own come before those that
-    share a session: a process has one session at a time.
+    Of these, tests that start a Spark of their own come before those that share a session: a process has one session
+    at a time.
     """
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            on_spark = ON_SPARK if starts_spark(item) or shares_spark(item) else ""
-            item.add_marker(pytest.mark.xdist_group(on_spark + item.nodeid.partition("::")[0]))
     items.sort(key=lambda item: 0 if starts_spark(item) else 1 if shares_spark(item) else 2)
 
 
@@ -52,12 +53,26 @@ def shares_spark(item: pytest.Item) -> bool:
     return "spark" in getattr(item, "fixturenames", ())
 
 
-class SparkInFewProcesses(LoadGroupScheduling):  # type: ignore[misc]  # it has no types
-    """Hands files to free processes. All but one process may start Spark, each with one session."""
+@cache
+def group_of(nodeid: str) -> str:
+    """The group of a test: its file. A page of the documentation on Spark is a group of its own."""
+    file = nodeid.partition("::")[0]
+    if not file.startswith("tests/"):
+        return file
+    if file == "tests/docs/test_snippets.py":
+        return ON_SPARK + nodeid if "on_spark" in nodeid else file
+    return ON_SPARK + file if ASKS_FOR_SPARK.search((ROOT / file).read_text()) else file
+
+
+class SparkInFewProcesses(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+    """Hands groups to free processes. All but one process may start Spark, each with one session."""
 
     def __init__(self, config: pytest.Config, log: Producer) -> None:
         super().__init__(config, log)
         self.on_spark: set[WorkerController] = set()
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         """Take the next file that this process may run; without one, end the process."""

@@ -21,18 +21,9 @@ if TYPE_CHECKING:
     from mead.values import Pipeline as Pipeline
     from mead.values import Requirement as Requirement
 else:
-    EXPORTED = {
-        **dict.fromkeys(("run", "simulate"), "mead.api"),
-        **dict.fromkeys(("Attached", "AttachError", "attach", "stamped"), "mead.spark.attach.attach"),
-        "PreferenceQuery": "mead.preference.spark.handle",
-        "preference_query": "mead.preference.spark.query",
-        **dict.fromkeys(("Pipeline", "Requirement"), "mead.values"),
-    }
 
     def __getattr__(name: str) -> object:
         """Import an exported name on first use."""
-        if name not in EXPORTED:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module  # noqa: PLC0415 - see above
+        from mead.exports import load_export  # noqa: PLC0415 - only now, so that the room itself loads nothing
 
-        return getattr(import_module(EXPORTED[name]), name)
+        return load_export(__name__, name)

@@ -157,8 +157,7 @@ QUICK = ("README.md", "docs/tutorials/my-first-pipeline.md")
 def on_spark() -> Iterator[ParameterSet]:
     for page in PAGES:
         if starts_spark(page):
-            alone = pytest.mark.xdist_group(f"spark:{page_name(page)}")  # so that pages run side by side
-            marks = (alone,) if page_name(page) in QUICK else (alone, pytest.mark.slow)
+            marks = () if page_name(page) in QUICK else (pytest.mark.slow,)
             yield pytest.param(page, marks=marks, id=page_name(page))
 
 

@@ -29,21 +29,9 @@ if TYPE_CHECKING:
     from mead.cpu.shares import ShareManager as ShareManager
     from mead.cpu.shares import closing_shares as closing_shares
 else:
-    EXPORTED = {
-        **dict.fromkeys(("Adoption", "find_other_group"), "adoption"),
-        **dict.fromkeys(("Detection", "Opener", "detect"), "detection"),
-        "join_group": "join",
-        **dict.fromkeys(
-            ("PROCESSES", "TICKS_PER_S", "Process", "give_way", "list_processes", "read_process"), "processes"
-        ),
-        **dict.fromkeys(("Preparation", "measure_actuation_delay_s", "prepare", "probe_share"), "share_probe"),
-        **dict.fromkeys(("CpuUsage", "DryRunShares", "ShareManager", "closing_shares"), "shares"),
-    }
 
     def __getattr__(name: str) -> object:
         """Import an exported name on first use."""
-        if name not in EXPORTED:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module  # noqa: PLC0415 - see above
+        from mead.exports import load_export  # noqa: PLC0415 - only now, so that the room itself loads nothing
 
-        return getattr(import_module(f"{__name__}.{EXPORTED[name]}"), name)
+        return load_export(__name__, name)

@@ -5,7 +5,6 @@ Names are loaded on first use, so that Spark's workers load only what their task
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,19 +21,9 @@ if TYPE_CHECKING:
     from mead.preference.spark.query import preference_query as preference_query
     from mead.preference.windows.panes import Windows as Windows
 else:
-    EXPORTED = {
-        **dict.fromkeys(("PreferenceError", "Preferences"), "kernels.dominance"),
-        "skyline": "kernels.skyline",
-        **dict.fromkeys(("TopDelta", "top_delta"), "kernels.top_delta"),
-        **dict.fromkeys(("Outcome", "Setting", "simulate"), "simulator.system"),
-        "PreferenceQuery": "spark.handle",
-        "GeneratedPoints": "spark.points",
-        "preference_query": "spark.query",
-        "Windows": "windows.panes",
-    }
 
     def __getattr__(name: str) -> object:
         """Import an exported name on first use."""
-        if name not in EXPORTED:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{EXPORTED[name]}"), name)
+        from mead.exports import load_export  # noqa: PLC0415 - only now, so that the room itself loads nothing
+
+        return load_export(__name__, name)

@@ -5,136 +5,98 @@ The room reads no files and no clock, and knows nothing of Spark.
 
 from __future__ import annotations
 
-from mead.queueing.fitting.calibration import fit_calibrated
-from mead.queueing.fitting.kpc.fit import fit_kpc
-from mead.queueing.fitting.targets import REFERENCE_SERVICE
-from mead.queueing.fitting.window import FittedMAP, Window, WindowFit, prepare
-from mead.queueing.fitting.windows import DEFAULT_WINDOWS, Fitter, distinct, fit_windows
-from mead.queueing.forecasting.registry import PREDICTORS, USUAL_QUANTILE, Predictor, forecaster
-from mead.queueing.map import MAP, InvalidMAPError
-from mead.queueing.network.bottleneck import Chains
-from mead.queueing.network.decomposition import MODELS, Arrivals, OperatorModel, decomposed, independent_path
-from mead.queueing.network.expected_load import (
-    CycleError,
-    Link,
-    Load,
-    edge_ratios,
-    entry_shares,
-    expected_loads,
-    replicas_needed,
-    whole_replicas,
-)
-from mead.queueing.network.graph import PATH_SEPARATOR, Edge, InvalidNetworkError, Network, Operator
-from mead.queueing.network.sojourn import Part
-from mead.queueing.network.solve import MAP_MODEL, NetworkSolution, solve_network
-from mead.queueing.network.streams import Stream, streams_of
-from mead.queueing.network.traffic import ENDLESS_GAIN, UnstableLoop, arrival_rates, loop_gain
-from mead.queueing.ph import MAX_ERLANG_PHASES, PH
-from mead.queueing.queues.batch_server import BatchServer
-from mead.queueing.queues.gigk import gigk, whitt_factor
-from mead.queueing.queues.kingman import kingman
-from mead.queueing.queues.map_ph_1 import map_ph_1, map_ph_1_at_utilizations
-from mead.queueing.queues.mg1 import m_ph_1
-from mead.queueing.queues.microbatch import MicroBatches, micro_batch, micro_batch_many
-from mead.queueing.queues.replay import (
-    DEFAULT_SEQUENCES,
-    ReplayResponse,
-    ServiceTimes,
-    replay,
-    replay_at_utilizations,
-    replay_batches,
-)
-from mead.queueing.queues.response import SATURATED, QueueSolution, ResponseTime, Unstable, check_percent, overloaded
-from mead.queueing.queues.split_batch import batch_wait_s, gate_s
-from mead.queueing.sampling import BLOCK, alias_table, walk
-from mead.queueing.statistics.hurst import METHOD, hurst
-from mead.queueing.statistics.inter_arrivals import acf, idc, lags_of, scv, spans_of
-from mead.queueing.statistics.partial import Characteristics, Frame, Partial
+TYPE_CHECKING = False  # as in typing, which takes time to load
 
-__all__ = [
-    "BLOCK",
-    "DEFAULT_SEQUENCES",
-    "DEFAULT_WINDOWS",
-    "ENDLESS_GAIN",
-    "MAP",
-    "MAP_MODEL",
-    "MAX_ERLANG_PHASES",
-    "METHOD",
-    "MODELS",
-    "PATH_SEPARATOR",
-    "PH",
-    "PREDICTORS",
-    "REFERENCE_SERVICE",
-    "SATURATED",
-    "USUAL_QUANTILE",
-    "Arrivals",
-    "BatchServer",
-    "Chains",
-    "Characteristics",
-    "CycleError",
-    "Edge",
-    "FittedMAP",
-    "Fitter",
-    "Frame",
-    "InvalidMAPError",
-    "InvalidNetworkError",
-    "Link",
-    "Load",
-    "MicroBatches",
-    "Network",
-    "NetworkSolution",
-    "Operator",
-    "OperatorModel",
-    "Part",
-    "Partial",
-    "Predictor",
-    "QueueSolution",
-    "ReplayResponse",
-    "ResponseTime",
-    "ServiceTimes",
-    "Stream",
-    "Unstable",
-    "UnstableLoop",
-    "Window",
-    "WindowFit",
-    "acf",
-    "alias_table",
-    "arrival_rates",
-    "batch_wait_s",
-    "check_percent",
-    "decomposed",
-    "distinct",
-    "edge_ratios",
-    "entry_shares",
-    "expected_loads",
-    "fit_calibrated",
-    "fit_kpc",
-    "fit_windows",
-    "forecaster",
-    "gate_s",
-    "gigk",
-    "hurst",
-    "idc",
-    "independent_path",
-    "kingman",
-    "lags_of",
-    "loop_gain",
-    "m_ph_1",
-    "map_ph_1",
-    "map_ph_1_at_utilizations",
-    "micro_batch",
-    "micro_batch_many",
-    "overloaded",
-    "prepare",
-    "replay",
-    "replay_at_utilizations",
-    "replay_batches",
-    "replicas_needed",
-    "scv",
-    "solve_network",
-    "spans_of",
-    "streams_of",
-    "walk",
-    "whitt_factor",
-    "whole_replicas",
-]
+if TYPE_CHECKING:
+    from mead.queueing.fitting.calibration import fit_calibrated as fit_calibrated
+    from mead.queueing.fitting.kpc.fit import fit_kpc as fit_kpc
+    from mead.queueing.fitting.targets import REFERENCE_SERVICE as REFERENCE_SERVICE
+    from mead.queueing.fitting.window import FittedMAP as FittedMAP
+    from mead.queueing.fitting.window import Window as Window
+    from mead.queueing.fitting.window import WindowFit as WindowFit
+    from mead.queueing.fitting.window import prepare as prepare
+    from mead.queueing.fitting.windows import DEFAULT_WINDOWS as DEFAULT_WINDOWS
+    from mead.queueing.fitting.windows import Fitter as Fitter
+    from mead.queueing.fitting.windows import distinct as distinct
+    from mead.queueing.fitting.windows import fit_windows as fit_windows
+    from mead.queueing.forecasting.registry import PREDICTORS as PREDICTORS
+    from mead.queueing.forecasting.registry import USUAL_QUANTILE as USUAL_QUANTILE
+    from mead.queueing.forecasting.registry import Predictor as Predictor
+    from mead.queueing.forecasting.registry import forecaster as forecaster
+    from mead.queueing.map import MAP as MAP
+    from mead.queueing.map import InvalidMAPError as InvalidMAPError
+    from mead.queueing.network.bottleneck import Chains as Chains
+    from mead.queueing.network.decomposition import MODELS as MODELS
+    from mead.queueing.network.decomposition import Arrivals as Arrivals
+    from mead.queueing.network.decomposition import OperatorModel as OperatorModel
+    from mead.queueing.network.decomposition import decomposed as decomposed
+    from mead.queueing.network.decomposition import independent_path as independent_path
+    from mead.queueing.network.expected_load import CycleError as CycleError
+    from mead.queueing.network.expected_load import Link as Link
+    from mead.queueing.network.expected_load import Load as Load
+    from mead.queueing.network.expected_load import edge_ratios as edge_ratios
+    from mead.queueing.network.expected_load import entry_shares as entry_shares
+    from mead.queueing.network.expected_load import expected_loads as expected_loads
+    from mead.queueing.network.expected_load import replicas_needed as replicas_needed
+    from mead.queueing.network.expected_load import whole_replicas as whole_replicas
+    from mead.queueing.network.graph import PATH_SEPARATOR as PATH_SEPARATOR
+    from mead.queueing.network.graph import Edge as Edge
+    from mead.queueing.network.graph import InvalidNetworkError as InvalidNetworkError
+    from mead.queueing.network.graph import Network as Network
+    from mead.queueing.network.graph import Operator as Operator
+    from mead.queueing.network.sojourn import Part as Part
+    from mead.queueing.network.solve import MAP_MODEL as MAP_MODEL
+    from mead.queueing.network.solve import NetworkSolution as NetworkSolution
+    from mead.queueing.network.solve import solve_network as solve_network
+    from mead.queueing.network.streams import Stream as Stream
+    from mead.queueing.network.streams import streams_of as streams_of
+    from mead.queueing.network.traffic import ENDLESS_GAIN as ENDLESS_GAIN
+    from mead.queueing.network.traffic import UnstableLoop as UnstableLoop
+    from mead.queueing.network.traffic import arrival_rates as arrival_rates
+    from mead.queueing.network.traffic import loop_gain as loop_gain
+    from mead.queueing.ph import MAX_ERLANG_PHASES as MAX_ERLANG_PHASES
+    from mead.queueing.ph import PH as PH
+    from mead.queueing.queues.batch_server import BatchServer as BatchServer
+    from mead.queueing.queues.gigk import gigk as gigk
+    from mead.queueing.queues.gigk import whitt_factor as whitt_factor
+    from mead.queueing.queues.kingman import kingman as kingman
+    from mead.queueing.queues.map_ph_1 import map_ph_1 as map_ph_1
+    from mead.queueing.queues.map_ph_1 import map_ph_1_at_utilizations as map_ph_1_at_utilizations
+    from mead.queueing.queues.mg1 import m_ph_1 as m_ph_1
+    from mead.queueing.queues.microbatch import MicroBatches as MicroBatches
+    from mead.queueing.queues.microbatch import micro_batch as micro_batch
+    from mead.queueing.queues.microbatch import micro_batch_many as micro_batch_many
+    from mead.queueing.queues.replay import DEFAULT_SEQUENCES as DEFAULT_SEQUENCES
+    from mead.queueing.queues.replay import ReplayResponse as ReplayResponse
+    from mead.queueing.queues.replay import ServiceTimes as ServiceTimes
+    from mead.queueing.queues.replay import replay as replay
+    from mead.queueing.queues.replay import replay_at_utilizations as replay_at_utilizations
+    from mead.queueing.queues.replay import replay_batches as replay_batches
+    from mead.queueing.queues.response import SATURATED as SATURATED
+    from mead.queueing.queues.response import QueueSolution as QueueSolution
+    from mead.queueing.queues.response import ResponseTime as ResponseTime
+    from mead.queueing.queues.response import Unstable as Unstable
+    from mead.queueing.queues.response import check_percent as check_percent
+    from mead.queueing.queues.response import overloaded as overloaded
+    from mead.queueing.queues.split_batch import batch_wait_s as batch_wait_s
+    from mead.queueing.queues.split_batch import gate_s as gate_s
+    from mead.queueing.sampling import BLOCK as BLOCK
+    from mead.queueing.sampling import alias_table as alias_table
+    from mead.queueing.sampling import walk as walk
+    from mead.queueing.statistics.hurst import METHOD as METHOD
+    from mead.queueing.statistics.hurst import hurst as hurst
+    from mead.queueing.statistics.inter_arrivals import acf as acf
+    from mead.queueing.statistics.inter_arrivals import idc as idc
+    from mead.queueing.statistics.inter_arrivals import lags_of as lags_of
+    from mead.queueing.statistics.inter_arrivals import scv as scv
+    from mead.queueing.statistics.inter_arrivals import spans_of as spans_of
+    from mead.queueing.statistics.partial import Characteristics as Characteristics
+    from mead.queueing.statistics.partial import Frame as Frame
+    from mead.queueing.statistics.partial import Partial as Partial
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import an exported name on first use."""
+        from mead.exports import load_export  # noqa: PLC0415 - only now, so that the room itself loads nothing
+
+        return load_export(__name__, name)

@@ -38,25 +38,9 @@ if TYPE_CHECKING:
     from mead.workload.trace import TraceError as TraceError
     from mead.workload.trace import Unit as Unit
 else:
-    EXPORTED = {
-        **dict.fromkeys(("FORMATS", "read_trace", "split_trace", "write_trace"), "mead.workload.files"),
-        **dict.fromkeys(("Piece", "Pieces"), "mead.workload.formats.columns"),
-        **dict.fromkeys(("Generator", "GeneratorError"), "mead.workload.generators.kind"),
-        **dict.fromkeys(("Bursts", "Markovian"), "mead.workload.generators.markovian"),
-        **dict.fromkeys(("LiveMapsStandIn", "Synt"), "mead.workload.generators.paper_traces"),
-        **dict.fromkeys(("Poisson", "RandomWalk", "Steps"), "mead.workload.generators.poisson"),
-        **dict.fromkeys(("KINDS", "Kind", "Parameter"), "mead.workload.generators.registry"),
-        **dict.fromkeys(("SelfSimilar",), "mead.workload.generators.self_similar"),
-        **dict.fromkeys(
-            ("Course", "Survey", "merge_surveys", "survey_piece", "whole_or_seconds"), "mead.workload.survey"
-        ),
-        **dict.fromkeys(("BadRowError", "TICKS_PER_S", "Trace", "TraceError", "Unit"), "mead.workload.trace"),
-    }
 
     def __getattr__(name: str) -> object:
-        """Load an exported name when it is first used."""
-        if name not in EXPORTED:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module  # noqa: PLC0415 - see above
+        """Import an exported name on first use."""
+        from mead.exports import load_export  # noqa: PLC0415 - only now, so that the room itself loads nothing
 
-        return getattr(import_module(EXPORTED[name]), name)
+        return load_export(__name__, name)
