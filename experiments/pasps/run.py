@@ -13,7 +13,7 @@ from experiments.pasps.scenarios import DURATION_S, Scenario
 from mead.arrays import FloatArray
 from mead.config import choose_policy
 from mead.policies import Policy, PolicyOptions, make_policy
-from mead.policies.pasps.policy import ForecastKeys, Outlook, allocate
+from mead.policies.pasps.policy import Outlook, allocate
 from mead.queueing import replicas_needed, whole_replicas
 from mead.simulator import Conditions, SimulatedRun, run
 from mead.values import Knowledge, Observation, Pipeline, Plan
@@ -63,7 +63,7 @@ def options_of(system: str) -> PolicyOptions:
     """
     name, *settings = system.split("@")
     options = choose_policy(None, name, settings)
-    if isinstance(options, ForecastKeys) and options.interval_s != INTERVAL_S:
+    if options.forecast_s not in (None, INTERVAL_S):
         raise ValueError(f"{system}: the tables are of intervals of {INTERVAL_S:g} s; leave interval_s out")
     return options
 

@@ -115,6 +115,16 @@ class PolicyOptions(Keys):
         return self.plans_for_requirements
 
     @property
+    def splits_queues(self) -> bool:
+        """Between its decisions, long queues are split over more tasks."""
+        return False
+
+    @property
+    def forecast_s(self) -> float | None:
+        """The length of the forecasts that it decides by; None if it makes none."""
+        return None
+
+    @property
     def replicas_asked(self) -> int:
         """The number of replicas that the options ask for by themselves."""
         return 1
@@ -136,6 +146,11 @@ class SlowKeys(PolicyOptions):
     def sees_requirements(self) -> bool:
         """On two levels every policy does: a queue is split by how soon its tuples are due."""
         return self.plans_for_requirements or self.two_level
+
+    @property
+    def splits_queues(self) -> bool:
+        """On two levels."""
+        return self.two_level
 
 
 class RuleKeys(SlowKeys):

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 import mead.policies
 from mead.keys import ConfigError, Function, did_you_mean
 from mead.loading import load_object
-from mead.policies.base import Policy, PolicyOptions, SlowKeys
+from mead.policies.base import Policy, PolicyOptions
 from mead.policies.two_level import TwoLevel
 
 OWN = "module:Class"
@@ -79,7 +79,7 @@ def make_policy(options: PolicyOptions) -> Policy:
     10.0
     """
     policy = _MAKERS[type(options)](options)
-    return TwoLevel(policy) if isinstance(options, SlowKeys) and options.two_level else policy
+    return TwoLevel(policy) if options.splits_queues else policy
 
 
 class OwnOptions(PolicyOptions):
@@ -102,7 +102,7 @@ def own_policy(options: OwnOptions) -> Policy:
     >>> own_policy(OwnOptions(name="collections:Counter"))
     Traceback (most recent call last):
         ...
-    mead.keys.ConfigError: collections:Counter is no policy: it has no method analyze
+    mead.keys.ConfigError: collections:Counter is not a policy: it has no method analyze
     """
     made = load_object(options.name)
     try:
@@ -111,11 +111,11 @@ def own_policy(options: OwnOptions) -> Policy:
         raise ConfigError(f"{options.name} does not take these options: {error}") from error
     for method in ("analyze", "plan"):
         if not callable(getattr(policy, method, None)):
-            raise ConfigError(f"{options.name} is no policy: it has no method {method}")
+            raise ConfigError(f"{options.name} is not a policy: it has no method {method}")
     if not isinstance(getattr(policy, "name", None), str):
-        raise ConfigError(f"{options.name} is no policy: it has no name, which must be a text")
+        raise ConfigError(f"{options.name} is not a policy: `name` must be a string")
     interval_s = getattr(policy, "interval_s", None)
     if not isinstance(interval_s, int | float) or not 0 < interval_s < inf:
-        raise ConfigError(f"{options.name} is no policy: its interval_s must be seconds above 0; got {interval_s!r}")
+        raise ConfigError(f"{options.name} is not a policy: its interval_s must be seconds above 0; got {interval_s!r}")
     checked: Policy = policy
     return checked

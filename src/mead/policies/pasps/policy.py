@@ -59,6 +59,11 @@ class ForecastKeys(RuleKeys):
     knobs: ClassVar[tuple[Knob, ...]] = ("replicas",)
 
     @property
+    def forecast_s(self) -> float:
+        """A forecast covers the time until the next decision."""
+        return self.interval_s
+
+    @property
     def method(self) -> tuple[Predictor, float]:
         """The predictor, and the quantile for one that forecasts a quantile."""
         return "basic", USUAL_QUANTILE
