@@ -110,7 +110,7 @@ def test_a_history_keeps_the_word_and_knows_none_of_other_times(tmp_path: Path) 
         record = history.begin("one", pipeline, policy="p", started="2026-01-01T12:00:00Z")
         for word in Cause:
             record(Round(10.0, SEEN, Plan.keep(LOW, "so", word), in_force=LOW))
-        assert [one.because for one in history.decisions(1)] == list(Cause)
+        assert [one.cause for one in history.decisions(1)] == list(Cause)
         history._connection.execute("UPDATE round SET because = 'by_decree' WHERE number = 1")
         history._connection.execute("UPDATE round SET because = NULL WHERE number = 2")
-        assert [one.because for one in history.decisions(1)][:2] == [Cause.UNSAID] * 2
+        assert [one.cause for one in history.decisions(1)][:2] == [Cause.UNSAID] * 2

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mead.history.grounds_json import grounds_from_json
-from mead.history.parsing import allocation_of, because_of, by_name, effect_of, newer
+from mead.history.parsing import allocation_of, by_name, cause_of, effect_of, newer
 from mead.history.pipeline_json import pipeline_from_json, pipeline_to_json
 from mead.history.recorder import Recorder
 from mead.history.records import ROUND_INTERVAL, Checked, Decision, PastRound, PastRun, errors_of
@@ -176,7 +176,7 @@ class History:
                     for key in [(row["number"], path["place"])]
                 ),
                 caution=newer(row, "caution", 1.0),
-                because=because_of(newer(row, "because", None)),
+                cause=cause_of(newer(row, "because", None)),
             )
             for row in rows
         ]

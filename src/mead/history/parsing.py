@@ -24,7 +24,7 @@ def by_name(rows: Sequence[sqlite3.Row], column: str) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def because_of(word: str | None) -> Cause:
+def cause_of(word: str | None) -> Cause:
     """The reason in one word; ``UNSAID`` if the file predates it, or holds a word of a later version."""
     return Cause(word) if word in KNOWN else Cause.UNSAID
 

@@ -142,7 +142,7 @@ class Decision:
     effects: tuple[Effect, ...]
     caution: float = 1.0
     """Factor by which bounds were tightened."""
-    because: Cause = Cause.UNSAID
+    cause: Cause = Cause.UNSAID
     """The reason in one word."""
 
 

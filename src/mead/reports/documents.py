@@ -49,7 +49,7 @@ def decision_json(decision: Decision) -> dict[str, Any]:
         "changed": decision.changed,
         "applied": decision.applied,
         "reason": decision.reason,
-        "because": decision.because.value,
+        "because": decision.cause.value,
         "missing": decision.missing,
         "error": decision.error,
         "caution": decision.caution,

@@ -129,7 +129,7 @@ def simulated_savings(
 
 
 def session_savings(session: Session) -> Savings | None:
-    """The savings of a session up to its last round; None in mode act, and before there is anything to go by.
+    """The savings of a session up to its last round; None in mode act, and before the first usable round.
 
     In mode advise they follow from the plans. In mode observe the policy controls the latest arrivals in virtual time,
     which may take seconds.

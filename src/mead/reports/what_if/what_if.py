@@ -14,7 +14,7 @@ from mead.policies import KEPT_IATS, PolicyOptions, decide, make_policy
 from mead.policies.predictive.predictions import memoize
 from mead.policies.predictive.replay_network import Draws, WindowReplay
 from mead.queueing import PATH_SEPARATOR, BatchServer, InvalidNetworkError, overloaded
-from mead.reports.judge import statistic_s
+from mead.reports.judge import Verdict, all_met, statistic_s
 from mead.reports.what_if.frontier import FrontierPoint, find_frontier
 from mead.simulator import Conditions, Simulation, run
 from mead.values import Allocation, Knowledge, Observation, Operator, Pipeline, Prediction, Requirement
@@ -168,9 +168,11 @@ def _response(simulation: Simulation, path: str, stable: bool) -> Prediction:  #
 
 def _met(simulation: Simulation, pipeline: Pipeline, simulated: Mapping[str, Prediction]) -> bool:
     """Whether every requirement is met and no path is overloaded."""
-    return all(path.stable for path in simulated.values()) and all(
-        statistic_s(simulation.responses(r.path).response_s, r) <= r.bound_s for r in pipeline.requirements
-    )
+    verdicts = []
+    for requirement in pipeline.requirements:
+        response_s = simulation.responses(requirement.path).response_s
+        verdicts.append(Verdict(requirement, response_s.size, statistic_s(response_s, requirement)))
+    return all(path.stable for path in simulated.values()) and all_met(verdicts) is True
 
 
 def _overloaded_paths(pipeline: Pipeline, allocation: Allocation, rate_per_s: float) -> set[str]:
