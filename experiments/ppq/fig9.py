@@ -23,7 +23,7 @@ PANES_ONLY = Setting(windows=Windows(1000, 100), set_point=0.9, panes_only=True,
 
 FIRST_DECISION_S = 5.0
 """After two intervals. For a second of the first one nothing can be split, so that a utilization above 2 is measured.
-Whoever answers that has five workers at once, where the paper says that there were three for half a minute."""
+A controller that reacts to it uses five workers at once, but the paper says that there were three for half a minute."""
 
 PUBLISHED = ("3", "4", "5 to 6", "6", "fewer", "fewer")
 IDEAL_PANES_PER_S = 10.0

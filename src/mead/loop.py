@@ -39,7 +39,7 @@ class NotGranted(RuntimeError):  # noqa: N818 - a refusal, not an error of the e
 
 
 class Mode(Enum):
-    """What the loop may do."""
+    """Mode of the loop: observe, advise or act."""
 
     OBSERVE = "observe"
     ADVISE = "advise"

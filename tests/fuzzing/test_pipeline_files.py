@@ -193,7 +193,7 @@ def test_choices_of_an_operator_are_limited() -> None:
     shares = [round(0.01 * n, 2) for n in range(1, 101)]
     document = {"name": "p", "shares": shares, "operators": [{"name": "a", "demand_s": 1, "replicas": {"max": 9000}}]}
     with pytest.raises(
-        ConfigError, match=rf"operators\[0\]\.replicas: .* 900,000 choices; {MOST_LEVELS:,} are the most"
+        ConfigError, match=rf"operators\[0\]\.replicas: .* 900,000 choices; at most {MOST_LEVELS:,} are allowed"
     ):
         parse_pipeline(json.dumps(document).encode())
 
@@ -205,9 +205,7 @@ def test_a_dense_graph_is_refused_before_its_paths_are_counted_out() -> None:
         "operators": [{"name": name, "demand_s": 1} for name in names],
         "edges": [list(pair) for pair in combinations(names, 2)],
     }
-    with pytest.raises(
-        ConfigError, match=r"edges\[\d+\]: there are [\d,]+ paths from source to sink; 1,000 are the most"
-    ):
+    with pytest.raises(ConfigError, match=r"edges\[\d+\]: [\d,]+ paths from source to sink; at most 1,000 are allowed"):
         parse_pipeline(json.dumps(document).encode())
 
 

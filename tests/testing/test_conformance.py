@@ -107,7 +107,7 @@ def test_the_example_passes_every_check() -> None:
         (Hasty, "says_who_it_is: its interval_s is 0.0"),
         (Silent, "it gives no reason"),
         (Greedy, "it failed in plan: ValueError: operator parser may have a share of"),
-        (Wishful, "its target is none: operator parser may have a share of"),
+        (Wishful, "its target is invalid: operator parser may have a share of"),
         (Trusting, "keeps_what_is_in_force_on_broken_readings: "),
         (Moody, "two of them decide differently on the same readings"),
         (Prophet, "it predicts for {'nowhere>nothing'}, which are no paths"),
@@ -132,9 +132,9 @@ def test_what_a_policy_gets_wrong_is_said(policy: Callable[[], Any], said: str) 
         ("broken_policy:Policy", "cannot import `broken_policy:Policy`: SyntaxError: "),
         ("failing_policy:Policy", "cannot import `failing_policy:Policy`: ZeroDivisionError: division by zero"),
         ("mead.policies.baselines.static:Static", "does not take these options: "),
-        ("collections:Counter", "is no policy: it has no method analyze"),
-        ("half_policy:Nameless", "is no policy: it has no name"),
-        ("half_policy:Timeless", "is no policy: its interval_s must be seconds above 0; got 'soon'"),
+        ("collections:Counter", "is not a policy: it has no method analyze"),
+        ("half_policy:Nameless", "is not a policy: `name` must be a string"),
+        ("half_policy:Timeless", "is not a policy: its interval_s must be seconds above 0; got 'soon'"),
     ],
 )
 def test_what_is_no_policy_is_refused_in_one_line(

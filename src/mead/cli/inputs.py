@@ -30,8 +30,8 @@ TracePath = Annotated[
 AreIats = Annotated[bool, typer.Option("--iat", help="The file holds inter-arrival times, not time stamps.")]
 ColumnName = Annotated[str | None, typer.Option(metavar="NAME", help="The column to read: a name, or a number from 1.")]
 UnitOption: TypeAlias = Literal["s", "ms", "us", "ns"] | None
-UnitName = Annotated[UnitOption, typer.Option(help="Unit of the numbers, where no name tells it.")]
-Sorted = Annotated[bool, typer.Option("--sort", help="Put time stamps in order that are not.")]
+UnitName = Annotated[UnitOption, typer.Option(help="Unit of the numbers, if the column name does not contain it.")]
+Sorted = Annotated[bool, typer.Option("--sort", help="Sort time stamps that are out of order.")]
 PolicyName = Annotated[
     str | None,
     typer.Option("--policy", metavar="NAME", help=f"{POLICIES}; default the one of the pipeline file."),

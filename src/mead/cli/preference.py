@@ -123,7 +123,7 @@ def preference(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the best tuples of every window of a stream: those that no other tuple beats in all columns.
+    """Find the best tuples of every window of a stream: those that no other tuple dominates.
 
     Prints every window once, in order. With `--folder` this also holds for a query that was killed and resumed.
 

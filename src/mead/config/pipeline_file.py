@@ -170,7 +170,7 @@ class PipelineFile:
             levels = len(keys.shares or self.keys.shares) * (keys.replicas.max - keys.replicas.min + 1)
             if levels > MOST_LEVELS:
                 raise ConfigError(
-                    f"with its shares these are {levels:,} choices; {MOST_LEVELS:,} are the most",
+                    f"with its shares these are {levels:,} choices; at most {MOST_LEVELS:,} are allowed",
                     ("operators", place, "replicas"),
                 )
 
@@ -191,7 +191,7 @@ class PipelineFile:
     def _check_processors(self) -> None:
         least, there = sum(operator.min_replicas for operator in self.pipeline.operators), self.keys.processors
         if there is not None and there < least:
-            raise ConfigError(f"the operators have {least} replicas at least; got {there}", ("processors",))
+            raise ConfigError(f"must be at least {least}, the sum of min replicas; got {there}", ("processors",))
 
     def _mistake(self, counts: Mapping[str, int]) -> str:
         """The first contradiction between the parts; empty if there is none."""

@@ -137,7 +137,7 @@ class _Reader:
             return [self.plain(item, (*location, place)) for place, item in enumerate(node.value)]
         if isinstance(node, yaml.ScalarNode):
             return _scalar(kind, node.value, line, location)
-        raise LineError(line, f"the tag {node.tag} means nothing here", location)
+        raise LineError(line, f"unknown tag {node.tag}; remove it", location)
 
     def _mapping(self, node: yaml.MappingNode, location: KeyPath) -> Plain:
         values: dict[str, Plain] = {}
@@ -149,7 +149,7 @@ class _Reader:
             if key in values:
                 first = self.lines[*location, key]
                 where = "on this line" if first == line else f"on line {first}"
-                raise LineError(line, f"is there twice, first {where}", (*location, key))
+                raise LineError(line, f"duplicate key, first {where}", (*location, key))
             values[key] = self.plain(value_node, (*location, key), line)
         return values
 
@@ -170,7 +170,7 @@ def _scalar(kind: str, text: str, line: int, location: KeyPath) -> Plain:
     except (ValueError, KeyError):
         shown = text if len(text) <= 20 else f"{text[:20]}..."
         raise LineError(line, f"cannot be read as a value of type {kind}: {shown!r}", location) from None
-    raise LineError(line, f"the tag !{kind} means nothing here", location)
+    raise LineError(line, f"unknown tag !{kind}; remove it", location)
 
 
 def _text(text: str, line: int, location: KeyPath) -> str:

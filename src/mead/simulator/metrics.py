@@ -1,4 +1,4 @@
-"""Metrics as they are in real life: late, missing for a while, or wrong."""
+"""Faulty metrics: late, missing or wrong."""
 
 from __future__ import annotations
 

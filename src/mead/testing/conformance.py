@@ -134,7 +134,7 @@ def _expect_control(shape: str, this: SimulatedRun) -> None:
         try:
             this.pipeline.check(turn.plan.target)
         except ValueError as error:
-            raise NonconformityError(f"{where}: its target is none: {error}") from error
+            raise NonconformityError(f"{where}: its target is invalid: {error}") from error
     counters = this.simulation.counters
     _expect(counters.inside == 0, f"{shape}: {counters.inside} tuples never left")
 

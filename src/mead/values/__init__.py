@@ -1,4 +1,4 @@
-"""What the control loop knows: the pipeline, its requirements, what was observed and what was decided."""
+"""Values of the control loop: pipeline, requirement, observation, plan, round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy may rely on besides the current observation."""
+"""Knowledge of a policy: the pipeline with learned costs, and delays."""
 
 from __future__ import annotations
 

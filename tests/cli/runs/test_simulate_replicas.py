@@ -67,7 +67,7 @@ def test_unequal_replicas_need_a_grouping_that_looks_at_loads(simulated: Any) ->
             ", batch: {overhead_s: 0.1}, grouping: {kind: shuffle}",
             "operators[0].grouping: is for tuples one by one; a micro-batch is split evenly over the replicas",
         ),
-        ("max: 4}GROUPING", "min: 2, max: 4}", "processors: the operators have 2 replicas at least; got 1"),
+        ("max: 4}GROUPING", "min: 2, max: 4}", "processors: must be at least 2, the sum of min replicas; got 1"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:

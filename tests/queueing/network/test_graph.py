@@ -37,7 +37,7 @@ def test_a_share_scales_the_service_of_the_named_operators_only() -> None:
         ("aa", [], "two operators have the name 'a'"),
         ("a>", [], "without '>'"),
         ("ab", [("a", "x")], "unknown operator 'x'; the operators are 'a', 'b'"),
-        ("ab", [("a", "b"), ("a", "b")], "'a' to 'b' is there twice"),
+        ("ab", [("a", "b"), ("a", "b")], "'a' to 'b' is listed twice"),
     ],
 )
 def test_what_is_no_network_is_refused(names: str, edges: list[tuple[str, str]], complaint: str) -> None:

@@ -152,7 +152,7 @@ def test_several_servers_share_one_queue() -> None:
     [
         ({"edges": [["a", "c"]]}, "edges: the edge 'a' to 'c' names an unknown operator 'c'"),
         ({"edges": [["a", "b"], ["b", "a"]]}, "edges: the edges must not lead back"),
-        ({"edges": [["a", "b"], ["a", "b"]]}, "edges: the edge 'a' to 'b' is there twice"),
+        ({"edges": [["a", "b"], ["a", "b"]]}, "edges: the edge 'a' to 'b' is listed twice"),
         ({"operators": [operator("a", 0.001), operator("a", 0.001)]}, "operators: two operators have the name 'a'"),
         ({"operators": [operator("a>b", 0.001)]}, "operators[0]: an operator needs a name without '>'"),
         ({"operators": [operator("a", 0.001, servers=2)]}, "model: the model 'map' has one server per operator"),

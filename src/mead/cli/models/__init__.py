@@ -1,1 +1,1 @@
-"""Models."""
+"""Commands on traces, queues and plans."""

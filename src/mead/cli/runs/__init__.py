@@ -1,1 +1,1 @@
-"""Runs."""
+"""Commands that run a pipeline, or read past runs."""

@@ -24,7 +24,7 @@ def explain(
     run: RunNumber = LAST,
     as_json: AsJson = False,
 ) -> None:
-    """Explain a decision: its readings, models and candidates, why it rejected the others, and its effect.
+    """Explain a decision: its readings, models and candidates, why the policy rejected the others, and its effect.
 
     Example: `mead explain change runs/demo-20260101-120000`
     """

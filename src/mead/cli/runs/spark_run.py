@@ -1,4 +1,4 @@
-"""Options, errors and output that the commands share which run a pipeline on Spark."""
+"""Options, errors and output shared by commands that run a pipeline on Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which prices are high enough: the lowest at which the closed loop keeps every target."""
+"""Search for the lowest prices at which the closed loop keeps every target."""
 
 from __future__ import annotations
 

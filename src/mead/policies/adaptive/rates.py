@@ -1,4 +1,4 @@
-"""How many tuples the next period will bring, given how many came lately: learned from counts, with no shape assumed.
+"""Forecast of the next period's tuples from counts of recent periods.
 
 The state of the arrivals is one number, the exponentially smoothed rate. What follows it is the empirical distribution
 of the counts that followed similar rates. So bursts keep their length and their return to the mean, and their height

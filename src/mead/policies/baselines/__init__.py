@@ -1,1 +1,1 @@
-"""Baselines."""
+"""Policies for comparison: ``static``, ``threshold``, ``ds2``."""

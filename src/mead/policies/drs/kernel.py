@@ -1,4 +1,4 @@
-"""One processor after the other to where it shortens the queues most: Algorithms 1 and 2 of DRS, compiled.
+"""Assign processors one by one where each shortens the queues most: Algorithms 1 and 2 of DRS, compiled.
 
 The gain of one more processor at operator i is ``l_i (E[T_i](k) - E[T_i](k + 1))``. By Little's law that is how much
 shorter its queue becomes, in tuples. The service time is left out on purpose: it is in both terms, and with many

@@ -1,4 +1,4 @@
-"""AssignProcessors and MinProcessors: Algorithms 1 and 2 of DRS (Fu et al. 2017), in the form in which they are right.
+"""AssignProcessors and MinProcessors: Algorithms 1 and 2 of DRS (Fu et al. 2017), with corrections.
 
 As printed, Algorithm 1 hands out one processor too many (``<=`` in line 7), and Algorithm 2 has a lower bound that
 forgets how often an operator is visited and accepts a target that is exactly that bound. Both are optimal because the

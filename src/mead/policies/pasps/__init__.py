@@ -1,1 +1,1 @@
-"""Pasps."""
+"""Policies ``pasps``, ``psps`` and ``dabs``: replicas from forecasts."""

@@ -1,1 +1,1 @@
-"""Predictive."""
+"""Policies that predict response times: ``mg1``, ``kingman``, ``map``, ``replay``."""

@@ -1,4 +1,4 @@
-"""Kingman's GI/G/1: rate and variance of the arrivals, and nothing of their correlation."""
+"""Kingman's GI/G/1: knows rate and variance of the arrivals, ignores their correlation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""M/G/1: the rate of the arrivals, and nothing of their burstiness."""
+"""M/G/1: knows the rate of the arrivals, ignores their burstiness."""
 
 from __future__ import annotations
 

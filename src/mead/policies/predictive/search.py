@@ -1,7 +1,7 @@
-"""Which allocation is the cheapest that meets every requirement: the paper's heuristic, and the exact answer.
+"""Search for the cheapest allocation that meets every requirement.
 
-Both ask a predictor for response times; where those come from (M/G/1, fitted MAPs, replay) is the policy's affair.
-Every operator has to keep up, even one that no requirement depends on.
+There are the paper's heuristic and an exact search. Both get response times from the predictor of the policy (M/G/1,
+fitted MAPs, replay). Every operator has to keep up, even one that no requirement depends on.
 """
 
 from __future__ import annotations

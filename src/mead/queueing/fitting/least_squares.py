@@ -1,4 +1,4 @@
-"""Least squares for residuals that are dear to compute but cheap to compute many at a time."""
+"""Least squares for residuals that are expensive to compute but cheap to compute many at a time."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class Network:
             ways[name] = sum(ways[edge.target] for edge in self.out_of(name)) or 1
         count = sum(ways[operator.name] for operator in self.operators if not self.into(operator.name))
         if count > MOST_PATHS:
-            raise InvalidNetworkError(f"there are {count:,} paths from source to sink; {MOST_PATHS:,} are the most")
+            raise InvalidNetworkError(f"{count:,} paths from source to sink; at most {MOST_PATHS:,} are allowed")
         return tuple(path for o in self.operators if not self.into(o.name) for path in self._continued((o.name,)))
 
     def _continued(self, start: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -168,5 +168,5 @@ class Network:
                         f"the edge {pair[0]!r} to {pair[1]!r} names an unknown operator {name!r}; {self._known()}"
                     )
             if pairs.count(pair) > 1:
-                raise InvalidNetworkError(f"the edge {pair[0]!r} to {pair[1]!r} is there twice; keep one of them")
+                raise InvalidNetworkError(f"the edge {pair[0]!r} to {pair[1]!r} is listed twice; keep one of them")
         self.order  # noqa: B018 - finds cycles

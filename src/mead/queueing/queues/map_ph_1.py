@@ -1,4 +1,7 @@
-"""MAP/PH/1, first come first served: the exact response time of one operator under bursty arrivals."""
+"""MAP/PH/1, first come first served: the exact response time of one operator under bursty arrivals.
+
+From the age process: ``P(R > t) = b exp(Kt) e``, K from the Riccati equation in ``age_process``.
+"""
 
 from __future__ import annotations
 

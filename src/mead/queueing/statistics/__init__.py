@@ -1,1 +1,1 @@
-"""Statistics."""
+"""Statistics of inter-arrival times and counts."""

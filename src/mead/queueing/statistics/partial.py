@@ -72,7 +72,7 @@ class Partial:
     lost: FloatArray = field(default_factory=lambda: np.zeros(0))
     """The rounding errors of the sums."""
     spans: tuple[Counted | IntArray, ...] = ()
-    """Where intervals lie side by side, what there is to add up. Where they overlap, the arrivals in every step of
+    """Where intervals lie side by side, the sums. Where they overlap, the arrivals in every step of
     the whole trace: these are few, however long it is."""
     levels: tuple[tuple[Counted, Counted], ...] = ()
     """Counts for the Hurst parameter: in all intervals, and in those that make pairs."""

@@ -70,7 +70,7 @@ def fit_kpc(
 def _fit(
     iats: FloatArray, best: int, max_states: int, blocks: int | None, rng: np.random.Generator
 ) -> tuple[list[FittedMAP], list[str]]:
-    """Models of mean 1 for IATs of mean 1, and what there is to say about them."""
+    """Models of mean 1 for IATs of mean 1, and notes on them."""
     targets = measured(iats, max_states)
     notes = []
     if targets.scv < LEAST_SCV:
