@@ -22,7 +22,7 @@ from mead.spark.log.tasks import write_number
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
 from mead.spark.sources.rabbitmq.connection import RabbitError
 from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, StreamLocation
-from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
+from mead.spark.sources.rabbitmq.publisher import OutgoingMessage, publish
 from mead.spark.sources.rabbitmq.source import RabbitReader
 
 if TYPE_CHECKING:

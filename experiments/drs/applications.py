@@ -18,7 +18,7 @@ from mead.policies.drs.facts import Scheduled
 from mead.policies.drs.measurer import Measurer
 from mead.policies.drs.model import Model, OpenNetwork
 from mead.policies.drs.policy import DRS, DRSOptions, network_of
-from mead.policies.drs.smoothing import Window
+from mead.policies.drs.smoothing import MovingAverage
 from mead.queueing import Edge
 from mead.simulator import Responses, SimulatedRun, Simulation, run
 from mead.values import Allocation, Observation, Operator, Pipeline, Plan, Resources
@@ -135,7 +135,7 @@ def run_fixed(pipeline: Pipeline, trace: Trace, processors: Sequence[int], seed:
 
 def measured_network(pipeline: Pipeline, observation: Observation, model: Model = Model.MMK) -> OpenNetwork:
     """The network that DRS measures in an observation."""
-    measured = Measurer(lambda: Window(1)).pull(observation, pipeline)
+    measured = Measurer(lambda: MovingAverage(1)).pull(observation, pipeline)
     if measured is None:
         raise ValueError("nothing has arrived")
     return network_of(measured, pipeline, model)

@@ -12,7 +12,7 @@ from rich.table import Table
 from experiments.drs.applications import VIDEO, frames, measured_network, run_fixed
 from mead.policies.drs.measurer import Measurer
 from mead.policies.drs.search import assign_processors
-from mead.policies.drs.smoothing import Window
+from mead.policies.drs.smoothing import MovingAverage
 from mead.reports.tables import plain_table
 
 PUBLISHED_MS = {12: 0.083, 24: 0.158, 48: 0.323, 96: 0.665, 192: 1.250}
@@ -43,7 +43,7 @@ def overheads(clock: Callable[[], float], seed: int = 1) -> list[Overhead]:
     """Placing processors, and taking in one observation."""
     observation = run_fixed(VIDEO, frames(60.0, seed), (10, 11, 1), seed).observation
     network = measured_network(VIDEO, observation)
-    measurer = Measurer(lambda: Window(5))
+    measurer = Measurer(lambda: MovingAverage(5))
     measurement_ms = _timed_ms(lambda: measurer.pull(observation, VIDEO), clock)
     return [
         Overhead(k_max, _timed_ms(lambda k_max=k_max: assign_processors(network, k_max), clock), measurement_ms)  # type: ignore[misc]

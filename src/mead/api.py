@@ -105,7 +105,7 @@ def run(
     with EndRequests() as requests:
         report = run_file(file, Path(pipeline).parent, settings, observers=observers, requests=requests)
         about = f"Run of {Path(pipeline).name}, policy {options.name}, mode {wanted.value}."
-        return FolderReport.written(report, place, [about])
+        return FolderReport.write(report, place, [about])
 
 
 def _read(pipeline: str | Path | PipelineFile) -> PipelineFile:

@@ -242,7 +242,7 @@ def test_files_of_windows_editors_are_read(tmp_path: Path) -> None:
         ),
         ("best: 5}", "best: 5", "11: not YAML: expected ',' or '}'"),
         ("  - {name: counter", "\t- {name: counter", "5: not YAML: tabs cannot indent; use spaces"),
-        ("0.0015", "!!python/name:os.system x", "6: operators[2].demand_s: unknown tag !python/name:os.system; remove it"),
+        ("0.0015", "!!python/name:os.system x", "6: operators[2].demand_s: unknown tag !python/name:os.system"),
         ("0.0015", '"\\ud800"', "6: operators[2].demand_s: half of a surrogate pair is no character"),
         ("parser>matcher, mean_s", '"a\\nb", mean_s', "9: requirements[0]: there is no path a b; the paths of"),
     ],

@@ -10,7 +10,7 @@ import pytest
 
 from mead.arrays import FloatArray
 from mead.policies import Policy, make_policy, options_class, policy_names
-from mead.testing.conformance import CHECKS, Maker, controlled, planned
+from mead.testing.conformance import CHECKS, Maker, plan_once, run_shapes
 from mead.testing.readings import MIDDLE
 from mead.values import Cause
 
@@ -50,7 +50,7 @@ def test_arrivals_that_say_nothing_change_nothing(
 ) -> None:
     pipeline = log_analysis()
     observation = replace(observed(pipeline, allocation=MIDDLE), iats_s=iats_s)
-    plan = planned(made(name), observation, pipeline)
+    plan = plan_once(made(name), observation, pipeline)
     assert plan.allocation == MIDDLE
     assert plan.reason.cause in {Cause.TOO_FEW, Cause.UNUSABLE}
     assert plan.reason.facts
@@ -59,7 +59,7 @@ def test_arrivals_that_say_nothing_change_nothing(
 @pytest.mark.parametrize("name", [name for name in policy_names() if name not in UNBOUND])
 def test_nothing_falls_by_more_than_one_level_per_round(name: str) -> None:
     # Of every model the cheapest pipeline is enough: how far one falls is for the rules that they share to say.
-    _, this = next(controlled(lambda: made(name, interval_s=5.0)))
+    _, this = next(run_shapes(lambda: made(name, interval_s=5.0)))
     lowered = 0
     for turn in this.rounds:
         assert turn.plan is not None

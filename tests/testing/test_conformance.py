@@ -103,12 +103,12 @@ def test_the_example_passes_every_check() -> None:
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        (Nameless, "says_who_it_is: its name is ''"),
-        (Hasty, "says_who_it_is: its interval_s is 0.0"),
+        (Nameless, "has_name_and_interval: its name is ''"),
+        (Hasty, "has_name_and_interval: its interval_s is 0.0"),
         (Silent, "it gives no reason"),
         (Greedy, "it failed in plan: ValueError: operator parser may have a share of"),
         (Wishful, "its target is invalid: operator parser may have a share of"),
-        (Trusting, "keeps_what_is_in_force_on_broken_readings: "),
+        (Trusting, "keeps_allocation_on_bad_readings: "),
         (Moody, "two of them decide differently on the same readings"),
         (Prophet, "it predicts for {'nowhere>nothing'}, which are no paths"),
     ],

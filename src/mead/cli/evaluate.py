@@ -210,7 +210,7 @@ def _live(
         settings = RunSettings(options, place, duration_s=duration_s)
         with failures(ctx, place), EndRequests() as requests:
             report = run_file(file, beside, settings, observers=[Display(quiet=quiet)], requests=requests)
-            FolderReport.written(report, place, warn=warn)
+            FolderReport.write(report, place, warn=warn)
         yield Trial.of_live(text, report)
         if report.result.interrupted or report.result.loss:
             typer.echo(f"{ctx.command_path}: the run of {text} ended early; later policies are missing", err=True)

@@ -40,7 +40,7 @@ LOOK_S = 1.0
 
 
 @dataclass(frozen=True)
-class Turn:
+class SplitRound:
     """One round: a new plan of the slow policy if it is its turn, otherwise only splits."""
 
     plan: Plan | None
@@ -60,20 +60,20 @@ class TwoLevel:
         self._orders: list[Allocation] = []
         """Orders since the slow policy's last turn: any of them may be in force by now."""
 
-    def analyze(self, observation: Observation, knowledge: Knowledge) -> Turn | NotReady:
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> SplitRound | NotReady:
         """Collect observations until it is the slow policy's turn, then let it decide on all of them together."""
         unready = not_ready(observation, knowledge.pipeline)
         if not unready:
             self._looks.append(observation)
         if observation.time_s < self._due_s - ROUNDING or not self._looks:
-            return unready or Turn(None)
+            return unready or SplitRound(None)
         whole = merge_observations(self._looks)
         whole = replace(whole, allocation=self._base(observation), time_s=observation.time_s)
         self._looks, self._due_s = [], observation.time_s + self.slow.interval_s
         self._orders.clear()
-        return Turn(decide(self.slow, whole, knowledge))
+        return SplitRound(decide(self.slow, whole, knowledge))
 
-    def plan(self, observation: Observation, analysis: Turn, knowledge: Knowledge) -> Plan:
+    def plan(self, observation: Observation, analysis: SplitRound, knowledge: Knowledge) -> Plan:
         """The slow policy's plan, with more tasks where it cannot clear a queue in time."""
         self._planned = analysis.plan or self._planned
         base = self._base(observation) if self._planned is None else self._planned.allocation

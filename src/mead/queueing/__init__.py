@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from mead.queueing.network.decomposition import MODELS as MODELS
     from mead.queueing.network.decomposition import Arrivals as Arrivals
     from mead.queueing.network.decomposition import OperatorModel as OperatorModel
-    from mead.queueing.network.decomposition import decomposed as decomposed
     from mead.queueing.network.decomposition import independent_path as independent_path
+    from mead.queueing.network.decomposition import solve_each as solve_each
     from mead.queueing.network.expected_load import CycleError as CycleError
     from mead.queueing.network.expected_load import Link as Link
     from mead.queueing.network.expected_load import Load as Load

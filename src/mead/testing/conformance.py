@@ -33,14 +33,14 @@ class NonconformityError(AssertionError):
     """A policy fails a check. The message says how."""
 
 
-def says_who_it_is(make: Maker) -> None:
+def has_name_and_interval(make: Maker) -> None:
     """Check that it has a name, and an interval in seconds."""
     policy = make()
     _expect(bool(policy.name), f"its name is {policy.name!r}; it must be a text")
     _expect(0 < policy.interval_s < inf, f"its interval_s is {policy.interval_s!r}; it must be seconds above 0")
 
 
-def keeps_what_is_in_force_on_broken_readings(make: Maker) -> None:
+def keeps_allocation_on_bad_readings(make: Maker) -> None:
     """Check that it decides nothing on readings that are missing, implausible or empty, and that its reason says so.
 
     ``mead.policies.not_ready`` finds the empty ones.
@@ -48,7 +48,7 @@ def keeps_what_is_in_force_on_broken_readings(make: Maker) -> None:
     pipeline, iats_s = log_analysis(), bursty()
     for kind, changes in BROKEN.items():
         readings: dict[str, Any] = {"iats_s": iats_s, "allocation": MIDDLE, **changes}
-        plan = planned(make(), observed(pipeline, **readings), pipeline)
+        plan = plan_once(make(), observed(pipeline, **readings), pipeline)
         held = readings["allocation"]
         _expect(plan.allocation == held, f"readings {kind}: it orders {plan.allocation} where {held} is in force")
         _expect(bool(plan.reason.facts), f"readings {kind}: it gives no reason; return not_ready(...) from analyze")
@@ -62,22 +62,22 @@ def decides_the_same_on_the_same_readings(make: Maker) -> None:
         for end, time_s in ((6_000, 60.0), (12_000, 120.0))
     ]
     first, second = make(), make()
-    by_turns = [(planned(first, one, pipeline), planned(second, one, pipeline)) for one in seen]
+    by_turns = [(plan_once(first, one, pipeline), plan_once(second, one, pipeline)) for one in seen]
     alone = make()
-    for (one, other), again in zip(by_turns, [planned(alone, one, pipeline) for one in seen], strict=True):
+    for (one, other), again in zip(by_turns, [plan_once(alone, one, pipeline) for one in seen], strict=True):
         _expect(one == other, f"two of them decide differently on the same readings: '{one.reason}', '{other.reason}'")
         _expect(one == again, f"it decides differently when it runs again: '{one.reason}', '{again.reason}'")
 
 
 def controls_pipelines_of_all_shapes(make: Maker) -> None:
     """Check that it never fails, plans within limits and gives reasons; and that all that arrived leaves in the end."""
-    for shape, this in controlled(make):
+    for shape, this in run_shapes(make):
         _expect_control(shape, this)
 
 
 CHECKS: tuple[Callable[[Maker], None], ...] = (
-    says_who_it_is,
-    keeps_what_is_in_force_on_broken_readings,
+    has_name_and_interval,
+    keeps_allocation_on_bad_readings,
     decides_the_same_on_the_same_readings,
     controls_pipelines_of_all_shapes,
 )
@@ -90,7 +90,7 @@ def check_policy(make: Maker) -> list[str]:
     >>> from mead.policies.baselines.static import StaticOptions
     >>> from mead.policies.baselines.static import Static
     >>> check_policy(lambda: Static(StaticOptions(share=0.7)))[0]
-    'says_who_it_is'
+    'has_name_and_interval'
     """
     passed, failed = [], []
     for check in CHECKS:
@@ -106,7 +106,7 @@ def check_policy(make: Maker) -> list[str]:
     return passed
 
 
-def planned(policy: Policy, observation: Observation, pipeline: Pipeline) -> Plan:
+def plan_once(policy: Policy, observation: Observation, pipeline: Pipeline) -> Plan:
     """The plan for an observation, as the loop makes it: it checks the readings before it asks a policy."""
     knowledge = Knowledge(pipeline)
     if fault := observation.missing or implausible(observation, pipeline, after_s=0.0):
@@ -114,7 +114,7 @@ def planned(policy: Policy, observation: Observation, pipeline: Pipeline) -> Pla
     return decide(policy, observation, knowledge)
 
 
-def controlled(make: Maker) -> Iterator[tuple[str, SimulatedRun]]:
+def run_shapes(make: Maker) -> Iterator[tuple[str, SimulatedRun]]:
     """Runs of pipelines of every shape under its control, for three decisions, with bursts, from the highest levels."""
     for shape, pipeline in shapes().items():
         policy = make()

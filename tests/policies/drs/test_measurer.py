@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.policies.drs.measurer import Measurer, recorded
-from mead.policies.drs.smoothing import AlphaWeighted, Window
+from mead.policies.drs.smoothing import AlphaWeighted, MovingAverage
 from mead.queueing import Edge, scv
 from mead.simulator import Simulation
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources, SampledTimes
@@ -73,7 +73,7 @@ def test_a_simulation_records_one_in_every_so_many_tuples(every: int) -> None:
 def test_what_a_lower_share_slows_is_measured_at_full_share() -> None:
     slow = Allocation.of(first=Resources(0.5, 4), second=Resources(1.0, 2))
     simulation = Simulation(CHAIN, poisson(), 1, allocation=slow)
-    measured = Measurer(lambda: Window(1)).pull(simulation.observe(300.0), CHAIN)
+    measured = Measurer(lambda: MovingAverage(1)).pull(simulation.observe(300.0), CHAIN)
     assert measured is not None
     assert measured.operators["first"].service_s == pytest.approx(0.01, rel=0.02)
     assert measured.external_per_s == pytest.approx(100.0, rel=0.02)
@@ -83,7 +83,7 @@ def test_what_a_lower_share_slows_is_measured_at_full_share() -> None:
 def test_without_single_tuples_demands_and_stamps_stand_in() -> None:
     batched = Simulation(CHAIN, poisson(), 1, allocation=TWO, recorded_every=10**9)
     observation = batched.observe(60.0)
-    measured = Measurer(lambda: Window(1)).pull(observation, CHAIN)
+    measured = Measurer(lambda: MovingAverage(1)).pull(observation, CHAIN)
     assert measured is not None
     first, second = measured.operators["first"], measured.operators["second"]
     assert (second.service_s, second.service_scv, second.arrival_scv) == (0.004, 4.0, 1.0)
@@ -98,11 +98,13 @@ def test_lumps_of_micro_batches_are_no_burstiness() -> None:
     lumps = observation.operators["second"].iats.scv
     assert lumps is not None
     assert lumps > 20
-    measured = Measurer(lambda: Window(1)).pull(observation, batched)
+    measured = Measurer(lambda: MovingAverage(1)).pull(observation, batched)
     assert measured is not None
     assert measured.operators["second"].arrival_scv == 1.0
     assert measured.operators["first"].arrival_scv == pytest.approx(1.0, rel=0.1), "measured at the source"
-    alone = Measurer(lambda: Window(1)).pull(Simulation(CHAIN, poisson(), 1, allocation=TWO).observe(60.0), CHAIN)
+    alone = Measurer(lambda: MovingAverage(1)).pull(
+        Simulation(CHAIN, poisson(), 1, allocation=TWO).observe(60.0), CHAIN
+    )
     assert alone is not None
     assert alone.operators["second"].arrival_scv > 2.0, "measured behind one that serves tuple by tuple"
 
@@ -112,7 +114,7 @@ def test_each_inter_arrival_time_at_the_source_counts_once() -> None:
     even_s, bursts_s = np.full(6000, 0.01), np.tile([0.001] * 9 + [0.091], 600)
     trace = Trace.from_iats_s(np.concatenate([even_s, bursts_s, [60.0], even_s]))
     simulation = Simulation(CHAIN, trace, 1, allocation=TWO, recorded_every=10**9)
-    measurer = Measurer(lambda: Window(1))
+    measurer = Measurer(lambda: MovingAverage(1))
     found = []
     for minute in (1, 2, 3):
         measured = measurer.pull(simulation.observe(60.0 * minute + 1e-3), CHAIN)
@@ -125,7 +127,7 @@ def test_each_inter_arrival_time_at_the_source_counts_once() -> None:
 
 def test_measurements_are_means_over_the_window() -> None:
     simulation = Simulation(CHAIN, poisson(), 1, allocation=TWO)
-    measurer, alone = Measurer(lambda: Window(3)), Measurer(lambda: Window(1))
+    measurer, alone = Measurer(lambda: MovingAverage(3)), Measurer(lambda: MovingAverage(1))
     rates: list[float] = []
     smoothed: list[float] = []
     for minute in range(1, 6):
@@ -138,7 +140,7 @@ def test_measurements_are_means_over_the_window() -> None:
 
 def test_responses_of_another_allocation_are_forgotten() -> None:
     simulation = Simulation(CHAIN, poisson(), 1, allocation=TWO)
-    measurer, fresh = Measurer(lambda: Window(5)), Measurer(lambda: Window(5))
+    measurer, fresh = Measurer(lambda: MovingAverage(5)), Measurer(lambda: MovingAverage(5))
     measurer.pull(simulation.observe(60.0), CHAIN)
     measurer.forget_responses()
     observation = simulation.observe(120.0)
@@ -151,7 +153,7 @@ def test_responses_of_another_allocation_are_forgotten() -> None:
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40), st.floats(0.0, 0.99), st.integers(1, 10))
 def test_smoothing_stays_within_what_was_measured(values: list[float], alpha: float, size: int) -> None:
-    for smoothing in (AlphaWeighted(alpha), Window(size)):
+    for smoothing in (AlphaWeighted(alpha), MovingAverage(size)):
         for value in values:
             smoothing.add(value)
         assert smoothing.value is not None
@@ -160,11 +162,11 @@ def test_smoothing_stays_within_what_was_measured(values: list[float], alpha: fl
 
 def test_nothing_measured_is_no_value() -> None:
     assert AlphaWeighted(0.5).value is None
-    assert Window(3).value is None
+    assert MovingAverage(3).value is None
 
 
 def test_alpha_of_zero_and_a_window_of_one_smooth_nothing() -> None:
-    for smoothing in (AlphaWeighted(0.0), Window(1)):
+    for smoothing in (AlphaWeighted(0.0), MovingAverage(1)):
         smoothing.add(3.0)
         smoothing.add(7.0)
         assert smoothing.value == 7.0
@@ -174,4 +176,4 @@ def test_parameters_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match="alpha lies between"):
         AlphaWeighted(1.0)
     with pytest.raises(ValueError, match="at least one"):
-        Window(0)
+        MovingAverage(0)

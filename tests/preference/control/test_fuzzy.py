@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.paths import vectors
 
-from mead.preference.control.degrees import Controller, Degrees
+from mead.preference.control.degrees import DegreeController, Degrees
 from mead.preference.control.fuzzy import CODE, PAPER, Intensity, Profile, Speed, speed_grades
 
 VECTORS = vectors("fuzzy.json")["vectors"]
@@ -42,7 +42,7 @@ def test_grades_rules_and_factors(vector: dict[str, Any], name: str) -> None:
 @pytest.mark.parametrize(("vector", "name"), CASES)
 def test_degrees_with_limit_and_pool(vector: dict[str, Any], name: str) -> None:
     expected = vector[name]
-    controller, now = Controller(vector["N"], PROFILES[name]), Degrees(vector["n"], vector["m"])
+    controller, now = DegreeController(vector["N"], PROFILES[name]), Degrees(vector["n"], vector["m"])
     wanted = controller.propose(now, *inputs(vector))
     # A product that is exactly a half rounds either way, depending on the last bit of the library that made it.
     either_way = [int(tie) for tie in expected["rounding_tie"]]
@@ -63,7 +63,7 @@ utilizations = st.floats(0, 5)
 def test_there_is_always_one_worker_and_never_too_many(
     n: int, m: int, panes: float, splitting: float, windows: float, profile: Profile
 ) -> None:
-    controller, now = Controller(59, profile), Degrees(n, min(m, 59 - n))
+    controller, now = DegreeController(59, profile), Degrees(n, min(m, 59 - n))
     wanted = controller.propose(now, panes, splitting, windows)
     granted = controller.grant(now, wanted)
     for answer in (wanted, granted):

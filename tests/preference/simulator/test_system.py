@@ -11,7 +11,7 @@ import pytest
 from tests.preference.pane_worker import sent
 
 from mead.clock import RunClock, Stopped, VirtualClock
-from mead.preference.control.degrees import Controller, Degrees
+from mead.preference.control.degrees import DegreeController, Degrees
 from mead.preference.control.fuzzy import CODE, PAPER, Profile
 from mead.preference.control.punctuation import KSlack
 from mead.preference.control.threshold import Threshold
@@ -128,7 +128,7 @@ def test_what_reaches_the_window_stage_is_what_real_skylines_hold() -> None:
 @pytest.mark.parametrize("profile", [CODE, PAPER])
 def test_every_decision_is_that_of_the_profile_asked_for(profile: Profile) -> None:
     outcome = simulate(bursty(12_000.0, 40.0), Setting(profile=profile))
-    controller = Controller(outcome.setting.most, profile)
+    controller = DegreeController(outcome.setting.most, profile)
     decisions = [one for one in pairwise(outcome.intervals) if one[1].end_s < outcome.stream_s]
     assert len(decisions) > 10
     for now, then in decisions:

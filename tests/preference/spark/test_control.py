@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.preference.control.degrees import Controller, Degrees
+from mead.preference.control.degrees import DegreeController, Degrees
 from mead.preference.control.fuzzy import CODE, PAPER
 from mead.preference.control.threshold import Threshold, splitting_pid
 from mead.preference.spark.control import Measurement, Sample, StageWork, Timing, TwoLevelControl
@@ -102,7 +102,7 @@ def test_the_threshold_is_sampled_by_every_micro_batch_and_degrees_by_some() -> 
     _, changed = levels.after(measured([1.0, 1.0], ended_s=1.5), first, degrees)
     (seen,) = levels.intervals
     assert [seen.pane_utilization, seen.window_utilization] == pytest.approx([2.0, 0.9])
-    controller = Controller(10)
+    controller = DegreeController(10)
     assert changed == controller.grant(degrees, controller.propose(degrees, 2.0, float("nan"), 0.9))
     assert changed.panes > degrees.panes
 

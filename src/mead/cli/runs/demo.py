@@ -66,7 +66,7 @@ def demo(
         # A run that was ended at once has nothing to replay.
         full = FullShare.of(run, folder / ARRIVALS) if run.result.tuples > 1 else None
         notes = [] if full is None else [str(full)]
-        report = FolderReport.written(run, folder, notes, warn=warn)
+        report = FolderReport.write(run, folder, notes, warn=warn)
     if as_json:
         where = {"folder": str(folder), "report": str(report.page)}
         print_json(run.as_json() | {"full_share": None if full is None else full.as_json()} | where)

@@ -16,7 +16,7 @@ from mead.policies.drs.measurer import Measurements, Measurer, judged_paths
 from mead.policies.drs.model import Model, OpenNetwork, Station
 from mead.policies.drs.schedule import Goal, Situation, decide
 from mead.policies.drs.search import Limits
-from mead.policies.drs.smoothing import AlphaWeighted, Window
+from mead.policies.drs.smoothing import AlphaWeighted, MovingAverage
 from mead.policies.reasons import Remark, UnderWay
 from mead.policies.registry import register
 from mead.queueing import PATH_SEPARATOR
@@ -111,7 +111,9 @@ class DRS:
         self.name: str = options.name
         self.interval_s = options.interval_s
         self.options = options
-        smoothing = partial(Window, options.window) if options.alpha is None else partial(AlphaWeighted, options.alpha)
+        smoothing = (
+            partial(MovingAverage, options.window) if options.alpha is None else partial(AlphaWeighted, options.alpha)
+        )
         self._measurer = Measurer(smoothing, options.sample_every)
         self._reallocated_s = -inf
         self._seen: Allocation | None = None

@@ -83,7 +83,7 @@ class Situation:
 
 
 @dataclass(frozen=True)
-class Decision:
+class Scheduling:
     """The action, the placement, and the case that led to them."""
 
     action: Action
@@ -93,7 +93,7 @@ class Decision:
     facts: tuple[Fact, ...]
 
 
-def decide(goal: Goal, now: Situation) -> Decision:
+def decide(goal: Goal, now: Situation) -> Scheduling:
     """The decision of one period; a re-allocation that comes too early is postponed."""
     wanted = _best_placement(goal.k_max, now) if goal.t_max_s is None else _fewest(goal, goal.t_max_s, now)
     if wanted.action != "none" and now.since_s < goal.t_ra_s:
@@ -101,7 +101,7 @@ def decide(goal: Goal, now: Situation) -> Decision:
     return wanted
 
 
-def _best_placement(k_max: int | None, now: Situation) -> Decision:
+def _best_placement(k_max: int | None, now: Situation) -> Scheduling:
     """Problem 6: the best placement of ``k_max`` processors, or of those in use."""
     k_max = now.total if k_max is None else k_max
     try:
@@ -112,7 +112,7 @@ def _best_placement(k_max: int | None, now: Situation) -> Decision:
     return _move(now, kind, best, "AssignProcessors", (Budget(k_max),))
 
 
-def _fewest(goal: Goal, t_max_s: float, now: Situation) -> Decision:
+def _fewest(goal: Goal, t_max_s: float, now: Situation) -> Scheduling:
     """Problem 8: cases (i) to (iii)."""
     model_s = now.model_s
     if now.measured_s is None and isfinite(model_s):
@@ -147,7 +147,7 @@ def _need(goal: Goal, t_max_s: float, now: Situation, ratio: float = 1.0) -> Pla
     return min_processors(now.network, (t_max_s - now.gates_s) / ratio, goal.k_max, now.limits)
 
 
-def _rebalance(now: Situation, otherwise: str, *facts: Fact) -> Decision:
+def _rebalance(now: Situation, otherwise: str, *facts: Fact) -> Scheduling:
     """Case (iii): the same number of processors, placed better if that is possible."""
     try:
         best = assign_processors(now.network, now.total, now.limits)
@@ -156,7 +156,7 @@ def _rebalance(now: Situation, otherwise: str, *facts: Fact) -> Decision:
     return _move(now, "rebalance", best, "badly placed", facts, otherwise)
 
 
-def _uncalibrated(goal: Goal, t_max_s: float, now: Situation, facts: tuple[Fact, ...]) -> Decision | None:
+def _uncalibrated(goal: Goal, t_max_s: float, now: Situation, facts: tuple[Fact, ...]) -> Scheduling | None:
     """A shortage whose calibrated target is out of reach: the need of ``t_max_s`` itself, and at least one more.
 
     None if that is out of reach as well, or there are no more processors.
@@ -174,7 +174,7 @@ def _uncalibrated(goal: Goal, t_max_s: float, now: Situation, facts: tuple[Fact,
 
 def _out_of_reach(
     goal: Goal, now: Situation, refusal: TmaxUnreachable | InsufficientProcessors, facts: tuple[Fact, ...]
-) -> Decision:
+) -> Scheduling:
     """No placement meets the target. Change nothing, unless a queue grows without end: then use all processors."""
     if isfinite(now.model_s):
         idle = () if now.backlogged else (Remark.NO_BACKLOG,)
@@ -187,12 +187,12 @@ def _out_of_reach(
     return _move(now, "scale_out", best, "shortage", facts)
 
 
-def _use_all(k_max: int, now: Situation, case: str, *facts: Fact) -> Decision:
+def _use_all(k_max: int, now: Situation, case: str, *facts: Fact) -> Scheduling:
     """Too few processors to keep up: use all of them, if that is more than now."""
     best = assign_too_few(now.network, k_max, now.limits)
     if not now.total < best.total <= k_max:
         return _none(now, "insufficient", *facts)
-    return Decision("scale_out", best, case, (*facts, Placed(best.processors)))
+    return Scheduling("scale_out", best, case, (*facts, Placed(best.processors)))
 
 
 def _pool(goal: Goal, now: Situation) -> int:
@@ -203,12 +203,12 @@ def _pool(goal: Goal, now: Situation) -> int:
 
 def _move(
     now: Situation, action: Action, best: Placement, case: str, facts: tuple[Fact, ...], otherwise: str = "optimal"
-) -> Decision:
+) -> Scheduling:
     """Decide for placement ``best``, unless the one in force is as good."""
     if best.total == now.total and (best.processors == now.processors or best.sojourn_s >= now.model_s * (1 - SAME)):
         return _none(now, otherwise, *facts)
-    return Decision(action, best, case, (*facts, Placed(best.processors, best.sojourn_s + now.gates_s)))
+    return Scheduling(action, best, case, (*facts, Placed(best.processors, best.sojourn_s + now.gates_s)))
 
 
-def _none(now: Situation, case: str, *facts: Fact) -> Decision:
-    return Decision("none", Placement(now.processors, now.model_s), case, facts)
+def _none(now: Situation, case: str, *facts: Fact) -> Scheduling:
+    return Scheduling("none", Placement(now.processors, now.model_s), case, facts)

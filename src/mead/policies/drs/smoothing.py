@@ -44,10 +44,10 @@ class AlphaWeighted:
         self._value = self._alpha * before + (1 - self._alpha) * measured
 
 
-class Window:
+class MovingAverage:
     """``D(n)`` is the mean of the last w measurements, or of all while there are fewer.
 
-    >>> smoothed = Window(size=2)
+    >>> smoothed = MovingAverage(size=2)
     >>> for measured in (8.0, 4.0, 5.0):
     ...     smoothed.add(measured)
     >>> smoothed.value

@@ -25,8 +25,8 @@ from mead.queueing import (
     NetworkSolution,
     Operator,
     OperatorModel,
-    decomposed,
     independent_path,
+    solve_each,
 )
 from mead.values import Allocation, Pipeline
 
@@ -56,7 +56,7 @@ def solve_operators(
     pipeline: Pipeline, allocation: Allocation, arrivals: Arrivals, model: OperatorModel
 ) -> NetworkSolution:
     """Response times by a model of single operators, as if the operators of a path were independent."""
-    operators = decomposed(stations(pipeline, allocation), arrivals, model)
+    operators = solve_each(stations(pipeline, allocation), arrivals, model)
     return NetworkSolution(
         MappingProxyType(operators),
         LazySolutions(

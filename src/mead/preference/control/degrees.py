@@ -22,7 +22,7 @@ class Degrees:
 
 
 @dataclass(frozen=True)
-class Controller:
+class DegreeController:
     """The outer level of control: turns measurements into new degrees, every few seconds."""
 
     most: int
@@ -32,7 +32,7 @@ class Controller:
     def propose(self, now: Degrees, panes: float, splitting: float, windows: float) -> Degrees:
         """Return the degrees that the rules ask for, within the limit.
 
-        >>> Controller(59).propose(Degrees(24, 34), panes=1.5, splitting=3.0, windows=0.9)
+        >>> DegreeController(59).propose(Degrees(24, 34), panes=1.5, splitting=3.0, windows=0.9)
         Degrees(panes=27, windows=32)
         """
         factor_1, factor_2 = self.profile.factors(panes, splitting, windows)
@@ -50,7 +50,7 @@ class Controller:
         The pane stage is served first and gets only workers that are free before the step, even if the window stage
         returns some at the same time.
 
-        >>> Controller(59).grant(Degrees(24, 34), Degrees(27, 32))
+        >>> DegreeController(59).grant(Degrees(24, 34), Degrees(27, 32))
         Degrees(panes=25, windows=32)
         """
         panes = min(wanted.panes, now.panes + max(0, self.most - now.total))

@@ -10,7 +10,7 @@ import numpy as np
 
 from mead.arrays import FloatArray, frozen
 from mead.clock import Clock, VirtualClock
-from mead.preference.control.degrees import Controller, Degrees
+from mead.preference.control.degrees import DegreeController, Degrees
 from mead.preference.control.fuzzy import CODE, Profile
 from mead.preference.control.punctuation import KSlack
 from mead.preference.control.threshold import Threshold, splitting_pid
@@ -146,7 +146,7 @@ class _System:
         directory: WindowDirectory[int] = WindowDirectory(setting.windows, merging=setting.merging)
         self.windows = WindowStage(directory, setting.most, setting.cost, setting.interference)
         self.windows.resize(setting.start.windows, 0.0)
-        self.controller = Controller(setting.most, setting.profile)
+        self.controller = DegreeController(setting.most, setting.profile)
         self.degrees = setting.start
         self.intervals: list[Interval] = []
         self.panes_s: dict[int, float] = {}

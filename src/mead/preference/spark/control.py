@@ -21,7 +21,7 @@ from math import nan
 import numpy as np
 
 from mead.arrays import FloatArray
-from mead.preference.control.degrees import Controller, Degrees
+from mead.preference.control.degrees import DegreeController, Degrees
 from mead.preference.control.pid import PID
 from mead.preference.control.threshold import Threshold
 from mead.preference.control.utilization import Load
@@ -155,7 +155,7 @@ class TwoLevelControl:
         last a pane; in the paper it lasts two and a half."""
         self.intervals: deque[Interval] = deque(maxlen=KEPT_INTERVALS)
         """The last measurements and degrees."""
-        self._controller = Controller(options.most, options.profile)
+        self._controller = DegreeController(options.most, options.profile)
         self._decided_s: float | None = None
         self._sample = Sample()
         self._forget()

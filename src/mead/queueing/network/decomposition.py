@@ -87,7 +87,7 @@ def _single(operator: Operator, model: str) -> Operator:
 MODELS: Mapping[str, OperatorModel] = MappingProxyType({"mg1": _mg1, "kingman": _kingman, "mmk": _mmk, "gigk": _gigk})
 
 
-def decomposed(network: Network, arrivals: Arrivals, model: OperatorModel) -> dict[str, QueueSolution]:
+def solve_each(network: Network, arrivals: Arrivals, model: OperatorModel) -> dict[str, QueueSolution]:
     """The response time of every operator, each solved by ``model`` on its own."""
     departing: dict[str, Arrivals] = {}
     solutions: dict[str, QueueSolution] = {}

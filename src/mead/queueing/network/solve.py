@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from mead.queueing.map import MAP
 from mead.queueing.network.bottleneck import Chains
-from mead.queueing.network.decomposition import MODELS, Arrivals, decomposed, independent_path
+from mead.queueing.network.decomposition import MODELS, Arrivals, independent_path, solve_each
 from mead.queueing.network.graph import PATH_SEPARATOR, InvalidNetworkError, Network
 from mead.queueing.queues.response import QueueSolution
 
@@ -47,7 +47,7 @@ def solve_network(network: Network, arrivals: MAP, model: str = MAP_MODEL) -> Ne
         operators = {name: chains.operator(name) for name in network.order}
         paths = {PATH_SEPARATOR.join(path): chains.path(path) for path in network.paths}
     elif model in MODELS:
-        operators = decomposed(network, Arrivals(arrivals.rate_per_s, arrivals.scv), MODELS[model])
+        operators = solve_each(network, Arrivals(arrivals.rate_per_s, arrivals.scv), MODELS[model])
         paths = {
             PATH_SEPARATOR.join(path): independent_path([operators[name] for name in path]) for path in network.paths
         }

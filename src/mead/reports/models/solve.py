@@ -27,8 +27,8 @@ from mead.queueing import (
     Operator,
     QueueSolution,
     Unstable,
-    decomposed,
     independent_path,
+    solve_each,
     solve_network,
 )
 from mead.reports.tables import TimeUnit, number, plain_table
@@ -112,7 +112,7 @@ def _solution(network: Network, arrivals: MAP, case: SolveCase) -> NetworkSoluti
         return solve_network(network, arrivals, case.model)
     # A MAP with few phases cannot be very regular. Models of rate and SCV get the given SCV instead.
     source = Arrivals(arrivals.rate_per_s, case.arrival.scv)
-    operators = decomposed(network, source, MODELS[case.model])
+    operators = solve_each(network, source, MODELS[case.model])
     paths = {PATH_SEPARATOR.join(path): independent_path([operators[name] for name in path]) for path in network.paths}
     return NetworkSolution(operators, paths)
 

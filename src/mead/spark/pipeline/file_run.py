@@ -58,7 +58,7 @@ class FolderReport:
     """What the policy would have saved in mode act; None in mode act, or if unknown."""
 
     @classmethod
-    def written(
+    def write(
         cls, run: LiveReport, folder: Path, notes: Sequence[str] = (), warn: Callable[[str], None] = log.warning
     ) -> FolderReport:
         """Write the page of the last run in a folder, as ``mead report`` does. Without a history, ``warn`` says so."""

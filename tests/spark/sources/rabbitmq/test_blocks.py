@@ -16,7 +16,7 @@ from mead.spark.sources.rabbitmq.blocks import Block, RabbitStore, RabbitStreams
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
 from mead.spark.sources.rabbitmq.connection import Connection, RabbitError
 from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, StreamLocation
-from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
+from mead.spark.sources.rabbitmq.publisher import OutgoingMessage, publish
 from mead.spark.sources.rabbitmq.sink import Task
 from mead.spark.sources.rabbitmq.stream import Retention
 

@@ -24,7 +24,7 @@ from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.broker_inputs import ASKED_AGAIN_S, RabbitMQInput
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
 from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, StreamLocation
-from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
+from mead.spark.sources.rabbitmq.publisher import OutgoingMessage, publish
 from mead.spark.telemetry.reports import FinishedBatch
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from mead.spark.sources.broker_inputs import RabbitMQInput
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
 from mead.spark.sources.rabbitmq.connection import Connection, RabbitError, UnreachableError, explain_refusal
 from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, Patience, StreamLocation
-from mead.spark.sources.rabbitmq.publish import Outbox, OutgoingMessage, publish
+from mead.spark.sources.rabbitmq.publisher import Outbox, OutgoingMessage, publish
 from mead.spark.sources.rabbitmq.sink import RabbitWriter
 from mead.spark.sources.rabbitmq.source import RabbitDataSource, RabbitReader, read_arrival_us
 from mead.spark.sources.rabbitmq.stream import Retention

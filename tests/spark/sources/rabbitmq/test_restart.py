@@ -31,7 +31,7 @@ from mead.spark.pipeline.run import run_pipeline
 from mead.spark.pipeline.running import WARM_UP
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
 from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, StreamLocation
-from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
+from mead.spark.sources.rabbitmq.publisher import OutgoingMessage, publish
 from mead.values import Knowledge, Round
 
 if TYPE_CHECKING:

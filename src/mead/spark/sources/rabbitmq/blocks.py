@@ -21,7 +21,7 @@ from mead.spark.log.store import Store
 from mead.spark.log.stream_log import Extent
 from mead.spark.sources.rabbitmq.connection import ANSWER_S, RabbitError
 from mead.spark.sources.rabbitmq.location import ATTEMPT_HEADER, StreamLocation, ask_patiently, fetch
-from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
+from mead.spark.sources.rabbitmq.publisher import OutgoingMessage, publish
 from mead.spark.sources.rabbitmq.sink import Task
 from mead.spark.sources.rabbitmq.stream import EMPTY_S, DataLossError, Message, Retention
 

@@ -12,7 +12,7 @@ from pyspark.sql.types import BinaryType, StringType, StructType
 
 from mead.spark.sources.rabbitmq.connection import RabbitError
 from mead.spark.sources.rabbitmq.location import FORMAT, StreamLocation
-from mead.spark.sources.rabbitmq.publish import OutgoingMessage, publish
+from mead.spark.sources.rabbitmq.publisher import OutgoingMessage, publish
 
 
 @dataclass(frozen=True)
