@@ -30,8 +30,8 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 from mead.queueing import Characteristics, acf, hurst, idc, lags_of, scv, spans_of
-from mead.spark.characterize import characterize
 from mead.spark.runtime.fast_profile import FastProfile
+from mead.spark.trace_statistics import characterize
 from mead.workload import read_trace
 
 if TYPE_CHECKING:

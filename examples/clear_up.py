@@ -1,7 +1,6 @@
 """A policy in one file: cores for all arrivals, and to clear each queue within a part of the bound."""
 
-from mead.policies import NotReady, not_ready
-from mead.policies.rules import within_limits
+from mead.policies import NotReady, not_ready, within_limits
 from mead.values import Allocation, Knowledge, Observation, Plan, Resources
 
 

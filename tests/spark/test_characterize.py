@@ -13,7 +13,7 @@ import pytest
 from tests.paths import DATA
 
 from mead.queueing import MAP, Characteristics, acf, hurst, idc, lags_of, scv, spans_of
-from mead.spark.characterize import characterize, divide_pieces
+from mead.spark.trace_statistics import characterize, divide_pieces
 from mead.workload import Survey, Trace, TraceError, read_trace, write_trace
 from mead.workload.formats import npy, text
 
@@ -33,7 +33,7 @@ def trace() -> Trace:
 @pytest.fixture(autouse=True)
 def few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each with several pieces: that is what a large file looks like to them."""
-    monkeypatch.setattr("mead.spark.characterize.TASKS_PER_CORE", 2)
+    monkeypatch.setattr("mead.spark.trace_statistics.TASKS_PER_CORE", 2)
 
 
 @pytest.fixture

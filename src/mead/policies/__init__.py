@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mead.policies.base import KEPT_IATS, NotReady, Policy, PolicyOptions, Restart, decide, not_ready
 from mead.policies.registry import DEFAULT, OWN, make_policy, options_class, policies, policy_names, register
+from mead.policies.rules import within_limits
 
 __all__ = [
     "DEFAULT",
@@ -20,4 +21,5 @@ __all__ = [
     "policies",
     "policy_names",
     "register",
+    "within_limits",
 ]

@@ -98,9 +98,9 @@ def _characteristics(
     """Compute the characteristics on Spark, or end the command with the reason."""
     from pyspark.sql import SparkSession
 
-    from mead.spark.characterize import characterize as by_spark
     from mead.spark.runtime.quiet_start import SparkStartError, start_quietly
     from mead.spark.runtime.spark_session import start_session
+    from mead.spark.trace_statistics import characterize as by_spark
     from mead.workload import TraceError, split_trace
 
     try:
