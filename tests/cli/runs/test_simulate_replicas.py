@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.cli.program import answer, complaint
+from tests.cli.program import answer, complaint, run
+from tests.paths import EXAMPLES
 
 from mead.queueing import Unstable
 from mead.queueing.queues.mmk import mmk
@@ -87,3 +88,17 @@ def test_a_pool_gives_no_more_than_it_has(tmp_path: Path) -> None:
     totals = [sum(one["replicas"] for one in at["allocation"].values()) for at in document["timeline"]]
     assert totals[0] == 5
     assert max(totals) <= 5
+
+
+def test_a_simulation_under_dabs_loses_what_a_restart_loses(tmp_path: Path) -> None:
+    trace = tmp_path / "arrivals.csv"
+    assert run("generate", "poisson", "--rate", 300, "--duration", 90, "-o", trace, "--seed", 1).exit_code == 0
+    words = ("simulate", EXAMPLES / "pasps-twitter.yaml", "--trace", trace, "--seed", 1)
+    restarted = answer(*words, "--policy", "dabs", "--option", "hold_down_s=0")
+    waited = answer(*words, "--policy", "dabs", "--option", "hold_down_s=0", "--option", "loses=false")
+    pooled = answer(*words, "--policy", "psps")
+    assert restarted["lost"] > 1000
+    assert waited["lost"] == pooled["lost"] == 0
+    path = "parse>spam>classify>save"
+    assert waited["paths"][path]["mean_s"] > 10 * pooled["paths"][path]["mean_s"]
+    assert "forecasts" in pooled["timeline"][-1]["reason"]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from tests.experiments.program import answer, complaint, run
-from tests.paths import EXAMPLES
 
 ROWS = ("--system", "pasps@predictor=lr", "--system", "static@replicas=4")
 
@@ -56,17 +55,3 @@ def test_rates_of_the_logs_may_be_given(tmp_path: Path) -> None:
 )
 def test_mistakes_are_named_in_one_line(words: list[str], what: str) -> None:
     assert what in complaint("pasps-datasets", *words)
-
-
-def test_a_simulation_under_dabs_loses_what_a_restart_loses(tmp_path: Path) -> None:
-    trace = tmp_path / "arrivals.csv"
-    assert run("generate", "poisson", "--rate", 300, "--duration", 90, "-o", trace, "--seed", 1).exit_code == 0
-    words = ("simulate", EXAMPLES / "pasps-twitter.yaml", "--trace", trace, "--seed", 1)
-    restarted = answer(*words, "--policy", "dabs", "--option", "hold_down_s=0")
-    waited = answer(*words, "--policy", "dabs", "--option", "hold_down_s=0", "--option", "loses=false")
-    pooled = answer(*words, "--policy", "psps")
-    assert restarted["lost"] > 1000
-    assert waited["lost"] == pooled["lost"] == 0
-    path = "parse>spam>classify>save"
-    assert waited["paths"][path]["mean_s"] > 10 * pooled["paths"][path]["mean_s"]
-    assert "forecasts" in pooled["timeline"][-1]["reason"]
