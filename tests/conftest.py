@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
-from tests.paths import ROOT
+from tests.paths import EXAMPLES, ROOT
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
@@ -118,6 +118,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.python.authenticate.socketTimeout", "120s")  # a Python process on a busy machine
     )
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(EXAMPLES), prepend=os.pathsep)  # workers import operators of the examples
         for module, name, value in HURRIED:
             patch.setattr(module, name, value)
         session = FastProfile().start(builder)

@@ -197,7 +197,7 @@ def test_a_small_parquet_file_that_stands_for_billions_of_rows_is_refused(
     assert path.stat().st_size < 20_000, "it takes no space"
     assert len(read_trace(path)) == 1_000_000
     monkeypatch.setattr(columns, "MOST_ROWS", 999_999)
-    with pytest.raises(TraceError, match="it has 1,000,000 rows, and 999,999 are the most that are read at once"):
+    with pytest.raises(TraceError, match="it has 1,000,000 rows; at most 999,999 are read at once"):
         read_trace(path)
 
 
@@ -215,7 +215,7 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_read(folder: Path, monk
     path = folder / "long.txt"
     write_trace(Trace.from_iats_s(np.ones(100)), path)
     monkeypatch.setattr(text, "MOST_BYTES", 50)
-    with pytest.raises(TraceError, match="bytes, and 50 are the most that are read at once"):
+    with pytest.raises(TraceError, match="bytes; at most 50 are read at once"):
         read_trace(path)
 
 

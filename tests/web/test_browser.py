@@ -61,7 +61,7 @@ def test_why_lists_changes_with_reason_and_effect_and_opens_by_keyboard(page: Pa
     summary = entries[0].find_element(By.CSS_SELECTOR, "summary")
     assert changes[-1].kind.value in summary.text
     summary.send_keys(Keys.ENTER)
-    page.until(lambda: "utilizations" in entries[0].text)
+    page.until(lambda: changes[-1].reason in entries[0].text)
     page.element("#why-all").send_keys(Keys.SPACE)
     page.until(lambda: len(page.elements("#why ol > li")) == len(page.board.since(0)))
 
@@ -75,7 +75,7 @@ def test_why_lists_changes_with_reason_and_effect_and_opens_by_keyboard(page: Pa
     page.until(lambda: len(page.elements("#why ol > li")) == len(page.board.since(0)) > 18)
     assert page.run(at) == before, "rounds that come do not take the focus away"
     assert entries[0].find_element(By.CSS_SELECTOR, "details").get_attribute("open")
-    assert f"{page.board.totals.changes} changes" in page.text("#why")
+    page.until(lambda: f"{page.board.totals.changes} changes" in page.text("#why"))
 
 
 def test_the_workload_stands_beside_its_model(page: Page) -> None:

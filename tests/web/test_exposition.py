@@ -103,8 +103,8 @@ def test_decisions_are_counted_by_what_they_came_to_and_why() -> None:
     counted = {(s.labels["kind"], s.labels["because"]): s.value for s in found}
     assert sum(counted.values()) == len(runs.simulated().rounds)
     for frame in board.since(0):
-        assert counted[frame.kind.value, frame.cause.value] > 0
-        assert frame.cause is not Cause.UNSAID
+        assert counted[frame.kind.value, frame.because.value] > 0
+        assert frame.because is not Cause.UNSAID
     assert len({because for (_, because), rounds in counted.items() if rounds}) > 2
     assert len(counted) <= len(Kind) * len(Cause), "the list has an end"
     assert counted["failed", "failed"] == 0, "and is there before anything happens"

@@ -62,7 +62,7 @@ def test_a_run_is_served_until_ctrl_c(folder: Path, word: str) -> None:
 def test_what_cannot_be_served_is_said_in_one_line(folder: Path, tmp_path: Path) -> None:
     assert complaint(tmp_path / "nothing.sqlite").endswith("there is no such file; a run with --history makes one")
     assert "there is no run 7" in complaint(folder, "--run", 7)
-    assert "no address of this machine" in complaint(folder, "--host", "no.such.host.invalid")
+    assert "not an address of this machine" in complaint(folder, "--host", "no.such.host.invalid")
     assert str(folder / "nothing.npy") in complaint(folder, "--trace", folder / "nothing.npy")
 
 

@@ -34,7 +34,7 @@ def test_one_document_holds_the_board_the_workloads_and_the_bounds(tmp_path: Pat
 def test_tables_say_how_they_rank() -> None:
     shown = run("arena", "--workload", "crowd", "--policy", "static", "--no-bounds", *QUICK).stdout
     assert "1. static" in shown
-    assert "Dependable is who meets at least 95%" in " ".join(shown.split())
+    assert "A policy is dependable if it meets at least 95%" in " ".join(shown.split())
 
 
 def test_both_knobs_are_shown_beside_each_alone() -> None:

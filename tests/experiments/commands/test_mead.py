@@ -150,7 +150,7 @@ def test_cost_names_the_steps_and_the_load_of_a_policy(arrivals: Path, monkeypat
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        ([], "which experiment"),
+        ([], "name an experiment"),
         (["mead-table9"], "mead-table9"),
         (["mead-table1", "--trace", "arrivals.csv"], "NAME=FILE"),
         (["mead-table1", "--trace", "x=missing.csv"], "no such file"),

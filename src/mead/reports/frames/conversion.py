@@ -39,7 +39,7 @@ def frame_from_round(
         kind=_kind(
             before, planned, this.error, seen.missing if seen else "", decided=plan is not None, changed=changed
         ),
-        cause=this.cause,
+        because=this.cause,
         changed=changed,
         applied=planned == this.in_force,
         reason="" if plan is None else str(plan.reason),
@@ -80,7 +80,7 @@ def frame_from_history(past: PastRound, decision: Decision, pipeline: Pipeline) 
         kind=_kind(
             decision.before, decision.after, past.error, past.missing, decided=decided, changed=decision.changed
         ),
-        cause=decision.cause,
+        because=decision.cause,
         changed=decision.changed,
         applied=decision.applied,
         reason=decision.reason,

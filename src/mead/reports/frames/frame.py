@@ -145,7 +145,7 @@ class Frame:
     cores: float | None
     """Cores of all operators in force after this round."""
     kind: Kind
-    cause: Cause
+    because: Cause
     """The category of the reason."""
     changed: bool
     """Whether the plan differs from the one before."""
@@ -163,7 +163,7 @@ class Frame:
         """The document of `/api/rounds` and `/events`."""
         return _plain(self) | {
             "kind": self.kind.value,
-            "because": self.cause.value,
+            "because": self.because.value,
             "operators": {name: _plain(operator) for name, operator in self.operators.items()},
             "paths": {
                 name: _plain(path) | {"beyond": {_bound(b): n for b, n in path.beyond.items()}}

@@ -53,7 +53,7 @@ class Totals:
         """Add one round."""
         self.rounds += 1
         self.changes += frame.changed
-        self.decisions[frame.kind, frame.cause] += 1
+        self.decisions[frame.kind, frame.because] += 1
         for phase, spent_s in frame.phase_s.items():
             self.phase_s[phase] += max(spent_s, 0.0)
         for name, operator in frame.operators.items():

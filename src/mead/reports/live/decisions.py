@@ -55,7 +55,7 @@ class DecisionRecord:
             "time_s": frame.time_s,
             "until_s": self.until_s,
             "kind": frame.kind.value,
-            "because": frame.cause.value,
+            "because": frame.because.value,
             "changed": frame.changed,
             "applied": frame.applied,
             "reason": frame.reason,
