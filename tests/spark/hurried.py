@@ -1,10 +1,13 @@
 """Settings of runs under test: they warm up in a few micro-batches, and nothing ends them because they are late.
 
-Run as a program, this is ``mead`` with these settings.
+Run as a program, this is ``mead`` with these settings, or ``python -m experiments`` if the first word says so.
 """
 
 from __future__ import annotations
 
+import sys
+
+from experiments.commands import app as experiments
 from experiments.live import comparison as live_comparison
 from tests.waiting import PATIENCE_S
 
@@ -30,4 +33,8 @@ def hurry() -> None:
 
 if __name__ == "__main__":
     hurry()
-    app(prog_name="mead")
+    if sys.argv[1:2] == ["experiments"]:
+        del sys.argv[1]
+        experiments(prog_name="python -m experiments")
+    else:
+        app(prog_name="mead")

@@ -63,7 +63,7 @@ def test_a_cluster_of_two_executors_grants_no_third(found: dict[str, Any]) -> No
 def test_the_loop_gives_executors_back_through_a_negotiator(found: dict[str, Any], parsed: Any) -> None:
     result = found["controlled"]
     assert result["replicas"] == [2, 1], result
-    assert any(reason.startswith("scale in: parser 2 x") for reason in result["reasons"]), result
+    assert any(reason.startswith("Lower parser from 2 to 1 replicas: ") for reason in result["reasons"]), result
     assert result["failed_rounds"] == 0
     assert result["parsed"] == parsed.num_rows, result
 
@@ -72,7 +72,7 @@ def test_the_loop_asks_for_an_executor_and_uses_it_when_it_has_come(found: dict[
     result = found["grown"]
     assert result["replicas"] == [1, 2], result
     assert result["executors"] == 2
-    assert any(reason.startswith("scale out: parser 1 -> 2 x") for reason in result["reasons"]), result
+    assert any(reason.startswith("Raise parser from 1 to 2 replicas: ") for reason in result["reasons"]), result
     assert result["reasons"][-1].endswith(COME), result
     assert result["errors"], "it does not come at once, and the round says so"
     assert all("2 processors were ordered and 1 were granted" in error for error in result["errors"]), result
