@@ -46,7 +46,7 @@ GROWN_S = 120
 LONG_ROWS = 4 * GROWN_S * ROWS_PER_S
 """They arrive for longer than a busy machine takes for the first micro-batch and for that executor."""
 
-COME = "s ago has come"
+COME = "s ago has taken effect"
 WORK: dict[str, Work] = {
     "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
     "counter": OnStream(counter.count),
