@@ -20,7 +20,7 @@ def prediction_json(prediction: Prediction) -> dict[str, Any]:
 
 
 def run_json(run: PastRun) -> dict[str, Any]:
-    """What is known of a run."""
+    """The document of a run in a history."""
     return {
         "run": run.number,
         "name": run.name,
@@ -39,7 +39,7 @@ def run_json(run: PastRun) -> dict[str, Any]:
 
 
 def decision_json(decision: Decision) -> dict[str, Any]:
-    """What was decided, why, and what followed."""
+    """The document of a decision: its reason and its effect."""
     return {
         "round": decision.round,
         "time_s": decision.time_s,

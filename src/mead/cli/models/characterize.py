@@ -17,7 +17,7 @@ from mead.cli.inputs import (
     UnitOption,
     check_java,
 )
-from mead.cli.terminal import AsJson, check_writable, print_json, progress_bar
+from mead.cli.terminal import AsJson, check_writable, print_json, print_parts, progress_bar
 from mead.extras import require
 
 if TYPE_CHECKING:
@@ -73,15 +73,9 @@ def characterize(
     if as_json:
         print_json(report.as_json())
         return
-
-    from rich.console import Console
-
-    console = Console()
-    for part in report.tables():
-        console.print(part)
-        console.print()
+    print_parts(report.tables())
     if plot is not None:
-        console.print(f"Plot: {plot}", highlight=False, markup=False)
+        typer.echo(f"Plot: {plot}")
 
 
 class ReadOptions(TypedDict):

@@ -22,7 +22,7 @@ from mead.cli.inputs import (
     read_trace_or_fail,
 )
 from mead.cli.runs.history import HistoryPath
-from mead.cli.terminal import AsJson, Seed, check_writable, print_json, progress_bar
+from mead.cli.terminal import AsJson, Seed, check_writable, print_json, print_parts, progress_bar
 from mead.extras import require
 
 if TYPE_CHECKING:
@@ -96,12 +96,6 @@ def simulate(
     if as_json:
         print_json(report.as_json())
         return
-
-    from rich.console import Console
-
-    console = Console()
-    for part in report.tables():
-        console.print(part)
-        console.print()
+    print_parts(report.tables())
     if plot is not None:
-        console.print(f"Plot: {plot}", highlight=False, markup=False)
+        typer.echo(f"Plot: {plot}")

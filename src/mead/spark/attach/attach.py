@@ -106,7 +106,7 @@ class Attached:
         return f"{name}{state}: {', '.join(parts)}{f'; {decided}' if decided else ''}{notes}"
 
     def savings(self) -> Savings | None:
-        """What the policy would have saved so far; None in mode act, and before the first usable round.
+        """Savings of the policy so far; None in mode act, and before the first usable round.
 
         In mode advise the savings follow from its plans. In mode observe the policy is run on the latest arrivals in
         virtual time, which may take seconds.

@@ -55,7 +55,7 @@ class FolderReport:
     run: LiveReport
     folder: Path
     savings: Savings | None
-    """What the policy would have saved in mode act; None in mode act, or if unknown."""
+    """Savings that mode act would have brought; None in mode act, or if unknown."""
 
     @classmethod
     def write(

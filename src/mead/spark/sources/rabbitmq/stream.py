@@ -35,7 +35,7 @@ class DataLossError(RabbitError):
 
 @dataclass(frozen=True)
 class Retention:
-    """What the broker keeps: RabbitMQ's ``x-max-age`` (such as ``7D``) and ``x-max-length-bytes``."""
+    """Retention of the broker: RabbitMQ's ``x-max-age`` (such as ``7D``) and ``x-max-length-bytes``."""
 
     max_age: str | None = None
     max_length_bytes: int | None = None
