@@ -356,8 +356,8 @@ def test_a_locked_file_stops_nothing_and_is_made_up_for(path: Path, caplog: pyte
             record(numbered(float(turn)))
         assert [r.time_s for r in history.rounds(1)] == list(range(1, 20))
     assert [r.getMessage() for r in caplog.records] == [
-        "the history cannot be written (database is locked); control goes on, and later rounds try again",
-        "the history is written again; it lacks 0 rounds",
+        f"{path} cannot be written (database is locked); control goes on, and later rounds try again",
+        f"{path} is written again; it lacks 0 rounds",
     ]
 
 
@@ -389,6 +389,16 @@ def test_a_failure_of_the_run_is_no_end_of_it(path: Path) -> None:
     with History.read(path) as history:
         [run] = history.runs()
     assert (run.finished, run.rounds) == (False, 1)
+
+
+def test_a_run_that_never_began_leaves_the_one_before_the_last(path: Path) -> None:
+    with History.open(path) as history:
+        history.begin("first", PIPELINE, policy="p", started=STARTED)(numbered(1.0))
+    refused = History.open(path)
+    refused.begin("refused", PIPELINE, policy="p", started=STARTED)
+    refused.__exit__(ValueError)
+    with History.read(path) as history:
+        assert [(run.name, run.finished) for run in history.runs()] == [("first", True)]
 
 
 NUMBERS = st.one_of(st.floats(), st.integers(-(2**70), 2**70), st.floats().map(np.float64), st.just(np.int64(7)))
@@ -495,6 +505,12 @@ def from_the_future(path: Path) -> None:
     connection.close()
 
 
+def with_damaged_tables(path: Path) -> None:
+    """SQLite's error quotes the damaged bytes, which no text can hold."""
+    History.open(path).__exit__(None)
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE figure", b"CREATE TAB\x81E figure"))
+
+
 @pytest.mark.parametrize("use", [History.open, History.read])
 @pytest.mark.parametrize(
     ("make", "complaint"),
@@ -506,6 +522,7 @@ def from_the_future(path: Path) -> None:
             f"a newer version of MEAD .format {VERSION + 1}, this one reads up to {VERSION}.; update MEAD",
         ),
         (Path.mkdir, "is a folder; name a file"),
+        (with_damaged_tables, "cannot be (read|written)"),
     ],
 )
 def test_a_file_that_is_no_history_is_refused_and_left_alone(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mead.history.file import IN_FOLDER, History
 from mead.history.recorder import Recorder
-from mead.history.records import Checked, Decision, Effect, InForce, PastRound, PastRun, errors_of
+from mead.history.records import Checked, Decision, Effect, InForce, Merged, PastRound, PastRun, errors_of
 from mead.history.rows import number, rate_per_s
 from mead.history.schema import HistoryError
 
@@ -16,6 +16,7 @@ __all__ = [
     "History",
     "HistoryError",
     "InForce",
+    "Merged",
     "PastRound",
     "PastRun",
     "Recorder",

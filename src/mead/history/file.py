@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
+from mead.history.cells import Cells
 from mead.history.grounds_json import grounds_from_json
-from mead.history.parsing import allocation_of, by_name, cause_of, effect_of, newer
-from mead.history.pipeline_json import pipeline_from_json, pipeline_to_json
+from mead.history.parsing import Seen, decision_of, newer, past_run, round_of
+from mead.history.pipeline_json import pipeline_to_json
 from mead.history.recorder import Recorder
 from mead.history.records import ROUND_INTERVAL, Checked, Decision, PastRound, PastRun, errors_of
-from mead.history.rows import PHASES
-from mead.history.schema import BY_RUN, CHECKED, EXPECTED, FOLLOWED, HistoryError, connect
-from mead.values import Grounds, OperatorReading, PathReading, Pipeline
+from mead.history.schema import BY_RUN, CHECKED, CHECKED_SUMS, EXPECTED, FAULTS, FOLLOWED, HistoryError, connect
+from mead.values import Grounds, PathReading, Pipeline
 
 IN_FOLDER = "history.sqlite"
 """File name of the history in the folder of a run."""
+
+LONGEST_S = 1e9
+"""A run that lasts longer than thirty years has a damaged time."""
+
+DAMAGED = "the file is damaged: restore a copy of it, or name another file"
 
 
 class History:
@@ -42,6 +47,7 @@ class History:
         self._connection = connection
         self._connection.row_factory = sqlite3.Row
         self._recorders: list[Recorder] = []
+        self._known: dict[str, Cells] = {}
 
     @classmethod
     def open(cls, path: Path) -> History:
@@ -58,7 +64,7 @@ class History:
 
     def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
         for recorder in self._recorders:
-            recorder.finish() if failure is None else recorder.flush()
+            recorder.finish() if failure is None else recorder.abandon()
         self._connection.close()
 
     def begin(
@@ -100,25 +106,16 @@ class History:
 
     def runs(self) -> list[PastRun]:
         """All runs, oldest first."""
-        rows = self._rows(
-            """
-            SELECT run.*, count(round.number) AS rounds, total(round.changed) AS changes,
-                   total(round.error != '') AS errors, coalesce(max(round.time_s), 0) AS duration_s
-            FROM run LEFT JOIN round ON round.run = run.number GROUP BY run.number ORDER BY run.number
-            """
-        )
-        try:
-            return [_past_run(row) for row in rows]
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise HistoryError(f"{self.path}: holds values that no run writes ({error})") from error
+        return [self._past_run(row) for row in self._table("run", "ORDER BY number")]
 
     def run(self, number: int) -> PastRun:
         """The run of that number."""
-        runs = {run.number: run for run in self.runs()}
-        if number not in runs:
-            known = f"those that it has are {min(runs)} to {max(runs)}" if runs else "it has none"
+        found = [row for row in self._table("run", "ORDER BY number") if row["number"] == number]
+        if not found:
+            [(first, last)] = self._rows("SELECT min(number), max(number) FROM run")
+            known = "it has none" if first is None else f"those that it has are {first} to {last}"
             raise HistoryError(f"{self.path}: there is no run {number}; {known}")
-        return runs[number]
+        return self._past_run(found[0])
 
     def keep(self, last: int) -> int:
         """Delete all but the ``last`` newest runs, and free their space. Returns the number of deleted runs."""
@@ -137,90 +134,52 @@ class History:
     def decisions(self, run: int, *, changes_only: bool = False, limit: int | None = None) -> list[Decision]:
         """The last ``limit`` decisions, oldest first, each with its effects until the next decision of its kind."""
         kind, which = ("change", "AND changed") if changes_only else ("round", "")
-        rows = self._rows(
-            f"SELECT * FROM round WHERE run = ? {which} ORDER BY number DESC LIMIT ?",  # noqa: S608
-            run,
-            -1 if limit is None else limit,
-        )[::-1]
-        first = rows[0]["number"] if rows else 0
-        operators = self._by_round("SELECT * FROM operator WHERE run = ? AND round >= ?", run, first)
-        paths = self._by_round("SELECT * FROM path WHERE run = ? AND round >= ?", run, first)
+        most = -1 if limit is None else limit
+        rows = self._table("round", f"WHERE run = ? {which} ORDER BY number DESC LIMIT ?", run, most)[::-1]
         # The query of the view, restricted to the rounds from the first one returned, so that long runs stay cheap.
-        followed = FOLLOWED.format(kind=kind, which="AND round.run = ? AND round.number > ?")
-        seen = {(row["round"], row["place"]): row for row in self._rows(followed, run, first)}
-        at_once = seen
-        if changes_only:
-            followed = FOLLOWED.format(kind="round", which="AND round.run = ? AND round.number > ?")
-            at_once = {(row["round"], row["place"]): row for row in self._rows(followed, run, first)}
-        return [
-            Decision(
-                round=row["number"],
-                time_s=row["time_s"],
-                before=allocation_of(operators[row["number"]], "before_"),
-                after=allocation_of(operators[row["number"]], "planned_"),
-                target=allocation_of(operators[row["number"]], "target_"),
-                changed=bool(row["changed"]),
-                applied=bool(row["applied"]),
-                reason=row["reason"],
-                missing=row["missing"],
-                error=row["error"],
-                effects=tuple(
-                    effect_of(
-                        path,
-                        row["time_s"],
-                        seen.get(key),
-                        at_once[key]["mean_s"] if key in at_once else None,
-                        applied=bool(row["applied"]),
-                    )
-                    for path in paths[row["number"]]
-                    for key in [(row["number"], path["place"])]
-                ),
-                caution=newer(row, "caution", 1.0),
-                cause=cause_of(newer(row, "because", None)),
-            )
-            for row in rows
-        ]
+        first = rows[0]["number"] if rows else 0
+        seen = self._followed(kind, run, first)
+        return self._decisions(run, rows, seen, self._followed("round", run, first) if changes_only else seen)
+
+    def plans(self, run: int, *, after: int, limit: int) -> list[Decision]:
+        """The first ``limit`` decisions after that round, oldest first, without their effects."""
+        rows = self._table("round", "WHERE run = ? AND number > ? ORDER BY number LIMIT ?", run, after, limit)
+        return self._decisions(run, rows, {}, {})
+
+    def _decisions(self, run: int, rows: Sequence[sqlite3.Row], seen: Seen, at_once: Seen) -> list[Decision]:
+        operators, paths = (self._parts_of(table, run, rows) for table in ("operator", "path"))
+        found = []
+        for row in rows:
+            with self._values_of(run, row["number"]):
+                found.append(decision_of(row, operators[row["number"]], paths[row["number"]], seen, at_once))
+        return found
+
+    def _followed(self, kind: str, run: int, first: int) -> Seen:
+        """By round and place of a path, the tuples that left it after that decision."""
+        query = FOLLOWED.format(kind=kind, which="AND round.run = ? AND round.number > ?")
+        return {(row["round"], row["place"]): row for row in self._rows(query, run, first)}
 
     def rounds(self, run: int, *, after: int = 0, limit: int | None = None) -> list[PastRound]:
         """The rounds after number ``after``, oldest first."""
-        rows = self._rows(
-            "SELECT * FROM round WHERE run = ? AND number > ? ORDER BY number LIMIT ?",
-            run,
-            after,
-            -1 if limit is None else limit,
-        )
-        last = rows[-1]["number"] if rows else 0
-        operators, paths = (
-            self._by_round(f"SELECT * FROM {table} WHERE run = ? AND round > ? AND round <= ?", run, after, last)  # noqa: S608
-            for table in ("operator", "path")
-        )
-        return [
-            PastRound(
-                round=row["number"],
-                **{key: row[key] for key in ("time_s", "observed_s", "interval_s", "rate_per_s", "missing", "error")},
-                in_force=allocation_of(operators[row["number"]], ""),
-                operators={
-                    r["name"]: OperatorReading(
-                        r["arrived"],
-                        r["completed"],
-                        r["backlog"],
-                        r["busy_s"],
-                        throttled_s=newer(r, "throttled_s", 0.0),
-                    )
-                    for r in operators[row["number"]]
-                    if None not in (r["arrived"], r["completed"], r["backlog"], r["busy_s"])
-                },
-                paths={
-                    r["name"]: PathReading(r["completed"], r["response_sum_s"], r["late"])
-                    for r in paths[row["number"]]
-                    if None not in (r["completed"], r["response_sum_s"], r["late"])
-                },
-                phase_s={phase: row[f"{phase}_s"] for phase in PHASES if row[f"{phase}_s"] is not None},
-                demands_s=by_name(operators[row["number"]], "demand_s"),
-                overheads_s=by_name(operators[row["number"]], "overhead_s"),
-            )
-            for row in rows
-        ]
+        most = -1 if limit is None else limit
+        rows = self._table("round", "WHERE run = ? AND number > ? ORDER BY number LIMIT ?", run, after, most)
+        operators, paths = (self._parts_of(table, run, rows) for table in ("operator", "path"))
+        found = []
+        for row in rows:
+            with self._values_of(run, row["number"]):
+                found.append(round_of(row, operators[row["number"]], paths[row["number"]]))
+        return found
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let all queries inside see the same state, whatever a writer adds or merges meanwhile."""
+        with self._errors("read"):
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with suppress(*FAULTS):  # nothing was written, and a damaged file has been reported
+                self._connection.execute("COMMIT")
 
     def path_totals(self, run: int) -> dict[str, PathReading]:
         """By path, the sum of its readings since the run began."""
@@ -233,16 +192,21 @@ class History:
 
     def grounds(self, run: PastRun, decision: int) -> Grounds:
         """The grounds of a round's decision; empty if the policy gave none, or the file predates them."""
-        found = self._rows("SELECT * FROM round WHERE run = ? AND number = ?", run.number, decision)
+        found = self._table("round", "WHERE run = ? AND number = ?", run.number, decision)
         if not found:
-            raise HistoryError(f"{self.path}: run {run.number} has no round {decision}; its last is {run.rounds}")
-        return grounds_from_json(newer(found[0], "grounds", None), newer(found[0], "caution", None), run.pipeline)
+            [(into,)] = self._rows("SELECT min(number) FROM round WHERE run = ? AND number > ?", run.number, decision)
+            merged = f"it was merged into round {into}" if into else ""
+            raise HistoryError(
+                f"{self.path}: run {run.number} has no round {decision}; {merged or f'its last is {run.rounds}'}"
+            )
+        with self._values_of(run.number, decision):
+            return grounds_from_json(newer(found[0], "grounds", None), newer(found[0], "caution", None), run.pipeline)
 
     def checked(self, run: int) -> dict[str, Checked]:
         """By path, observed and predicted response times, summed over the rounds that a prediction preceded."""
-        older = not self._rows("SELECT 1 FROM pragma_table_info('path') WHERE name = 'expected_mean_s'")
-        expected = EXPECTED if older else f"coalesce(sooner.expected_mean_s, {EXPECTED})"
-        rows = self._rows(CHECKED.format(expected=expected), run)
+        expected = f"coalesce(sooner.expected_mean_s, {EXPECTED})" if self._has("path", "expected_mean_s") else EXPECTED
+        rows = self._rows(CHECKED_SUMS, run) if self._has("path", "checked_sum_s") else []
+        rows = rows or self._rows(CHECKED.format(expected=expected), run)
         return {row["path"]: Checked(row["seen_s"], row["expected_s"]) for row in rows}
 
     def model_errors(self, run: int) -> dict[str, float]:
@@ -254,16 +218,62 @@ class History:
         if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'figure'"):
             return {}
         found: dict[str, dict[str, float]] = defaultdict(dict)
-        for row in self._rows("SELECT * FROM figure WHERE run = ?", run):
+        for row in self._table("figure", "WHERE run = ?", run):
             found[row["about"]][row["name"]] = row["value"]
         return dict(found)
 
-    def _by_round(self, query: str, *values: int) -> Mapping[int, list[sqlite3.Row]]:
-        """Rows by their round, in the order of the pipeline."""
+    def _past_run(self, row: sqlite3.Row) -> PastRun:
+        number = row["number"]
+        each = "coalesce(rounds, 1)" if self._has("round", "rounds") else "1"
+        [sums] = self._rows(
+            f"SELECT total({each}) AS rounds, total(changed) AS changes, "  # noqa: S608 - names of ours
+            f"total(iif(error != '', {each}, 0)) AS errors, "
+            "coalesce(max(time_s), 0.0) AS duration_s FROM round WHERE run = ?",
+            number,
+        )
+        if not isinstance(sums["duration_s"], float) or not 0 <= sums["duration_s"] <= LONGEST_S:
+            self._table("round", "WHERE run = ? ORDER BY time_s DESC LIMIT 1", number)  # names a cell of a wrong type
+            raise HistoryError(f"{self.path}: run {number}: lasts {sums['duration_s']} s by its rounds; {DAMAGED}")
+        try:
+            return past_run(row, sums)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise HistoryError(f"{self.path}: run {number}: holds values that no run writes ({error})") from error
+
+    def _parts_of(self, table: str, run: int, rounds: Sequence[sqlite3.Row]) -> Mapping[int, list[sqlite3.Row]]:
+        """Rows of operators or paths by their round, in the order of the pipeline."""
         found: dict[int, list[sqlite3.Row]] = defaultdict(list)
-        for row in self._rows(f"{query} ORDER BY round, place", *values):
-            found[row["round"]].append(row)
+        if rounds:
+            span = run, rounds[0]["number"], rounds[-1]["number"]
+            for row in self._table(table, "WHERE run = ? AND round BETWEEN ? AND ? ORDER BY round, place", *span):
+                found[row["round"]].append(row)
         return found
+
+    def _has(self, table: str, column: str) -> bool:
+        """Whether the file has a column that older ones lack."""
+        return any(name == column for name, _ in self._cells(table).columns)
+
+    def _cells(self, table: str) -> Cells:
+        if table not in self._known:
+            with self._errors("read"):
+                self._known[table] = Cells(self._connection, table)
+        return self._known[table]
+
+    def _table(self, table: str, which: str, *values: int) -> list[sqlite3.Row]:
+        """Complete rows of a table, whose cells are what their columns are for."""
+        rows = self._rows(f"SELECT * FROM {table} {which}", *values)  # noqa: S608 - names of ours
+        if wrong := self._cells(table).wrong(rows):
+            raise HistoryError(f"{self.path}: {wrong}; {DAMAGED}")
+        return rows
+
+    @contextmanager
+    def _values_of(self, run: int, nth: int) -> Iterator[None]:
+        """Name the round whose values contradict each other."""
+        try:
+            yield
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise HistoryError(
+                f"{self.path}: run {run}, round {nth}: holds values that no run writes ({error}); {DAMAGED}"
+            ) from error
 
     def _rows(self, query: str, *values: int) -> list[sqlite3.Row]:
         with self._errors("read"):
@@ -273,18 +283,5 @@ class History:
     def _errors(self, doing: str) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise HistoryError(f"{self.path}: cannot be {doing} ({error})") from error
-
-
-def _past_run(row: sqlite3.Row) -> PastRun:
-    return PastRun(
-        **{key: row[key] for key in ("number", "name", "policy", "engine", "mode", "workload", "started")},
-        pipeline=pipeline_from_json(row["pipeline"]),
-        options=json.loads(row["options"]),
-        finished=bool(row["finished"]),
-        rounds=row["rounds"],
-        changes=int(row["changes"]),
-        errors=int(row["errors"]),
-        duration_s=row["duration_s"],
-    )

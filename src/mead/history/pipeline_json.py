@@ -28,6 +28,7 @@ def pipeline_from_json(text: str) -> Pipeline:
             | {
                 "shares": tuple(operator["shares"]),
                 "batches": None if operator["batches"] is None else Batches(**operator["batches"]),
+                "price": _price(operator.get("price", 1.0)),  # files of older versions have none
             }
         )
         for operator in keys["operators"]
@@ -38,3 +39,7 @@ def pipeline_from_json(text: str) -> Pipeline:
         [Edge(**edge) for edge in keys["edges"]],
         [Requirement(**requirement) for requirement in keys["requirements"]],
     )
+
+
+def _price(price: float | list[float]) -> float | tuple[float, ...]:
+    return tuple(price) if isinstance(price, list) else price

@@ -144,6 +144,30 @@ class Decision:
     """Factor by which bounds were tightened."""
     cause: Cause = Cause.UNSAID
     """The reason in one word."""
+    changes: int = 0
+    """How many changes it stands for: the last one of an old half-minute stands for all."""
+    rounds: int = 1
+    """How many rounds it stands for."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Sums over old rounds that were merged into one row."""
+
+    changes: int
+    cautious: int
+    """Rounds with a caution above 1."""
+    lasted_s: float
+    """Time from each of the rounds until the next, as are the core-seconds."""
+    core_s: Mapping[str, float]
+    """Core-seconds in force, by operator."""
+    planned_core_s: Mapping[str, float]
+    surprises: Mapping[str, int] | None
+    """By path, surprising effects of the changes up to the last one; None if the rows still tell them."""
+
+    def cores(self, operator: str) -> float | None:
+        """The average of the cores in force; None if they are unknown."""
+        return self.core_s[operator] / self.lasted_s if operator in self.core_s and self.lasted_s > 0 else None
 
 
 @dataclass(frozen=True)
@@ -163,6 +187,9 @@ class PastRound:
     paths: Mapping[str, PathReading]
     phase_s: Mapping[str, float]
     """CPU seconds by phase."""
+    rounds: int = 1
+    """How many rounds were merged into this one; above 1 only in the older part of a long run."""
+    merged: Merged | None = None
     demands_s: Mapping[str, float] = field(default_factory=dict)
     """By operator, the demand as learned up to this round; empty if the file predates it."""
     overheads_s: Mapping[str, float] = field(default_factory=dict)

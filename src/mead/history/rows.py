@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
 
-from mead.values import COUNT_BIN_S, Allocation, Observation, OperatorReading, Pipeline, Round
+from mead.values import COUNT_BIN_S, Allocation, Observation, OperatorReading, PathReading, Pipeline, Round
 
 Value: TypeAlias = float | int | str | None
 Row: TypeAlias = tuple[Value, ...]
@@ -40,8 +40,11 @@ def operator_rows(this: Round, pipeline: Pipeline, before: Allocation | None) ->
         )
 
 
-def path_rows(this: Round, pipeline: Pipeline, *, advised: bool) -> Iterator[Row]:
-    """For each path: place, name, readings, the prediction for the plan, and that for the allocation in force."""
+def path_rows(this: Round, pipeline: Pipeline, expected_s: Mapping[str, float], *, advised: bool) -> Iterator[Row]:
+    """For each path: place, name, readings, the prediction for the plan, and that for the allocation in force.
+
+    ``expected_s`` was predicted for the time of the readings. Both are added up, to be compared later.
+    """
     for place, name in enumerate(pipeline.paths):
         reading = None if this.observation is None else this.observation.paths.get(name)
         predicted = None if this.plan is None else this.plan.predicted.get(name)
@@ -55,6 +58,7 @@ def path_rows(this: Round, pipeline: Pipeline, *, advised: bool) -> Iterator[Row
             None if predicted is None else number(predicted.p95_s),
             None if predicted is None else int(predicted.stable),
             number(this.expected_mean_s(name, advised=advised)),
+            *_checked(reading, expected_s.get(name)),
         )
 
 
@@ -81,6 +85,13 @@ def _readings(reading: OperatorReading | None) -> Row:
     if reading is None:
         return (None,) * 4
     return _count(reading.arrived), _count(reading.completed), _count(reading.backlog), number(reading.busy_s)
+
+
+def _checked(reading: PathReading | None, expected_s: float | None) -> Row:
+    if reading is None or expected_s is None or not reading.completed > 0:
+        return None, None
+    seen_s, predicted_s = number(reading.response_sum_s), number(expected_s * reading.completed)
+    return (None, None) if seen_s is None or predicted_s is None else (seen_s, predicted_s)
 
 
 def _count(value: float) -> int | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 APPLICATION = 0x4D454144
 """``MEAD`` in ASCII: SQLite's mark for the kind of a file."""
 
-VERSION = 9
+VERSION = 17
 
 FIGURE = """
 CREATE TABLE figure (             -- figures of a whole run, written at its end
@@ -32,11 +32,22 @@ MIGRATIONS = {
     6: "ALTER TABLE round ADD COLUMN because TEXT",
     7: "ALTER TABLE operator ADD COLUMN demand_s REAL",
     8: "ALTER TABLE operator ADD COLUMN overhead_s REAL",
+    9: "ALTER TABLE round ADD COLUMN rounds INTEGER",
+    10: "ALTER TABLE path ADD COLUMN checked_sum_s REAL",
+    11: "ALTER TABLE path ADD COLUMN expected_sum_s REAL",
+    12: "ALTER TABLE round ADD COLUMN lasted_s REAL",
+    13: "ALTER TABLE round ADD COLUMN cautious INTEGER",
+    14: "ALTER TABLE operator ADD COLUMN core_s REAL",
+    15: "ALTER TABLE operator ADD COLUMN planned_core_s REAL",
+    16: "ALTER TABLE path ADD COLUMN surprises INTEGER",
 }
 """By version, the change that its files need. A new column comes last, so that all files have the same order."""
 
 MOST_WAIT_S = 0.25
 """Longest wait for another writer. Rounds that cannot be written now are written with a later one."""
+
+FAULTS = (sqlite3.Error, UnicodeDecodeError)
+"""All that SQLite raises. An error that quotes damaged bytes of the file cannot be put into words by the module."""
 
 
 class HistoryError(Exception):
@@ -67,7 +78,7 @@ CREATE TABLE round (
     missing TEXT NOT NULL,
     reason TEXT NOT NULL,
     error TEXT NOT NULL,
-    changed INTEGER NOT NULL,     -- whether the plan differs from the one before
+    changed INTEGER NOT NULL,     -- whether the plan differs from the one before; in merged rounds, how many do
     applied INTEGER NOT NULL,     -- whether the plan is in force, or ordered
     follows_round INTEGER,        -- the last round before the time of the readings
     follows_change INTEGER,       -- the last round before it that changed what is in force
@@ -78,6 +89,9 @@ CREATE TABLE round (
     caution REAL,                 -- factor by which bounds were tightened; NULL in rounds from before format 3
     grounds TEXT,                 -- JSON: models, and the candidates that were weighed
     because TEXT,                 -- the reason in one word; NULL in rounds from before format 7
+    rounds INTEGER,               -- how many rounds this row stands for: old ones are merged; NULL for 1
+    lasted_s REAL,                -- time until the next round, added up over merged ones; NULL if not merged
+    cautious INTEGER,             -- how many merged rounds have a caution above 1
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 
@@ -103,6 +117,8 @@ CREATE TABLE operator (
     throttled_s REAL,             -- a reading; NULL in rounds from before format 2
     demand_s REAL,                -- CPU seconds per tuple, as learned; NULL in rounds from before format 8
     overhead_s REAL,              -- seconds per micro-batch, as learned; NULL too if it works on single tuples
+    core_s REAL,                  -- core-seconds in force after merged rounds, each until the next
+    planned_core_s REAL,          -- and planned
     PRIMARY KEY (run, round, place)
 ) WITHOUT ROWID;
 
@@ -118,6 +134,9 @@ CREATE TABLE path (
     predicted_p95_s REAL,
     predicted_stable INTEGER,
     expected_mean_s REAL,         -- predicted for the allocation in force; NULL in rounds from before format 6
+    checked_sum_s REAL,           -- response times that a prediction preceded; NULL from before format 12
+    expected_sum_s REAL,          -- and what it predicted for them
+    surprises INTEGER,            -- far from the prediction: the change before this half-minute, and all but its last
     PRIMARY KEY (run, round, place)
 ) WITHOUT ROWID;
 """
@@ -149,7 +168,13 @@ JOIN path AS sooner ON sooner.run = round.run AND sooner.round = decision.number
 WHERE round.run = ? AND round.missing = '' AND {expected} IS NOT NULL AND later.completed > 0
 GROUP BY later.place ORDER BY later.place
 """
-"""Compares every tuple with the prediction for the allocation in force when it left."""
+"""Compares every tuple with the prediction for the allocation in force when it left: for runs from before format 12."""
+
+CHECKED_SUMS = """
+SELECT name AS path, sum(checked_sum_s) AS seen_s, sum(expected_sum_s) AS expected_s
+FROM path WHERE run = ? AND checked_sum_s + expected_sum_s IS NOT NULL GROUP BY place ORDER BY place
+"""
+"""The same as the writer added it up."""
 
 EFFECT = """
 CREATE VIEW effect_of_{kind} AS
@@ -202,9 +227,9 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         raise HistoryError(f"{path}: cannot be opened ({error})") from error
     try:
         _prepare(connection, path, write=write)
-    except sqlite3.DatabaseError as error:
+    except FAULTS as error:
         connection.close()
-        if error.sqlite_errorname == "SQLITE_NOTADB":
+        if getattr(error, "sqlite_errorname", None) == "SQLITE_NOTADB":
             raise HistoryError(f"{path}: is not a history; name another file") from error
         raise HistoryError(f"{path}: cannot be {'written' if write else 'read'} ({error})") from error
     except HistoryError:
