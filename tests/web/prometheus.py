@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from mead.web.alerts import alert_rules
+from mead.web.prometheus.alerts import alert_rules
 
 
 def why_no_prometheus() -> str | None:

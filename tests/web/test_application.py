@@ -19,8 +19,7 @@ from starlette.testclient import TestClient
 from tests.waiting import PATIENCE_S
 from tests.web import runs
 
-from mead.config import MOST_OPERATORS
-from mead.keys import LONGEST_NAME
+from mead.keys import LONGEST_NAME, MOST_OPERATORS
 from mead.queueing import Edge
 from mead.reports.live import Board
 from mead.values import Operator, Pipeline, Resources

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
@@ -21,6 +22,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 from tests.paths import ROOT
+from tests.waiting import PATIENCE_S
 from tests.web import runs
 from tests.web.prometheus import fired, why_no_prometheus
 
@@ -28,12 +30,13 @@ from mead.monitor import BatchResponses, PathMonitor
 from mead.reports.frames import Kind
 from mead.reports.live import Board, model_error
 from mead.values import Cause, Requirement
-from mead.web.alerts import alert_rules
-from mead.web.dashboard import OMITTED, dashboard
-from mead.web.exposition import exposition
-from mead.web.metrics import Metric
-from mead.web.metrics_reference import page
+from mead.web.prometheus.alerts import alert_rules
+from mead.web.prometheus.dashboard import OMITTED, dashboard
+from mead.web.prometheus.exposition import exposition
+from mead.web.prometheus.metrics import Metric
+from mead.web.prometheus.reference import page
 from mead.web.server import serving
+from mead.web.token import Token
 
 needs_prometheus = pytest.mark.usefixtures("_prometheus")
 
@@ -232,11 +235,26 @@ def test_a_real_prometheus_scrapes_it(tmp_path: Path) -> None:
                 time.sleep(0.2)
 
 
+@needs_prometheus
+def test_a_real_prometheus_presents_the_token(tmp_path: Path) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("0123456789abcdef\n")
+    board = runs.board(runs.simulated().rounds, wall_s=time.time)
+    with (
+        serving(board, port=0, token=Token.read(secret)) as address,
+        prometheus(tmp_path, address, authorization={"credentials_file": str(secret)}) as asked,
+    ):
+        deadline = time.monotonic() + PATIENCE_S
+        while not answered(asked, "mead_rounds_total"):
+            assert time.monotonic() < deadline, "nothing was scraped"
+            time.sleep(0.2)
+
+
 @contextmanager
-def prometheus(folder: Path, address: str) -> Iterator[str]:
+def prometheus(folder: Path, address: str, **more: Any) -> Iterator[str]:
     """A server that scrapes that address twice a second; yields its own."""
     target = address.removeprefix("http://").rstrip("/")
-    jobs = [{"job_name": "mead", "scrape_interval": "500ms", "static_configs": [{"targets": [target]}]}]
+    jobs = [{"job_name": "mead", "scrape_interval": "500ms", "static_configs": [{"targets": [target]}]} | more]
     (folder / "prometheus.yml").write_text(yaml.safe_dump({"scrape_configs": jobs}))
     program = str(shutil.which("prometheus"))
     with socket.create_server(("127.0.0.1", 0)) as free:

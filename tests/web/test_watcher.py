@@ -78,7 +78,7 @@ def test_only_the_rounds_that_count_are_read_of_a_long_run(tmp_path: Path, monke
         return rounds(self, run, after=after, limit=limit)
 
     monkeypatch.setattr(History, "rounds", counted)
-    monkeypatch.setattr("mead.web.watcher.KEPT_ROUNDS", 5)
+    monkeypatch.setattr("mead.web.watcher.KEPT_FRAMES", 5)
     with closing(HistoryWatcher(tmp_path)) as watcher:
         seen = watcher.snapshot()
         watcher.snapshot()

@@ -24,11 +24,12 @@ from mead.values import WINDOW_S
 from mead.web import answers
 from mead.web.current_question import current_question
 from mead.web.events import EventId, Events
-from mead.web.exposition import exposition
-from mead.web.guard import Guard, Hosts
+from mead.web.guard import METRICS, Guard, Hosts
 from mead.web.model_process import BusyError, ModelProcess, TooSlowError, WithdrawnError
+from mead.web.prometheus.exposition import exposition
+from mead.web.prometheus.scrapes import Scrapes
 from mead.web.question import Question, QuestionError
-from mead.web.scrapes import Scrapes
+from mead.web.token import Token
 
 STATIC = Path(__file__).parent / "static"
 MOST_ROUNDS = 3600
@@ -137,13 +138,13 @@ class Routes:
             raise HTTPException(500, f"the models failed ({type(error).__name__}: {error})") from error
 
 
-def application(board: Board, models: ModelProcess, hosts: Hosts) -> tuple[ASGIApp, Routes]:
-    """The application of one board for those hosts, and its routes."""
+def application(board: Board, models: ModelProcess, hosts: Hosts, token: Token | None = None) -> tuple[ASGIApp, Routes]:
+    """The application of one board for those hosts and clients with the token, and its routes."""
     routes = Routes(board, models)
     app = Starlette(
         routes=[
             Route("/", lambda _: FileResponse(STATIC / "index.html")),
-            Route("/metrics", routes.metrics),
+            Route(METRICS, routes.metrics),
             Route("/events", _Asgi(routes.stream)),
             Route("/api/run", routes.run),
             Route("/api/rounds", routes.rounds),
@@ -156,7 +157,7 @@ def application(board: Board, models: ModelProcess, hosts: Hosts) -> tuple[ASGIA
         ],
         exception_handlers={HTTPException: _error_response},
     )
-    return Guard(app, hosts), routes
+    return Guard(app, hosts, token), routes
 
 
 class _Asgi:

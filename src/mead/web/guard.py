@@ -1,14 +1,25 @@
-"""The guard of the page: it refuses requests that do more than read, or that name a foreign host."""
+"""The guard of the page: it refuses requests that do more than read, name a foreign host, or lack the token."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mead.web.token import Token
+
+METRICS = "/metrics"
+MOST_REQUESTS = 48
+"""Requests at a time that are not for metrics; fewer than there are connections."""
+
+SLOWEST_S = 30.0
+"""A client that does not accept a part of an answer for this long is disconnected."""
 
 LONGEST_QUERY = 60_000
 """Bytes: enough for a question about the largest pipeline, and less than the server reads of a request."""
@@ -79,12 +90,15 @@ def _is_address(name: str) -> bool:
     return True
 
 
-@dataclass(frozen=True)
+@dataclass
 class Guard:
     """Refuses requests before the application sees them, and adds security headers to every answer."""
 
     app: ASGIApp
     hosts: Hosts
+    token: Token | None = None
+    _requests: int = field(default=0, init=False)
+    """Requests that are being answered, without those for metrics."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -101,12 +115,17 @@ class Guard:
                 for name, value in HEADERS.items():
                     headers[name] = value
                 headers.setdefault("Cache-Control", "no-store")
-            await send(message)
+            await asyncio.wait_for(send(message), SLOWEST_S)
 
         refusal = self._refusal(scope)
-        await (refusal or self.app)(scope, receive, marked)
+        counted = scope["path"] != METRICS
+        self._requests += counted
+        try:
+            await (refusal or self.app)(scope, receive, marked)
+        finally:
+            self._requests -= counted
 
-    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+    def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if scope["method"] not in {"GET", "HEAD"}:
             return PlainTextResponse("this server is read-only; use GET\n", 405, {"Allow": "GET, HEAD"})
@@ -114,9 +133,36 @@ class Guard:
             return PlainTextResponse(f"this host is not served; use {self.hosts.bound}\n", 421)
         if headers.get("sec-fetch-site") == "cross-site" and scope["path"] != "/":
             return PlainTextResponse("cross-site requests are refused\n", 403)
+        if self._requests >= MOST_REQUESTS and scope["path"] != METRICS:
+            return PlainTextResponse("too many requests at a time; ask again\n", 503, {"Retry-After": "5"})
         if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
             return PlainTextResponse("no request here has a body; leave it out\n", 413, {"Connection": "close"})
-        return _bad_query(scope["query_string"])
+        return _bad_query(scope["query_string"]) or _unauthorized(scope, headers, self.token)
+
+
+def _unauthorized(scope: Scope, headers: Headers, token: Token | None) -> Response | None:
+    """The answer to a client that has not presented the token, if there is one.
+
+    Programs present it as a bearer token. A browser presents it once, as ``/?token=...``, and gets a cookie. Cookies
+    do not know ports, so the port is part of the name.
+    """
+    if token is None:
+        return None
+    cookie = f"mead-token-{scope['server'][1]}"
+    scheme, _, bearer = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token.matches(bearer.strip()):
+        return None
+    if token.matches(cookie_parser(headers.get("cookie", "")).get(cookie, "")):
+        return None
+    if scope["path"] == "/" and token.matches(QueryParams(scope["query_string"]).get("token", "")):
+        welcome = RedirectResponse("/", 303)
+        welcome.set_cookie(cookie, token.secret, httponly=True, samesite="lax")
+        return welcome
+    return PlainTextResponse(
+        "this page needs a token: open /?token=TOKEN, or send the header Authorization: Bearer TOKEN\n",
+        401,
+        {"WWW-Authenticate": 'Bearer realm="mead"'},
+    )
 
 
 def _bad_query(query: bytes) -> PlainTextResponse | None:

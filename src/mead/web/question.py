@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from mead.config import MOST_OPERATORS
+from mead.keys import MOST_OPERATORS
 from mead.values import Allocation, Pipeline, Resources
 
 RATES_PER_S = (0.01, 1e6)

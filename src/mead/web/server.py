@@ -13,11 +13,12 @@ import uvicorn
 from mead.keys import ConfigError
 from mead.reports.live import Board
 from mead.web.application import Routes, application
+from mead.web.connections import MOST_CONNECTIONS, PageConnection
 from mead.web.events import FAREWELL_S
 from mead.web.guard import Hosts
 from mead.web.model_process import ModelProcess
+from mead.web.token import Token
 
-MOST_CONNECTIONS = 64
 MOST_UNREAD = 256 * 1024
 """Bytes that the system buffers for a client that does not read. The default is several megabytes."""
 
@@ -30,26 +31,31 @@ class ServeError(ConfigError):
 
 @contextmanager
 def serving(
-    board: Board, host: str = "127.0.0.1", port: int = 0, *, or_any: bool = False, known_as: Sequence[str] = ()
+    board: Board,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    or_any: bool = False,
+    known_as: Sequence[str] = (),
+    token: Token | None = None,
 ) -> Iterator[str]:
     """Serve a board within this context; yields the address.
 
     Port 0 takes a free port; with ``or_any``, so does a port in use. ``known_as`` are more host names that requests may
-    use.
+    use. With a ``token``, they have to present it.
     """
     listening = _listening(host, port, or_any=or_any)
     models = ModelProcess()
-    app, routes = application(board, models, Hosts(host, tuple(known_as)))
+    app, routes = application(board, models, Hosts(host, tuple(known_as)), token)
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=PageConnection,
         ws="none",
         lifespan="off",
         log_config=None,
         log_level="critical",
         access_log=False,
         server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=1,
     )

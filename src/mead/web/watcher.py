@@ -7,16 +7,19 @@ from http.client import HTTPException
 from math import ceil
 from pathlib import Path
 from typing import Protocol, TypeVar
-from urllib.request import ProxyHandler, build_opener
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, Request, build_opener
 
 from pydantic import BaseModel, ValidationError
 
 from mead.history import History, HistoryError
 from mead.reports.frames import Frame
 from mead.reports.judge import CountedTimes
-from mead.reports.live import RECENT, PathTimes, Snapshot, Standing, history_file, read_frames
-from mead.session.record import KEPT_ROUNDS
+from mead.reports.live import KEPT_FRAMES, RECENT, PathTimes, Snapshot, Standing, history_file, read_frames
 from mead.values import WINDOW_S
+from mead.web.token import Token
+
+UNAUTHORIZED = 401
 
 ANSWER_S = 5.0
 """Timeout of a request to a page."""
@@ -53,7 +56,7 @@ class HistoryWatcher:
             raise WatchError(str(error)) from error
         self.number, self.pipeline = found.number, found.pipeline
         judged_over = WINDOW_S / (found.interval_s or 1.0)
-        kept = min(KEPT_ROUNDS, max(RECENT, ceil(judged_over) + 1))
+        kept = min(KEPT_FRAMES, max(RECENT, ceil(judged_over) + 1))
         self._frames: deque[Frame] = deque(maxlen=kept)
         self._read = max(0, found.rounds - kept)
 
@@ -116,8 +119,8 @@ class _Rounds(BaseModel):
 class PageWatcher:
     """Watches a run through its page (`mead run --serve`)."""
 
-    def __init__(self, address: str) -> None:
-        self.address = address.rstrip("/")
+    def __init__(self, address: str, token: Token | None = None) -> None:
+        self.address, self.token = address.rstrip("/"), token
         # The page is on this machine or behind a tunnel: no proxy.
         self._opener = build_opener(ProxyHandler({}))
 
@@ -133,8 +136,17 @@ class PageWatcher:
 
     def _get(self, path: str, kind: type[Answer]) -> Answer:
         try:
-            with self._opener.open(self.address + path, timeout=ANSWER_S) as response:
+            request = Request(self.address + path)  # noqa: S310 - http or https
+            if self.token is not None:
+                request.add_unredirected_header("Authorization", f"Bearer {self.token.secret}")
+            with self._opener.open(request, timeout=ANSWER_S) as response:
                 text = response.read(MOST_BYTES + 1)
+        except HTTPError as error:
+            error.close()
+            why = "the page needs another token: name its file by --token-file"
+            if error.code != UNAUTHORIZED:
+                why = f"no page of a run answers ({error})"
+            raise WatchError(f"{self.address}: {why}") from error
         except (OSError, HTTPException, ValueError) as error:
             raise WatchError(f"{self.address}: no page of a run answers ({error})") from error
         if len(text) > MOST_BYTES:

@@ -94,7 +94,7 @@ export class Why {
   line(d) {
     const effects = this.paths.map((path) => `${seconds(d.paths[path].predicted.mean_s)} → ${seconds(d.paths[path].observed.mean_s)}`).join(", ");
     return [make("time", {}, clock(d.time_s)), make("span", { class: `kind ${d.kind}`, title: `because: ${d.because.replace("_", " ")}` }, d.kind),
-      make("span", { class: "what" }, d.reason.replaceAll("->", "→") || d.error || d.missing || "no decision", d.changed && !d.applied ? make("span", { class: "bad" }, " (not applied)") : null),
+      make("span", { class: "what" }, d.reason.replaceAll("->", "→") || d.error || d.missing || "no decision", d.changes > 1 ? ` (and ${d.changes - 1} more in this half-minute)` : null, d.changed && !d.applied ? make("span", { class: "bad" }, " (not applied)") : null),
       make("span", { class: "effect", title: "predicted and observed mean response time" }, effects, this.flag(d))];
   }
 

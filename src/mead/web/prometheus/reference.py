@@ -1,4 +1,4 @@
-"""Write the reference page of the metrics: ``python -m mead.web.metrics_reference FILE``."""
+"""Write the reference page of the metrics: ``python -m mead.web.prometheus.reference FILE``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mead.reports.frames import Kind
 from mead.values import Cause
-from mead.web.metrics import Metric
+from mead.web.prometheus.metrics import Metric
 
 PAGE = """# Metrics
 

@@ -14,7 +14,7 @@ from mead.reports.frames import Frame, Kind
 from mead.reports.judge import CountedTimes, counts_within
 from mead.reports.live import Board, model_error
 from mead.values import WINDOW_S, Cause
-from mead.web.metrics import Metric
+from mead.web.prometheus.metrics import Metric
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Bounds of the histogram, from hardly any wait to a long backlog."""

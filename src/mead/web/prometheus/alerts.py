@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from mead.reports.live import LEAST_SILENT_S, SILENT_ROUNDS
-from mead.web.metrics import Metric
+from mead.web.prometheus.metrics import Metric
 
 REMEMBERED = "1h"
 """How long an alert remembers a run that no longer has metrics."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mead.web.metrics import Metric
+from mead.web.prometheus.metrics import Metric
 
 COLUMNS, HEIGHT = 2, 8
 WIDTH = 24 // COLUMNS

@@ -1,0 +1,1 @@
+"""The metrics of a run for Prometheus, with alert rules and a dashboard."""
