@@ -84,10 +84,8 @@ def expected_matches(lines: int) -> list[tuple[int, str]]:
 
 
 def results(folder: Path, operator: str) -> pa.Table:
-    """The Parquet files that Spark says are whole, read without Spark; a crash may leave others beside them."""
-    committed = [line for line in _sink_log(folder / "results" / operator) if line.startswith("{")]
-    paths = [line.partition('"path":"file://')[2].partition('"')[0] for line in committed]
-    return pa.concat_tables([pq.read_table(path) for path in paths])
+    """The Parquet files, read without Spark."""
+    return pq.read_table(folder / "results" / operator)
 
 
 def totals(folder: Path) -> dict[tuple[str, str], int]:
@@ -113,13 +111,3 @@ def index(folder: Path, operator: str) -> dict[int, list[Any]]:
 
 def stream(folder: Path, operator: str) -> StreamLog:
     return StreamLog(folder / "streams" / operator)
-
-
-def _sink_log(folder: Path) -> list[str]:
-    """Of Spark's file sink: every tenth batch is a summary of all before."""
-    log = folder / "_spark_metadata"
-    names = sorted(
-        (name.name for name in log.iterdir() if not name.name.startswith(".")), key=lambda n: int(n.split(".")[0])
-    )
-    compact = max((n for n, name in enumerate(names) if name.endswith(".compact")), default=0)
-    return [line for name in names[compact:] for line in (log / name).read_text().splitlines()]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mead.cpu.processes import PROCESSES as PROCESSES
     from mead.cpu.processes import TICKS_PER_S as TICKS_PER_S
     from mead.cpu.processes import Process as Process
+    from mead.cpu.processes import count_cpus as count_cpus
     from mead.cpu.processes import give_way as give_way
     from mead.cpu.processes import list_processes as list_processes
     from mead.cpu.processes import read_process as read_process

@@ -63,6 +63,11 @@ def list_processes(processes: Path = PROCESSES) -> Iterator[Process]:
                 yield found
 
 
+def count_cpus() -> int:
+    """Count the CPUs that this process may use, or all where the system does not tell."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def give_way() -> None:
     """Lower the priority of the calling thread, and of threads that it starts later.
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from mead.spark.attach import engine as attached_engine
-from mead.spark.attach.description import count_cores
 from mead.spark.attach.engine import AttachedEngine
 from mead.spark.telemetry.probe import OBSERVATION, RANKS
 from mead.spark.telemetry.reports import BatchReport
@@ -112,14 +111,3 @@ def test_a_message_that_cannot_be_used_is_a_fault_that_takes_no_other_reading_al
     seen = engine.observe(1.0)
     assert seen.missing.startswith("a report of the query cannot be used (TypeError")
     assert seen.paths["slow"].completed == 10
-
-
-@pytest.mark.parametrize(
-    ("master", "cores"), [("local[64]", 2), ("local-cluster[4,16,1024]", 2), ("spark://host:7077", 64), ("yarn", 64)]
-)
-def test_an_application_keeps_as_many_cores_busy_as_its_machines_have(
-    monkeypatch: pytest.MonkeyPatch, master: str, cores: int
-) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    context: Any = SimpleNamespace(defaultParallelism=64, master=master)
-    assert count_cores(context) == cores

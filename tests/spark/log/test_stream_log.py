@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spark.log.log_writer import commit, line
 
-from mead.spark.log.stream_log import BatchNotes, LogError, StreamLog, WrittenFile
+from mead.spark.log.store import LogError
+from mead.spark.log.stream_log import BatchNotes, StreamLog, WrittenFile
 
 SCHEMA = pa.schema([("number", pa.int64())])
 

@@ -11,12 +11,14 @@ import pytest
 from mead.config import PipelineFile, parse_pipeline, read_pipeline
 from mead.keys import ConfigError
 from mead.spark.pipeline.build import ARRIVALS, DEFAULT_OVERHEAD_S, live_pipeline, load_source, load_streams, load_work
+from mead.spark.pipeline.run_folder import set_aside
 from mead.spark.sources.broker_inputs import RabbitMQInput, SparkInput
 from mead.spark.sources.inputs import TraceInput
 from mead.spark.sources.rabbitmq.location import StreamLocation
 from mead.spark.sources.rabbitmq.stream import Retention
-from mead.spark.sources.trace import SPARE_S
+from mead.spark.sources.trace import SPARE_S, read_times_us
 from mead.values import Batches, Operator, Pipeline
+from mead.workload import Trace
 
 DURATION_S = 20.0
 
@@ -28,7 +30,12 @@ def file_with(folder: Path, source: str) -> PipelineFile:
 
 
 def sourced(folder: Path, source: str, duration_s: float | None = DURATION_S) -> Any:
-    return load_source(file_with(folder, source), folder, folder / "run", duration_s, folder / "warm-up")
+    before = list(folder.glob("run/*"))
+    made = load_source(file_with(folder, source), folder, folder / "run", duration_s, folder / "warm-up")
+    assert list(folder.glob("run/*")) == before, "nothing is written yet"
+    (folder / "run").mkdir(exist_ok=True)
+    made.prepare()
+    return made
 
 
 def arrivals(folder: Path) -> Any:
@@ -56,6 +63,30 @@ def test_a_run_that_goes_on_keeps_its_arrivals(tmp_path: Path) -> None:
     first = arrivals(tmp_path)
     sourced(tmp_path, text % 2)
     assert np.array_equal(arrivals(tmp_path), first)
+
+
+def test_a_run_that_starts_over_gets_new_arrivals_and_keeps_the_old_aside(tmp_path: Path) -> None:
+    """Even if the old ones are damaged, and were read in this process before."""
+    text, run = "source: {generate: {kind: poisson, options: {rate_per_s: 100, count: %d}}}", tmp_path / "run"
+    assert read_times_us(sourced(tmp_path, text % 10).path).size == 10
+    (run / ARRIVALS).write_text("damaged")
+    new = load_source(
+        file_with(tmp_path, text % 20), tmp_path, run, None, tmp_path / "warm-up", instead=None, start_over=True
+    )
+    new.check()
+    assert (run / ARRIVALS).read_text() == "damaged", "nothing is changed before all checks are made"
+    earlier = set_aside(run)
+    assert earlier is not None
+    new.prepare()
+    assert (earlier / ARRIVALS).read_text() == "damaged"
+    assert read_times_us(run / ARRIVALS).size == 20
+
+
+def test_arrivals_can_be_given_instead_of_those_of_the_file(tmp_path: Path) -> None:
+    file = file_with(tmp_path, "source: {generate: {kind: poisson, options: {rate_per_s: 100, count: 10}}}")
+    given = Trace.from_iats_s([2.0])
+    load_source(file, tmp_path, tmp_path, None, tmp_path / "warm-up", instead=given).prepare()
+    assert np.load(tmp_path / ARRIVALS).tolist() == [0, 2_000_000]
 
 
 def test_the_same_seed_gives_the_same_arrivals(tmp_path: Path) -> None:

@@ -22,8 +22,7 @@ from mead.policies import NotReady, Policy
 from mead.policies.baselines.static import Static, StaticOptions
 from mead.session import LiveResult, Observer, Session
 from mead.spark.pipeline.engine import SparkEngine
-from mead.spark.pipeline.folder_lock import lock_folder
-from mead.spark.pipeline.operators import OnBatches, OperatorError
+from mead.spark.pipeline.operators import BatchFunction, OnBatches
 from mead.spark.pipeline.query import last_finished
 from mead.spark.pipeline.run import run_pipeline
 from mead.spark.runtime.workers import find_processes
@@ -49,6 +48,7 @@ class Ending:
     folder: Path
     group: str = ""
     waits: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def run(
         self,
@@ -58,16 +58,17 @@ class Ending:
         on_wait: Callable[[str], None] = lambda _: None,
         pause_s: float = 0.0,
         chosen: Policy | None = None,
+        work: BatchFunction | None = None,
     ) -> LiveResult:
-        """With an operator that takes so long for every batch once arrivals take their course."""
+        """With an operator that takes so long for every batch once arrivals take their course, or works like this."""
         begun = self.folder / "begun"
 
-        def work(batch: pa.RecordBatch) -> pa.RecordBatch:
+        def slow(batch: pa.RecordBatch) -> pa.RecordBatch:
             if batch.num_rows and begun.exists():
                 time.sleep(pause_s)
             return parse(batch)
 
-        waits = self.waits
+        waits, warnings = self.waits, self.warnings
 
         class Told(Observer):
             def round(self, this: Round) -> None:
@@ -79,6 +80,9 @@ class Ending:
                 waits.append(doing)
                 on_wait(doing)
 
+            def warn(self, what: str) -> None:
+                warnings.append(what)
+
         source = logs.source(self.folder, [n / RATE_PER_S for n in range(round(LONG_S * RATE_PER_S))])
         with closing_shares(detect().open(["parser"])) as shares:
             self.group = shares.group("parser")
@@ -87,7 +91,7 @@ class Ending:
                 self.spark,
                 Knowledge(ONE),
                 source,
-                {"parser": OnBatches(work, OUTPUT_SCHEMA)},
+                {"parser": OnBatches(work or slow, OUTPUT_SCHEMA)},
                 self.folder,
                 shares,
                 duration_s=duration_s,
@@ -132,8 +136,6 @@ def test_sigterm_ends_a_run_when_what_has_arrived_went_through(ending: Ending) -
     def ended() -> None:
         rounds_us.append(time.time_ns() // 1000)
         if len(rounds_us) == 2:  # since the first it takes its time
-            with pytest.raises(OperatorError, match="another run uses this folder"), lock_folder(ending.folder):
-                pytest.fail("two runs in one folder")
             ask(signal.SIGTERM)
 
     result = ending.run(on_round=ended, pause_s=2.0)
@@ -218,7 +220,7 @@ def test_a_round_that_hangs_at_the_end_is_left_alone(ending: Ending, monkeypatch
     finally:
         hanging.released.set()
     assert result.restarts == ("the controller's last round is not over after 0.5 s: left alone",)
-    assert not result.drained
+    assert (result.drained, result.failure) == (False, "")
     assert result.total_rounds == 1
     assert len(looked) == 2
     assert main_thread().name not in looked
@@ -231,10 +233,37 @@ def test_ctrl_c_while_what_has_arrived_goes_through_loses_no_result(ending: Endi
             ask(signal.SIGINT)
 
     result = ending.run(duration_s=3.0, on_wait=impatient, pause_s=2.0)
-    assert (result.interrupted, result.drained, result.loss) == (True, False, "")
+    assert (result.interrupted, result.drained, result.loss, result.failure) == (True, False, "", "")
     assert result.duration_s == 3.0, "its time was over"
     assert result.tuples > RATE_PER_S
     assert result.total_rounds >= 1
+    ending.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize("fault", ["fails", "hangs"])
+def test_a_run_whose_operator_never_worked_says_so(ending: Ending, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    monkeypatch.setattr("mead.spark.pipeline.run.WARM_UP_LIMIT_S", 1.0)
+    monkeypatch.setattr("mead.spark.pipeline.run.DRAIN_LIMIT_S", 1.0)
+    hanging = ending.folder / "hanging"
+
+    def broken(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if batch.num_rows and fault == "hangs":
+            hanging.touch()
+            time.sleep(PATIENCE_S)
+        if batch.num_rows:
+            raise RuntimeError("the pattern server is away")
+        return parse(batch)
+
+    def ended() -> None:
+        if ending.warnings or hanging.exists():
+            ask(signal.SIGTERM)
+
+    result = ending.run(on_round=ended, work=broken)
+    assert (result.drained, result.interrupted, result.loss) == (False, True, "")
+    cause = "RuntimeError: the pattern server is away"
+    said = {"fails": f"parser failed to the end of the run: {cause}", "hangs": "parser has completed nothing"}
+    assert result.failure == said[fault]
+    assert ending.warnings == ([f"parser failed and is started again: {cause}"] if fault == "fails" else [])
     ending.assert_nothing_is_left()
 
 

@@ -16,9 +16,11 @@ from mead.cpu import CpuUsage, DryRunShares, ShareManager
 from mead.queueing import Edge
 from mead.spark.pipeline import engine as engine_module
 from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.running import BatchRows
 from mead.spark.pipeline.wiring import Wiring
 from mead.spark.telemetry.probe import OBSERVATION, Stamps
 from mead.spark.telemetry.reports import BatchReport, FinishedBatch
+from mead.spark.telemetry.tree_samples import TreeSample
 from mead.values import Allocation, Batches, Operator, Pipeline, Resources
 
 NAMES = ("parser", "matcher")
@@ -47,6 +49,8 @@ class Running:
     ordered: dict[str, int] = field(default_factory=lambda: {o.name: o.max_replicas for o in CHAIN.operators})
     stuck: str = ""
     """The operator that takes no order."""
+    first_allocation: Allocation = CHAIN.most
+    follows: bool = True
     spark: Any = None
     shares: ShareManager = field(default_factory=lambda: DryRunShares(NAMES))
 
@@ -63,11 +67,14 @@ class Running:
             raise OSError("no space left on device")
         self.ordered[query] = tasks
 
-    def rows(self, progress: BatchReport) -> tuple[Stamps, int]:
-        """One in ten is dropped."""
+    def rows(self, progress: BatchReport) -> BatchRows:
+        """One in ten is dropped. One input is followed: the one of the last row."""
         if progress.observed:
-            return Stamps.from_observation(progress.observed), 0
-        return Stamps.of(progress.started_us - np.arange(progress.rows)), progress.rows - progress.rows // 10
+            return BatchRows(Stamps.from_observation(progress.observed), 0, TreeSample())
+        stamps_us = progress.started_us - np.arange(progress.rows)
+        written = progress.rows - progress.rows // 10
+        followed = TreeSample(stamps_us[:1], {"": stamps_us[:1]})
+        return BatchRows(Stamps.of(stamps_us), written, followed)
 
 
 class Groups(DryRunShares):
@@ -213,6 +220,21 @@ def unstamped(query: str, batch: int, rows: int, offset: int) -> BatchReport:
     """A micro-batch in which the time of arrival is null in all rows, as Spark tells it."""
     aggregates = {"rows": rows, "stamped": 0, "mean_us": None, "at_ranks_us": None, "all_us": None}
     return replace(micro_batch(query, batch, rows, offset), observed={OBSERVATION: aggregates})
+
+
+def test_an_input_is_complete_when_every_operator_has_read_what_came_of_it(messages: Messages) -> None:
+    engine = engine_of(Running())
+    first = micro_batch("parser", 0, 10, 10)
+    messages.waiting = [first]
+    seen = engine.observe(1.0).inputs
+    assert seen is not None
+    assert seen.completed == 0
+    messages.waiting = [replace(micro_batch("matcher", 0, 10, 10), started_us=first.started_us)]
+    done_us = messages.waiting[0].done_us
+    seen = engine.observe(2.0).inputs
+    assert seen is not None
+    assert seen.completed == 1
+    assert seen.response_sum_s == pytest.approx((done_us - first.started_us) / 1e6)
 
 
 def test_rows_without_a_time_of_arrival_are_a_fault_that_takes_no_other_reading_along(messages: Messages) -> None:

@@ -15,7 +15,8 @@ from tests.spark import looped_operators as ops
 from tests.waiting import PATIENCE_S
 
 from mead.cpu import DryRunShares
-from mead.spark.log.stream_log import LogError, StreamLog
+from mead.spark.log.store import LogError
+from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnBatches, OnStream, OperatorError, Work
 from mead.spark.pipeline.running import RunningPipeline

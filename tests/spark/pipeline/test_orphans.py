@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.spark.log.log_writer import commit
 
-from mead.spark.log.stream_log import LogError, StreamLog, WrittenFile
+from mead.spark.log.store import LogError
+from mead.spark.log.stream_log import StreamLog, WrittenFile
 from mead.spark.pipeline.orphans import EVERY_S, STALE_S, OrphanFinder, OrphanSweep
 
 SCHEMA = pa.schema([("number", pa.int64())])

@@ -12,8 +12,10 @@ import pytest
 
 from mead.cpu import DryRunShares
 from mead.queueing import Edge
+from mead.spark.pipeline.build import ARRIVALS
 from mead.spark.pipeline.operators import OnBatches, OnStream, OperatorError, Work
 from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.pipeline.wiring import Wiring
 from mead.spark.sources.broker_inputs import SparkInput
 from mead.spark.sources.inputs import Input, TraceInput
 from mead.values import Operator, Pipeline
@@ -100,7 +102,23 @@ def test_nothing_starts_if_the_last_operator_cannot(spark: SparkSession, tmp_pat
             running.start()
     assert running.queries == {}
     assert len(spark.streams.active) == before
-    assert list((tmp_path / "checkpoints").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_moved_or_written_if_an_operator_cannot_start_over(spark: SparkSession, tmp_path: Path) -> None:
+    pipeline, folder = Pipeline("two", [Operator("a", 0.001), Operator("b", 0.001)], [Edge("a", "b")]), tmp_path / "run"
+    for kind in ("streams", "checkpoints", "results"):
+        (folder / kind / "a").mkdir(parents=True)
+    (folder / "streams" / "a" / "index").write_text("damaged\n")
+    (folder / ARRIVALS).write_text("damaged")
+    before = sorted(folder.rglob("*"))
+    source = TraceInput(folder / ARRIVALS, times_us=np.arange(3))
+    work: dict[str, Work] = {"a": OnStream(lambda stream: stream), "b": OnBatches(mute, STAMPED)}
+    with closing(DryRunShares(["a", "b"])) as shares:
+        running = RunningPipeline(spark, pipeline, source, work, folder, shares)
+        with pytest.raises(OperatorError, match="operator b: its function returns id int64"):
+            running.start(start_over=True)
+    assert sorted(folder.rglob("*")) == before
 
 
 def test_a_function_that_workers_cannot_import_is_refused_at_the_start(spark: SparkSession, tmp_path: Path) -> None:
@@ -158,3 +176,11 @@ def test_a_pipeline_that_spark_cannot_run_is_refused(
     pipeline = Pipeline("three", [Operator(name, 0.001) for name in "abc"], edges)
     with closing(DryRunShares(["a", "b", "c"])) as shares, pytest.raises(OperatorError, match=said):
         RunningPipeline(spark, pipeline, SparkInput(rows), {}, tmp_path, shares)
+
+
+def test_an_operator_is_not_named_like_the_results_of_another() -> None:
+    """Both queries would share a name, a checkpoint and a file of tasks."""
+    named = Pipeline("p", [Operator("a", 0.001), Operator("a.results", 0.001)], [Edge("a.results", "a")])
+    with pytest.raises(OperatorError, match=r"operator a.results: the name is reserved for the results of a on Spark"):
+        Wiring(named)
+    Wiring(Pipeline("p", [Operator("a", 0.001), Operator("a.results", 0.001)], [Edge("a", "a.results")]))

@@ -33,6 +33,9 @@ pytestmark = pytest.mark.slow
 QUIET_PER_S, CROWD_PER_S = 40.0, 500.0
 QUIET_S, CROWD_S, RUN_S = 7.0, 4.0, 12.0
 SHARE, MOST = 0.05, 4
+LIGHT = 0.8
+"""The share of parser and counter, which leaves the replicas of the matcher room on two cores."""
+
 BOUND_S = 5.0
 POLICIES: dict[str, PolicyOptions] = {
     "drs": DRSOptions(interval_s=1.0, t_ra_s=2.0, window=1),
@@ -85,8 +88,9 @@ class Crowd:
 
 def pipeline() -> Pipeline:
     plain, batches = logs.pipeline(max_replicas=MOST, bound_s=BOUND_S), Batches(0.1, trigger_s=0.25)
-    parser, counter, matcher = (replace(operator, batches=batches) for operator in plain.operators)
-    return Pipeline(plain.name, [parser, counter, replace(matcher, shares=(SHARE,))], plain.edges, plain.requirements)
+    shares = ((LIGHT,), (LIGHT,), (SHARE,))
+    operators = [replace(o, batches=batches, shares=s) for o, s in zip(plain.operators, shares, strict=True)]
+    return Pipeline(plain.name, operators, plain.edges, plain.requirements)
 
 
 @pytest.fixture(scope="module", params=list(POLICIES))

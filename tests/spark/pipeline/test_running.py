@@ -21,6 +21,7 @@ from mead.monitor import ResponseSketch
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.workers import find_processes
+from mead.spark.telemetry.probe import SAMPLED_ONE_OF
 from mead.values import Allocation, Observation, Resources
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def seen(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     spark.conf.set("spark.sql.streaming.minBatchesToRetain", "100000")
     shares = detect().open([operator.name for operator in pipeline.operators])
     this.groups = [Path(p) for o in pipeline.operators for p in shares.group(o.name).split(os.pathsep) if p]
-    running = RunningPipeline(spark, pipeline, logs.source(folder, times_s), logs.work(), folder, shares)
+    running = RunningPipeline(spark, pipeline, logs.source(folder, times_s), logs.work(), folder, shares, follows=True)
     try:
         for operator in ("parser", "matcher"):
             logs.stream(folder, operator).register(WAREHOUSE)
@@ -228,6 +229,24 @@ def test_readings_of_a_path_add_up_to_the_whole(seen: Seen) -> None:
     assert sum(r.completed for r in readings) == pytest.approx(seen.responses.total)
     assert sum(r.response_sum_s for r in readings) == pytest.approx(seen.responses.sum_s, rel=1e-3)
     assert all(0 <= r.late <= r.completed and r.response_sum_s >= 0 for r in readings)
+
+
+def test_an_input_is_done_when_the_last_row_that_came_of_it_is(seen: Seen) -> None:
+    """By the disk, that is when the matcher has committed it; a malformed line is done when the parser is."""
+    inputs = [o.inputs for o in seen.observations if o.inputs is not None]
+    completed, sum_s = sum(one.completed for one in inputs), sum(one.response_sum_s for one in inputs)
+    stamps_us, ids = (np.array(column(seen.folder, "parser", name)) for name in ("arrival_us", "id"))
+    followed = (stamps_us % SAMPLED_ONE_OF == 0) & (ids >= seen.first["parser"])
+    malformed = LINES - logs.parsed(LINES).num_rows
+    assert 0 < followed.sum() <= completed <= followed.sum() + malformed, (
+        "none is left open, and lines without a match count"
+    )
+    exact_s = response_times_s(seen.folder)[followed]
+    assert (
+        exact_s.sum() * 0.9 - 0.05 * completed
+        <= sum_s
+        <= (exact_s.sum() + malformed * exact_s.max()) + 0.05 * completed
+    )
 
 
 @pytest.mark.parametrize("operator", ["parser", "counter", "matcher"])

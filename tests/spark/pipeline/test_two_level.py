@@ -29,6 +29,8 @@ pytestmark = pytest.mark.slow
 QUIET_PER_S, CROWD_PER_S = 40.0, 500.0
 QUIET_S, CROWD_S, RUN_S = 5.0, 4.0, 16.0
 SHARE, MOST = 0.05, 4
+LIGHT = 0.8
+"""The share of parser and counter, which leaves the replicas of the matcher room on two cores."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,9 @@ class Crowd:
 
 def pipeline() -> Pipeline:
     plain, batches = logs.pipeline(max_replicas=MOST), Batches(0.1, trigger_s=0.25)
-    parser, counter, matcher = (replace(operator, batches=batches) for operator in plain.operators)
-    return Pipeline(plain.name, [parser, counter, replace(matcher, shares=(SHARE,))], plain.edges, plain.requirements)
+    shares = ((LIGHT,), (LIGHT,), (SHARE,))
+    operators = [replace(o, batches=batches, shares=s) for o, s in zip(plain.operators, shares, strict=True)]
+    return Pipeline(plain.name, operators, plain.edges, plain.requirements)
 
 
 @pytest.fixture(scope="module")

@@ -87,7 +87,7 @@ def test_a_query_that_starts_again_while_rows_are_counted_does_not_disturb_the_c
     def interrupted(line: bytes) -> Any:
         """Between two lines of the index."""
         if current_thread() is controller:
-            watcher = Thread(target=source.register)
+            watcher = Thread(target=source.prepare)
             watcher.start()
             watcher.join()
         return content(line)
@@ -106,6 +106,8 @@ def test_rows_of_a_log_are_kept_for_an_operator_whose_query_has_not_started(tmp_
     log.register("counter")
     source = LogInput(tmp_path / "log", "matcher", "number bigint")
     reader, _ = opened(source, tmp_path / "tasks")
+    assert [path.name for path in (log.folder / "consumers").iterdir()] == ["counter"], "opening changes nothing"
+    source.prepare()
     for batch in range(3):
         commit(log, batch, [log.write([pa.record_batch([pa.array([batch])], schema=SCHEMA)], SCHEMA)])
     log.release("counter", 3)

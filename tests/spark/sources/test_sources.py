@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
@@ -15,8 +17,10 @@ from tests.waiting import PATIENCE_S
 from mead.demo.log_lines import log_lines
 from mead.spark.log.sink import write_stream
 from mead.spark.log.source import LogDataSource
+from mead.spark.log.store import WAY_OUT
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.log.tasks import write_number
+from mead.spark.pipeline.query import find_cause
 from mead.spark.sources.inputs import TraceInput
 from mead.spark.sources.trace import WARM_UP_PAUSE_US, TraceDataSource, TraceReader
 from mead.spark.telemetry.reports import FinishedBatch
@@ -131,14 +135,87 @@ def test_a_log_that_has_lost_batches_is_not_added_to(sources: SparkSession, fold
     assert len(lines) > 3
     index.write_bytes(b"".join(lines[:-3]))
     again = started(traced(sources, folder, **one_at_a_time), folder, "lines")
-    until_s = monotonic() + PATIENCE_S
-    while again.isActive and monotonic() < until_s:
-        sleep(0.05)
-    last = len(lines) - 4
-    assert f"index ends with batch {last}, so batch {last + 3} cannot be added" in str(again.exception()) or (
-        f"index ends with batch {last}, so batch {last + 4} cannot be added" in str(again.exception())
+    last, reason = len(lines) - 4, why_it_failed(again)
+    assert f"index ends with batch {last}, but batch {last + 3} comes next" in reason or (
+        f"index ends with batch {last}, but batch {last + 4} comes next" in reason
     )
     assert StreamLog(folder / "lines").repair() == last
+
+
+def why_it_failed(query: StreamingQuery) -> str:
+    until_s = monotonic() + PATIENCE_S
+    while query.isActive and monotonic() < until_s:
+        sleep(0.05)
+    return str(query.exception())
+
+
+def test_a_query_that_has_lost_its_checkpoint_fails_instead_of_dropping_rows(
+    sources: SparkSession, folder: Path
+) -> None:
+    query = started(traced(sources, folder), folder, "lines")
+    log = StreamLog(folder / "lines")
+    wait_for(log, ARRIVALS, query)
+    query.stop()
+    commit_more(log)  # there are at least two batches, however fast it was
+    last, before = log.last, log.end
+    shutil.rmtree(folder / "lines.checkpoint")
+    reason = why_it_failed(started(traced(sources, folder), folder, "lines"))
+    lost = "the checkpoint of the query was deleted or replaced"
+    assert f"index ends with batch {last}, but batch 0 comes next: {lost}; {WAY_OUT}" in reason
+    assert StreamLog(folder / "lines").end == before
+
+
+def commit_more(log: StreamLog) -> None:
+    rows = pa.record_batch({"id": [-1]})
+    log.commit(log.last + 1, [(log.write([rows], rows.schema), None)])
+
+
+def test_a_writer_of_an_earlier_run_adds_nothing(sources: SparkSession, folder: Path) -> None:
+    """It wakes up after another run has taken the folder, and before that one has added anything."""
+    (folder / "warm-up").touch()
+    query = started(traced(sources, folder, warm_up=str(folder / "warm-up")), folder, "lines")
+    log = StreamLog(folder / "lines")
+    wait_for(log, 3, query)
+    StreamLog(folder / "lines").repair()
+    before = log.end
+    reason = why_it_failed(query)
+    assert "another run has taken this folder; this one adds nothing" in reason
+    assert log.end <= before + 1, "one that it may have added before that moment"
+    again = started(traced(sources, folder, warm_up=str(folder / "warm-up")), folder, "lines")
+    try:
+        wait_for(log, before + 3, again)
+    finally:
+        again.stop()
+    assert sorted(column(log, "id")) == list(range(log.end))
+
+
+def test_a_damaged_file_ends_its_reader_with_a_line_that_names_it(sources: SparkSession, folder: Path) -> None:
+    """Five overwritten bytes: they were read as rows once."""
+    log = StreamLog(folder / "lines")
+    rows = pa.record_batch({"id": range(100), "arrival_us": range(100), "line": ["some text"] * 100})
+    written = log.write([rows], rows.schema)
+    log.commit(0, [(written, None)])
+    with (log.folder / "data" / written.file).open("r+b") as file:
+        file.seek(1000)
+        file.write(b"XXXXX")
+    query = started(logged(sources, folder, "id bigint, arrival_us bigint, line string"), folder, "lengths")
+    why_it_failed(query)
+    error = query.exception()
+    assert error is not None
+    cause = find_cause(error)
+    assert f"LogError: {log.folder}/data/{written.file}: damaged: its bytes do not match the checksum" in cause
+    assert StreamLog(folder / "lengths").end == 0
+
+
+def test_nothing_is_added_to_an_index_that_has_become_shorter(sources: SparkSession, folder: Path) -> None:
+    (folder / "warm-up").touch()
+    query = started(traced(sources, folder, warm_up=str(folder / "warm-up")), folder, "lines")
+    wait_for(StreamLog(folder / "lines"), 3, query)
+    os.truncate(folder / "lines/index", 0)
+    reason = why_it_failed(query)
+    assert "/lines/index has 0 bytes instead of" in reason
+    assert f": another program has changed it; {WAY_OUT}" in reason
+    assert (folder / "lines/index").stat().st_size == 0
 
 
 def test_the_number_of_tasks_follows_the_order_without_a_restart(folder: Path) -> None:

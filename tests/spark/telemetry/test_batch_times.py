@@ -9,6 +9,7 @@ from mead.monitor import STAMP_ERROR_US, Arrivals
 from mead.spark.telemetry.batch_times import add_stamps, batch_responses, find_stamp_fault
 from mead.spark.telemetry.probe import MOST_STAMPS, Stamps
 from mead.spark.telemetry.reports import BatchReport
+from mead.values import Requirement
 
 BEGAN_US = 1_700_000_000_000_000
 DONE_US = BEGAN_US + 5_000_000
@@ -43,6 +44,16 @@ def test_stamps_from_the_future_are_a_fault_beyond_a_second() -> None:
     assert find_stamp_fault(micro_batch(), stamps(0.5, -error_s - 1e-3)) == future
     assert "of the query are" in find_stamp_fault(micro_batch(""), stamps(-3600.0))
     assert find_stamp_fault(micro_batch(), Stamps.of(np.empty(0, dtype=np.int64))) == ""
+
+
+def test_whole_seconds_are_a_fault_if_a_bound_is_tighter() -> None:
+    tight, loose = Requirement("matcher", bound_s=0.21), Requirement("matcher", bound_s=30.0)
+    whole, finer = stamps(*[3.0, 2.0] * 10), stamps(*[3.0, 2.0] * 10, 2.5)
+    said = "tuples of matcher have arrival times in whole seconds, too coarse for a bound of 0.21 s"
+    assert find_stamp_fault(micro_batch(), whole, [loose, tight]) == said
+    assert find_stamp_fault(micro_batch(), whole, [loose]) == ""
+    assert find_stamp_fault(micro_batch(), finer, [tight]) == ""
+    assert find_stamp_fault(micro_batch(), stamps(3.0, 2.0), [tight]) == ""  # may be chance
 
 
 def test_rows_without_a_stamp_are_a_fault_if_there_are_no_others() -> None:

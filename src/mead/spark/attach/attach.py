@@ -20,8 +20,9 @@ from mead.cpu import ShareManager, prepare
 from mead.loop import Mode
 from mead.policies import PolicyOptions
 from mead.session import Session
-from mead.spark.attach.description import count_cores, describe_query, find_context
+from mead.spark.attach.description import describe_query, find_context
 from mead.spark.attach.engine import AttachedEngine, AttachError
+from mead.spark.cluster.capacity import count_cores
 from mead.spark.runtime.java_machine import java_pid
 from mead.spark.telemetry.probe import stamped
 from mead.values import Knowledge, Requirement, Round
@@ -169,7 +170,7 @@ class Attached:
 
     def _conclude(self) -> None:
         """In mode observe, add to the history what would have been saved, as `mead run` does."""
-        if not self.session.recorded or self.session.mode is not Mode.OBSERVE:
+        if self.session.number is None or self.session.mode is not Mode.OBSERVE:
             return
         from mead.reports.what_if.savings import savings_figures  # noqa: PLC0415 - as above
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,12 +30,6 @@ def find_context(query: StreamingQuery) -> SparkContext:
     if not query.isActive:
         raise AttachError(f"cannot attach: the query {query.name or query.id} is not running")
     return context
-
-
-def count_cores(context: SparkContext) -> int:
-    """Return the cores that the application can use. A local master may name more than the machine has."""
-    cores, here = context.defaultParallelism, os.cpu_count() or 1
-    return min(cores, here) if (context.master or "").startswith("local") else cores
 
 
 def describe_query(

@@ -183,7 +183,7 @@ class AttachedEngine:
         self._recent.append(
             Batch(progress.started_us if first_us is None else first_us, progress.started_us, stamps.rows)
         )
-        if (fault := find_stamp_fault(progress, stamps)) or not stamps.stamped:
+        if (fault := find_stamp_fault(progress, stamps, self.pipeline.requirements)) or not stamps.stamped:
             return fault
         add_stamps(self.arrivals, stamps)
         # Some sources deliver late: rows after the last stamp may still come.

@@ -47,9 +47,17 @@ def count_readers(batch: pa.RecordBatch) -> Counter[str]:
     >>> dict(count_readers(pa.record_batch({"to": to})))
     {'': 1, 'count': 2, 'match': 1}
     """
+    return Counter({name: int(rows.sum()) for name, rows in rows_by_reader(batch).items()})
+
+
+def rows_by_reader(batch: pa.RecordBatch) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return which rows are for each reader that is named, and which are for all."""
+    if TO not in batch.schema.names:
+        return {ALL_READERS: np.ones(batch.num_rows, dtype=bool)}
     to = batch.column(TO)
     names = [name for name in pc.unique(pc.list_flatten(to)).to_pylist() if name]
-    return Counter({ALL_READERS: to.null_count} | {name: int(_naming(to, name).sum()) for name in names})
+    for_all = {ALL_READERS: pc.is_null(to).to_numpy(zero_copy_only=False)}
+    return for_all | {name: _naming(to, name) for name in names}
 
 
 def count_for(counts: Counts, reader: str) -> int:

@@ -8,15 +8,17 @@ together.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from mead.spark.log.store import Store
-from mead.spark.log.stream_log import INDEX, StreamLog
+from mead.spark.log.store import WAY_OUT, Store
+from mead.spark.log.stream_log import StreamLog
 from mead.spark.runtime.java_code import find_loader
+from mead.spark.telemetry.tree_samples import TREES, TreeSample, WrittenRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,10 +32,12 @@ SINK = "mead.LogSink"
 SINK_SOURCE = Path(__file__).with_name("LogSink.java")
 
 
-def write_stream(output: DataFrame, folder: Path, store: Store | None = None) -> DataStreamWriter:
+def write_stream(
+    output: DataFrame, folder: Path, store: Store | None = None, stamps: Path | None = None
+) -> DataStreamWriter:
     """Return a writer of the stream, to be started. Only one query at a time may write into a folder.
 
-    Rows go into files in the folder, or into another ``store``.
+    Rows go into files in the folder, or into another ``store``; stamps of inputs that are followed into ``stamps``.
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - loads PySpark
 
@@ -43,16 +47,31 @@ def write_stream(output: DataFrame, folder: Path, store: Store | None = None) ->
     schema = pa.schema([(column.name, column.type) for column in columns])
 
     def written(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        file = log.write((pa.RecordBatch.from_arrays(some.columns, schema=schema) for some in batches), schema)
-        yield file.row()
+        followed = WrittenRows()
+
+        def seen() -> Iterator[pa.RecordBatch]:
+            for some in batches:
+                rows = pa.RecordBatch.from_arrays(some.columns, schema=schema)
+                if stamps is not None:
+                    followed.add(rows)
+                yield rows
+
+        file = log.write(seen(), schema)
+        note = None if stamps is None else TreeSample(written_us=followed.stamps_us).write(stamps)
+        yield file.row(json.dumps(note and {TREES: note}))
 
     return commit_files(output.mapInArrow(written, FILE_COLUMNS), folder)
 
 
 def commit_files(files: DataFrame, folder: Path) -> DataStreamWriter:
-    """Return a writer of a stream of `FILE_COLUMNS`. Start it in the calling thread."""
-    context, last = files.sparkSession.sparkContext, StreamLog(folder).repair()
+    """Return a writer of a stream of `FILE_COLUMNS`. Start it in the calling thread.
+
+    From now on, the sinks of earlier writers of the folder add nothing.
+    """
+    context, log = files.sparkSession.sparkContext, StreamLog(folder.resolve())
+    last = log.repair()
     # Spark looks the class of a sink up in the class loader of the thread that starts the query.
     jvm: Any = context._jvm  # noqa: SLF001 - the only way to Java
     jvm.java.lang.Thread.currentThread().setContextClassLoader(find_loader(context, SINK_SOURCE, SINK))
-    return files.writeStream.format(SINK).option("index", str((folder / INDEX).resolve())).option("last", str(last))
+    options = {"folder": str(log.folder), "last": str(last), "token": log.token, "remedy": WAY_OUT}
+    return files.writeStream.format(SINK).options(**options)

@@ -63,9 +63,12 @@ class LogPartition(InputPartition):
 
 
 class LogReader(DataSourceStreamReader):
-    """Reader of one log. Offsets are numbers of rows; every micro-batch reads the number of tasks again."""
+    """Reader of one log. Offsets are numbers of rows; every micro-batch reads the number of tasks again.
 
-    def __init__(self, log: StreamLog, consumer: str, tasks: Path) -> None:
+    Without a file ``tasks`` there is one task.
+    """
+
+    def __init__(self, log: StreamLog, consumer: str, tasks: Path | None) -> None:
         self.log, self.consumer, self.tasks = log, consumer, tasks
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
@@ -80,7 +83,7 @@ class LogReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """Return one partition for each task."""
-        tasks = read_number(self.tasks)
+        tasks = read_number(self.tasks) if self.tasks else 1
         return [LogPartition(extents) for extents in self.log.divide(start["rows"], end["rows"], tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -5,6 +5,10 @@ is appended to the index, so that all its files count or none. A batch repeated 
 Offsets are row numbers since the beginning; readers may read any range that is kept, as often as they like. The index
 also counts the rows for each reader, where rows name their readers (`addresses`).
 
+Only one writer at a time may add batches. Each new one puts a token of its own into the file `writer`, and the sink
+compares it under a lock before it adds a batch. So a process of an earlier run that wakes up again adds nothing. A
+reader compares the last line that it has read. So it releases nothing in the log of a run that has started over.
+
 The index survives the end of any process. After a crash of the machine, the last lines may be missing: files are not
 forced to disk, just as Spark does not force its checkpoints to a local disk.
 """
@@ -14,6 +18,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,19 +26,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 from zlib import crc32
 
 import pyarrow as pa
 
 from mead.spark.log.addresses import ALL_READERS, TO, Counts, count_for, count_readers
-from mead.spark.log.store import FileStore, Store
+from mead.spark.log.store import WAY_OUT, FileStore, LogError, Store
 from mead.spark.log.tasks import divide_rows, read_number, write_number
 
-INDEX, DATA, START, CONSUMERS = "index", "data", "start", "consumers"
+INDEX, DATA, START, CONSUMERS, WRITER = "index", "data", "start", "consumers", "writer"
 
-
-class LogError(Exception):
-    """The log cannot be used as asked. The message names its folder."""
+LOCK_S = 10.0
+"""Maximum wait for an earlier writer that is adding a batch at this moment."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +99,15 @@ class StreamLog:
     """Whether to keep the notes of tasks for a reader."""
     store: Store | None = None
     """Storage of the rows; None for files in the folder."""
+    token: str = ""
+    """The token of this writer, after `repair`."""
     _entries: list[IndexEntry] = field(default_factory=list, repr=False)
     _last: int = field(default=-1, repr=False)
     """The number of the last batch; numbers increase."""
     _read: int = field(default=0, repr=False)
     """Bytes of the index that have been read."""
+    _last_line: bytes = field(default=b"", repr=False)
+    """The last line of them, with its newline."""
     _noted: dict[int, BatchNotes] = field(default_factory=dict, repr=False)
     _addressed: Counter[str] = field(default_factory=Counter, repr=False)
     """All rows so far, by reader."""
@@ -168,13 +177,30 @@ class StreamLog:
             raise LogError(f"{self.folder}: rows are for {', '.join(sorted(unknown))}, which does not read this stream")
 
     def repair(self) -> int:
-        """Remove leftovers of a crash, before the only writer starts; return the last batch, or -1."""
-        with self._locked() as index:
+        """Shut out earlier writers and remove leftovers of a crash; return the last batch, or -1.
+
+        Cuts the end of the index after its last newline, and deletes files that no line names. A line that an earlier
+        writer adds while this waits for it counts. Raises LogError before it changes anything if a line is damaged.
+        """
+        with self._locked() as index, self._shutting_out():
             os.ftruncate(index, self._read)
             orphans, last = self.find_uncommitted()
             for file in orphans:
                 file.unlink(missing_ok=True)
             return last
+
+    def check(self) -> None:
+        """Raise LogError if files of the log are missing or damaged. Rows are checked when they are read."""
+        self._catch_up()
+        end, start = self.end, self.start
+        if start > end:
+            raise LogError(f"{self.folder / INDEX}: it ends at row {end}, before row {start} in `{START}`; {WAY_OUT}")
+        for consumer in self._consumers():
+            read_number(consumer)
+        if self.store is None:
+            for entry in self._entries[self._count_until(start) :]:
+                if not (file := self.folder / DATA / entry.file).exists():
+                    raise LogError(f"{file}: missing, though `{INDEX}` names it; {WAY_OUT}")
 
     def find_uncommitted(self) -> tuple[set[Path], int]:
         """Return files that are not part of the log, and the last batch, read after the files."""
@@ -228,12 +254,15 @@ class StreamLog:
         """
         with self._locked():
             write_number(self.folder / CONSUMERS / consumer, end)
-            consumers = [path for path in (self.folder / CONSUMERS).iterdir() if not path.name.startswith(".")]
-            below = min(read_number(path, missing=0) for path in consumers)
+            below = min(read_number(path, missing=0) for path in self._consumers())
             gone = self._entries[self._count_until(self.start) : self._count_until(below)]
             if gone:
                 write_number(self.folder / START, gone[-1].end)  # before the files go
             self._rows.remove(entry.file for entry in gone)
+
+    def _consumers(self) -> list[Path]:
+        """Return the files with the numbers of consumers."""
+        return [path for path in (self.folder / CONSUMERS).glob("*") if not path.name.startswith(".")]
 
     def _count_until(self, offset: int) -> int:
         """Return how many entries end at this offset or before it."""
@@ -251,19 +280,28 @@ class StreamLog:
 
     def _catch_up(self) -> None:
         """Read the lines added to the index since the last time."""
+        path = self.folder / INDEX
         try:
-            with (self.folder / INDEX).open("rb") as index:
-                index.seek(self._read)
-                added = index.read()
+            with path.open("rb") as index:
+                size = os.fstat(index.fileno()).st_size
+                index.seek(self._read - len(self._last_line))
+                before, added = index.read(len(self._last_line)), index.read()
         except FileNotFoundError:
-            return
-        for line in added.splitlines(keepends=True):
+            size, before, added = 0, b"", b""
+        if size < self._read:
+            raise LogError(f"{path}: it has lost lines: {self._read} bytes were read, and {size} are left; {WAY_OUT}")
+        if before != self._last_line:
+            raise LogError(f"{path}: another run has begun this stream again; this one neither reads nor releases rows")
+        # Text after the last newline is a line that is still being written, or was cut off by a crash.
+        for line in added.split(b"\n")[:-1]:
             content = _parse_line(line)
             if content is None:
-                break  # the line is still being written, or was cut off by a crash
-            self._read += len(line)
+                raise LogError(f"{path}: the line at byte {self._read} is damaged; {WAY_OUT}")
             batch, files = content
-            self._last = batch
+            if batch <= self._last:
+                raise LogError(f"{path}: batch {batch} comes after batch {self._last}; {WAY_OUT}")
+            self._read += len(line) + 1
+            self._last_line, self._last = line + b"\n", batch
             if self.keep_notes:
                 notes = tuple(note for _, _, note, _ in files if note is not None)
                 self._noted[batch] = BatchNotes(sum(rows for _, rows, _, _ in files), notes)
@@ -288,11 +326,38 @@ class StreamLog:
             os.close(index)
             self._catch_up()
 
+    @contextmanager
+    def _shutting_out(self) -> Iterator[None]:
+        """Lock out the sink of an earlier run, read its last lines, and put a new token into the file `writer`.
+
+        Java's locks are those of `lockf`, which do not see those of `flock`. Closing any descriptor of a file in the
+        process releases them, so that the index itself cannot be used.
+        """
+        with (self.folder / WRITER).open("a+") as token:
+            until_s = time.monotonic() + LOCK_S
+            while True:
+                try:
+                    fcntl.lockf(token, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except (BlockingIOError, PermissionError):
+                    if time.monotonic() > until_s:
+                        raise LogError(
+                            f"{self.folder}: a process of an earlier run is writing to it and does not go on; end that "
+                            "process (a Java one, perhaps stopped), and try again"
+                        ) from None
+                    time.sleep(0.05)
+            self._catch_up()
+            self.token = uuid4().hex
+            token.truncate(0)
+            token.write(self.token)
+            token.flush()
+            yield
+
 
 def _parse_line(line: bytes) -> tuple[int, list[tuple[str, int, Any, Counts | None]]] | None:
-    """Parse a line of the index; None if it is incomplete."""
-    checksum, _, content = line.rstrip(b"\n").partition(b" ")
-    if not line.endswith(b"\n") or checksum != b"%08x" % crc32(content):
+    """Parse a line of the index; None if it is damaged."""
+    checksum, _, content = line.partition(b" ")
+    if checksum != b"%08x" % crc32(content):
         return None
     batch, files = json.loads(content)
     return batch, [(file, rows, note, addressed) for file, rows, note, addressed in files]

@@ -6,6 +6,8 @@ import os
 from itertools import pairwise
 from pathlib import Path
 
+from mead.spark.log.store import WAY_OUT, LogError
+
 
 def divide_rows(first: int, end: int, tasks: int) -> list[tuple[int, int]]:
     """Divide a range of rows into equal parts, one for each task, without empty parts.
@@ -18,9 +20,14 @@ def divide_rows(first: int, end: int, tasks: int) -> list[tuple[int, int]]:
 
 
 def read_number(path: Path, missing: int | None = None) -> int:
-    """Read a number that another process may replace. Without ``missing``, a missing file is an error."""
+    """Read a number that another process may replace. Without ``missing``, a missing file is an error.
+
+    Raises LogError if the file holds anything but a number.
+    """
     try:
         return int(path.read_text())
+    except ValueError:
+        raise LogError(f"{path}: empty or damaged: it must hold a number; {WAY_OUT}") from None
     except FileNotFoundError:
         if missing is None:
             raise

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mead.broker_url import fill_in
 from mead.config import OperatorKeys, PayloadKeys, PipelineFile, RabbitMQKeys, SourceKeys
-from mead.keys import ConfigError
+from mead.keys import ConfigError, KeyPath
 from mead.loading import load_object, modules_in
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
 from mead.spark.sources.broker_inputs import RabbitMQInput, SparkInput
@@ -48,8 +49,21 @@ def load_work(file: PipelineFile, beside: Path) -> dict[str, Work]:
     return {keys.name: _work(keys, place) for place, keys in enumerate(file.keys.operators)}
 
 
-def load_source(file: PipelineFile, beside: Path, run: Path, duration_s: float | None, warm_up: Path) -> Input:
-    """Return the input of the pipeline. Generated arrivals are kept in the folder ``run``."""
+def load_source(
+    file: PipelineFile,
+    beside: Path,
+    run: Path,
+    duration_s: float | None,
+    warm_up: Path,
+    *,
+    instead: Trace | None = None,
+    start_over: bool = False,
+) -> Input:
+    """Return the input of the pipeline.
+
+    Arrivals are kept in the folder ``run``. A continued run has them already, and does not make them anew unless it
+    is to ``start_over``. Arrivals ``instead`` of those of the file may be given.
+    """
     keys = file.keys.source
     if keys is None:
         raise ConfigError("to run live, a pipeline needs a source: trace, generate, rabbitmq or stream", ("source",))
@@ -58,11 +72,10 @@ def load_source(file: PipelineFile, beside: Path, run: Path, duration_s: float |
     if keys.stream is not None:
         opened: Callable[[SparkSession], DataFrame] = load_object(keys.stream, ("source", "stream"))
         return SparkInput(opened)
-    arrivals = run / ARRIVALS
-    if not arrivals.exists():  # a continued run has them already
-        trace = _trace(keys, beside, duration_s)
-        arrivals.parent.mkdir(parents=True, exist_ok=True)
-        np.save(arrivals, trace.timestamps_us - trace.timestamps_us[0])
+    arrivals, times_us = run / ARRIVALS, None
+    if start_over or not arrivals.exists():
+        trace = instead or _trace(keys, beside, duration_s)
+        times_us = trace.timestamps_us - trace.timestamps_us[0]
     played = keys.trace or keys.generate
     assert played is not None  # noqa: S101 - one of the four is given
     payload: PayloadKeys | None = played.payload
@@ -76,6 +89,7 @@ def load_source(file: PipelineFile, beside: Path, run: Path, duration_s: float |
         payload.function if payload else None,
         payload.columns if payload else None,
         json.dumps(payload.options) if payload and payload.options is not None else None,
+        times_us,
     )
 
 
@@ -85,7 +99,8 @@ def load_streams(file: PipelineFile) -> RabbitStreams | None:
     if keys is None:
         return None
     told = keys.rabbitmq
-    return RabbitStreams(told.url, told.prefix or file.pipeline.name, Retention(told.max_age, told.max_length_bytes))
+    url = _broker(told.url, ("streams", "rabbitmq", "url"))
+    return RabbitStreams(url, told.prefix or file.pipeline.name, Retention(told.max_age, told.max_length_bytes))
 
 
 def _trace(keys: SourceKeys, beside: Path, duration_s: float | None) -> Trace:
@@ -115,8 +130,17 @@ def _trace(keys: SourceKeys, beside: Path, duration_s: float | None) -> Trace:
 
 
 def _rabbitmq(keys: RabbitMQKeys) -> Input:
-    options = {"url": keys.url, "stream": keys.stream, "value": keys.value, "startingOffsets": keys.start}
+    url = _broker(keys.url, ("source", "rabbitmq", "url"))
+    options = {"url": url, "stream": keys.stream, "value": keys.value, "startingOffsets": keys.start}
     return RabbitMQInput(options | ({"exchange": keys.exchange} if keys.exchange else {}) | {"create": "true"})
+
+
+def _broker(url: str, where: KeyPath) -> str:
+    """Return the url of a broker with its variables filled in."""
+    try:
+        return fill_in(url)
+    except ValueError as error:
+        raise ConfigError(str(error), where) from None
 
 
 def _work(keys: OperatorKeys, place: int) -> Work:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from time import process_time, time_ns
 
 from mead.cpu import CpuUsage
-from mead.monitor import Arrivals, monitors
+from mead.monitor import Arrivals, TreeMonitor, monitors
 from mead.queueing import PATH_SEPARATOR
 from mead.session.result import EngineCpu
 from mead.spark.cluster.executors import Executors
@@ -71,7 +71,8 @@ class SparkEngine:
         self.arrivals = Arrivals(kept_iats)
         self.states = {operator.name: OperatorState() for operator in self.pipeline.operators}
         self.paths = monitors(self.pipeline.paths, self.pipeline.requirements)
-        self.allocation = self.pipeline.most
+        self.trees = TreeMonitor(self.pipeline) if running.follows else None
+        self.allocation = running.first_allocation
         self._tasks: int | None = None
         """Tasks ordered for all operators together; None before the first order."""
         self.observed_s = 0.0
@@ -116,6 +117,7 @@ class SparkEngine:
             paths={path: monitor.reading() for path, monitor in self.paths.items()},
             iats_s=self.arrivals.iats_s,
             counts=self.arrivals.counts,
+            inputs=None if self.trees is None else self.trees.reading(),
             missing=fault or self._find_unlimited(readings, counters) or self._find_silent(time_s),
         )
 
@@ -154,13 +156,16 @@ class SparkEngine:
             state.completed = self.running.inputs[progress.query].count_completed(progress.done)
         except (KeyError, TypeError, ValueError):
             return f"{progress.query} reports offsets that cannot be read"
-        stamps, written = self.running.rows(progress)
+        rows = self.running.rows(progress)
+        stamps, followed = rows.stamps, rows.followed
+        if self.trees is not None:
+            self.trees.add(progress.query, progress.done_us, followed.read_us, followed.written_us)
         if state.last is None:
             state.begins_at(state.completed - stamps.rows)
         state.last, state.heard_s, state.took_s = progress.done, time_s, progress.took_s
-        state.rows_in, state.rows_out = state.rows_in + stamps.rows, state.rows_out + written
+        state.rows_in, state.rows_out = state.rows_in + stamps.rows, state.rows_out + rows.written
         state.new.append((progress, stamps.rows))
-        if (fault := find_stamp_fault(progress, stamps)) or not stamps.stamped:
+        if (fault := find_stamp_fault(progress, stamps, self.pipeline.requirements)) or not stamps.stamped:
             return fault
         self._arrivals(progress, stamps)
         self._responses(progress, stamps)

@@ -23,14 +23,19 @@ from mead.reports.what_if.savings import Savings, savings_figures, session_savin
 from mead.session import Observer, Session
 from mead.spark.pipeline.build import live_pipeline, load_source, load_streams, load_work
 from mead.spark.pipeline.end_requests import EndRequests
+from mead.spark.pipeline.folder_lock import lock_folder
 from mead.spark.pipeline.run import SparkLostError, run_pipeline
+from mead.spark.pipeline.run_folder import check_folder
 from mead.spark.pipeline.running import WARM_UP
+from mead.spark.pipeline.wiring import Wiring
 from mead.spark.runtime.fast_profile import FastProfile
 from mead.spark.runtime.quiet_start import check_java, silence_loss, start_quietly
 from mead.spark.runtime.spark_session import start_session, stop_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from mead.workload import Trace
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +51,10 @@ class RunSettings:
     duration_s: float | None = None
     master: str | None = None
     profile: FastProfile = field(default_factory=FastProfile)
+    start_over: bool = False
+    """Whether to set arrivals, streams, checkpoints and results of earlier runs in the folder aside."""
+    arrivals: Trace | None = field(default=None, repr=False)
+    """Arrivals instead of those that the pipeline file names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,32 +63,38 @@ class FolderReport:
 
     run: LiveReport
     folder: Path
-    savings: Savings | None
+    savings: Savings | None = None
     """Savings that mode act would have brought; None in mode act, or if unknown."""
+    page: Path | None = None
+    """The HTML page; None if it could not be written."""
 
     @classmethod
     def write(
         cls, run: LiveReport, folder: Path, notes: Sequence[str] = (), warn: Callable[[str], None] = log.warning
     ) -> FolderReport:
-        """Write the page of the last run in a folder, as ``mead report`` does. Without a history, ``warn`` says so."""
+        """Write the page of a run, as ``mead report`` does. If that fails, ``warn`` says why, and nothing is raised."""
+        page, number = folder / REPORT, run.result.number
+        assert number is not None  # noqa: S101 - a run that is kept in a folder has a history
         try:
             with History.read(folder / IN_FOLDER) as history:
-                figures = RunFigures.of(history, history.runs()[-1].number)
+                figures = RunFigures.of(history, number)
+            write_page(render_report(figures, [*notes, *run.notes]), page)
         except HistoryError as error:
             warn(f"There is no report: {error}")
-            return cls(run, folder, None)
-        write_page(render_report(figures, [*notes, *run.notes]), folder / REPORT)
-        return cls(run, folder, figures.savings)
-
-    @property
-    def page(self) -> Path:
-        """The HTML page."""
-        return self.folder / REPORT
+            return cls(run, folder)
+        except OSError as error:
+            warn(f"There is no report: {page}: cannot be written ({error.strerror or error})")
+            return cls(run, folder)
+        return cls(run, folder, figures.savings, page)
 
     def as_json(self) -> dict[str, Any]:
         """The document that ``mead run --json`` prints."""
         savings = None if self.savings is None else self.savings.as_json()
-        return self.run.as_json() | {"savings": savings, "folder": str(self.folder), "report": str(self.page)}
+        return self.run.as_json() | {"savings": savings} | self.place_json()
+
+    def place_json(self) -> dict[str, str | None]:
+        """The part of the document that says where the run is kept."""
+        return {"folder": str(self.folder), "report": None if self.page is None else str(self.page)}
 
 
 def new_folder(name: str) -> Path:
@@ -97,9 +112,11 @@ def run_file(
 ) -> LiveReport:
     """Run a pipeline file on Spark and report on it. Its modules and traces lie ``beside`` it.
 
-    Once the run has begun, ``requests`` to end are held, so that no signal interrupts the writing of a report. If
-    Spark is lost in the run, the report covers the time up to the loss. Raises ConfigError, OperatorError,
-    SparkStartError, HistoryError, OSError, and SparkLostError if Spark is lost before the run has begun.
+    Everything that can refuse the run does so before a file of an earlier run is changed. Once the run has begun,
+    ``requests`` to end are held, so that no signal interrupts the writing of a report. If Spark is lost in the run, the
+    report covers the time up to the loss. Raises ConfigError, OperatorError, which also stands for a folder that
+    another run uses and a broker that does not answer, SparkStartError, HistoryError, OSError, and SparkLostError if
+    Spark is lost before the run has begun.
     """
     check_java()
     folder, beside, mode = settings.folder.resolve(), beside.resolve(), settings.mode
@@ -107,27 +124,35 @@ def run_file(
     machine = prepare(pipeline, act=mode is Mode.ACT, stated=file.knowledge)
     if mode is Mode.ACT and not machine.acts:
         mode = Mode.ADVISE
-    folder.mkdir(parents=True, exist_ok=True)
-    work = load_work(file, beside)
-    source = load_source(file, beside, folder, settings.duration_s, folder / WARM_UP)
-    session = Session(
-        pipeline,
-        settings.policy,
-        mode=mode,
-        engine="spark",
-        workload=str(settings.folder),
-        history=folder / IN_FOLDER,
-        observers=observers,
-    )
-    if mode is not settings.mode:
-        session.warn(f"CPU shares cannot be set here ({machine.detection}), so that they are only advised.")
+    work, streams = load_work(file, beside), load_streams(file)
+    wiring = Wiring(pipeline, streams)
     with ExitStack() as stack:
+        stack.enter_context(lock_folder(folder))  # before anything is written there
+        over = settings.start_over
+        source = load_source(
+            file, beside, folder, settings.duration_s, folder / WARM_UP, instead=settings.arrivals, start_over=over
+        )
+        source.check()
+        wiring.check_broker()
+        if not over:
+            check_folder(folder, wiring)
+        session = Session(
+            pipeline,
+            settings.policy,
+            mode=mode,
+            engine="spark",
+            workload=str(settings.folder),
+            history=folder / IN_FOLDER,
+            observers=observers,
+        )
+        if mode is not settings.mode:
+            session.warn(f"CPU shares cannot be set here ({machine.detection}), so that they are only advised.")
         for observer in session.observers:
             stack.enter_context(observer.following(session))
+        stack.enter_context(session)  # a damaged history shows before Spark starts
         spark = stack.enter_context(_spark(session, settings, beside))
         names = [operator.name for operator in pipeline.operators]
         shares = stack.enter_context(closing_shares(machine.detection.open(names), session.warn))
-        stack.enter_context(session)
         try:
             result = run_pipeline(
                 session,
@@ -138,8 +163,9 @@ def run_file(
                 folder,
                 shares,
                 duration_s=inf if settings.duration_s is None else settings.duration_s,
-                streams=load_streams(file),
+                streams=streams,
                 requests=requests,
+                start_over=over,
             )
         except SparkLostError as lost:
             if lost.result is None:

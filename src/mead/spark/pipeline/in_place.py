@@ -21,6 +21,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from mead.spark.log.sink import FILE_COLUMNS
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.telemetry.probe import NONE_US, STAMP, Stamps
+from mead.spark.telemetry.tree_samples import TREES, TreeSample, WrittenRows, is_chosen
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -40,27 +41,31 @@ class InPlaceOperator:
     schema: pa.Schema
     """The columns that it writes."""
     stamps: Path | None
-    """A folder for the stamps of all its rows; None if they are not needed."""
+    """A folder for stamps of its rows; None if none are needed."""
+    every_stamp: bool = False
+    """Whether the stamps of all its rows are needed."""
+    follows: bool = False
+    """Whether the stamps of rows are needed that come of inputs that are followed."""
 
 
-def make_source(name: str, operator: InPlaceOperator) -> type[DataSource]:
-    """Return a source of that name, for Spark to read."""
+def make_source(name: str, reader: DataSourceStreamReader, columns: str = FILE_COLUMNS) -> type[DataSource]:
+    """Return a source of that name, for Spark to read by this reader."""
 
-    class OperatorDataSource(DataSource):
-        """Holds the operator in the class, because options can only be text."""
+    class ReaderDataSource(DataSource):
+        """Holds the reader in the class, because options can only be text."""
 
         @classmethod
         def name(cls) -> str:
             return name
 
         def schema(self) -> str:
-            return FILE_COLUMNS
+            return columns
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
             del schema
-            return InPlaceReader(operator)
+            return reader
 
-    return OperatorDataSource
+    return ReaderDataSource
 
 
 class InPlaceReader(DataSourceStreamReader):
@@ -91,7 +96,7 @@ class InPlaceReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read, work and write, in a task; yield the name of the file written."""
-        operator, arrivals_us, unstamped = self.operator, [NONE_US], 0
+        operator, arrivals_us, unstamped, followed = self.operator, [NONE_US], 0, WrittenRows()
 
         def worked() -> Iterator[pa.RecordBatch]:
             nonlocal unstamped
@@ -104,11 +109,18 @@ class InPlaceReader(DataSourceStreamReader):
                     unstamped += stamps_us.null_count
                     arrivals_us.append(stamps_us.drop_null().to_numpy())
                     made = operator.function(some)
-                    yield pa.RecordBatch.from_arrays(made.columns, schema=operator.schema)
+                    output = pa.RecordBatch.from_arrays(made.columns, schema=operator.schema)
+                    if operator.follows:
+                        followed.add(output)
+                    yield output
 
         written = operator.output.write(worked(), operator.schema)
-        stamps = Stamps.of(np.concatenate(arrivals_us), unstamped)
-        note = stamps.note(_write_stamps(stamps, operator.stamps))
+        read_us = np.concatenate(arrivals_us)
+        stamps = Stamps.of(read_us, unstamped)
+        note = stamps.note(_write_stamps(stamps, operator.stamps) if operator.every_stamp else None)
+        if operator.follows and operator.stamps is not None:
+            sample = TreeSample(read_us[is_chosen(read_us)], followed.stamps_us)
+            note[TREES] = sample.write(operator.stamps)
         yield written.row(json.dumps(note))
 
 

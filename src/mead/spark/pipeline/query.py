@@ -25,8 +25,9 @@ UP_S = 30.0
 STATES = "org.apache.spark.sql.execution.streaming.runtime"
 """The Java package with the states of queries."""
 
-OFFSETS, COMMITS = "offsets", "commits"
-"""Folders of a checkpoint: Spark writes the offsets of a micro-batch before it begins, and a commit after it."""
+OFFSETS, COMMITS, METADATA = "offsets", "commits", "metadata"
+"""Folders and a file of a checkpoint: Spark writes the offsets of a micro-batch before it begins, and a commit after
+it."""
 
 ERROR_LINE = re.compile(r"(\w+\.)*\w*(Error|Exception)\b(?!.*\.java)")
 """The beginning of the last line of a traceback."""
@@ -40,6 +41,8 @@ class Query:
     checkpoint: Path
     started_s: float = field(default_factory=time.monotonic)
     failures: int = 0
+    failed_after: int = -1
+    """The last micro-batch that was finished when it failed last."""
     waits_until_s: float | None = None
     """When a query that is down is started again; None while it is up."""
     ended: bool = False
@@ -56,11 +59,19 @@ class Query:
         return bool(self.running.status["isTriggerActive"])
 
     @property
+    def is_failing(self) -> bool:
+        """Whether it has failed and finished no micro-batch since."""
+        return self.failures > 0 and last_committed(self.checkpoint) <= self.failed_after
+
+    @property
     def is_idle(self) -> bool:
         """Whether it is up, and every micro-batch that it has begun is done."""
-        return (
-            self.running.isActive and not self.is_busy and last_begun(self.checkpoint) == (self.last or NOTHING).batch
-        )
+        return self.running.isActive and not self.is_busy and self.is_complete
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every micro-batch that it has begun is done."""
+        return last_begun(self.checkpoint) == last_committed(self.checkpoint)
 
     @property
     def _execution(self) -> Any:
@@ -79,7 +90,7 @@ class Query:
 
     def note_failure(self, now_s: float) -> None:
         """Note a failure: the pause before the next start doubles every time."""
-        self.failures += 1
+        self.failures, self.failed_after = self.failures + 1, last_committed(self.checkpoint)
         self.waits_until_s = now_s + min(FIRST_PAUSE_S * 2 ** min(self.failures - 1, 10), LONGEST_PAUSE_S)
 
     def end_after_this_batch(self) -> bool:
@@ -98,24 +109,30 @@ class Query:
             self.ended = bool(execution.state().compareAndSet(active, terminated))
         return self.ended
 
-    def stop(self, until_s: float) -> None:
-        """Stop it for good: between micro-batches if it gets there in time, or else within one."""
+    def stop(self, until_s: float) -> bool:
+        """Stop it for good: between micro-batches if it gets there in time, or else within one.
+
+        Returns whether it came to rest by itself. Spark may have written down one more micro-batch before it saw that
+        it was to begin none; that one runs next time. One may also begin just now, so it has to be at rest twice.
+        """
+        rests, failed = 0, True
         with suppress(*NO_ANSWER):  # Java has ended, and the query with it
             self.end_after_this_batch()
-            while self.is_busy and time.monotonic() < until_s:
+            thread = self._execution.queryExecutionThread()
+            while rests < 2 and time.monotonic() < until_s:
+                rests = rests + 1 if not thread.isAlive() or (self.is_complete and not self.is_busy) else 0
                 time.sleep(0.01)
+            failed = self.running.exception() is not None
         self.ended = True
         with suppress(Exception):  # it has failed in the meantime, or does not end in time
             self.running.stop()
+        return rests == 2 and not failed
 
     @property
     def reason(self) -> str:
         """Why it is down."""
         error = self.running.exception()
         return find_cause(error) if error else "it was stopped from outside"
-
-
-NOTHING = FinishedBatch(-1, {})
 
 
 def find_cause(error: Exception) -> str:
@@ -130,12 +147,17 @@ def last_begun(checkpoint: Path) -> int:
     return _last(checkpoint / OFFSETS)
 
 
+def last_committed(checkpoint: Path) -> int:
+    """Return the number of the last finished micro-batch, from the checkpoint; -1 if there is none."""
+    return _last(checkpoint / COMMITS)
+
+
 def last_finished(checkpoint: Path) -> FinishedBatch | None:
     """Return the last finished micro-batch, from the checkpoint; None if there is none.
 
     A restarted query reports nothing until it has something to do.
     """
-    batch = _last(checkpoint / COMMITS)
+    batch = last_committed(checkpoint)
     if batch < 0:
         return None
     # A version, settings, and one line for each source; queries of a pipeline have one.

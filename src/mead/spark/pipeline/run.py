@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from mead.cpu import ShareManager
 from mead.loop import Engine
 from mead.session import LiveResult, NegotiatedEngine, Session
+from mead.spark.cluster.capacity import find_capacity
 from mead.spark.cluster.executors import ExecutorNegotiator
 from mead.spark.pipeline.end_requests import EndRequests
 from mead.spark.pipeline.engine import OperatorState, SparkEngine
-from mead.spark.pipeline.folder_lock import lock_folder
 from mead.spark.pipeline.operators import Work
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.java_machine import spark_loss
@@ -64,19 +64,24 @@ def run_pipeline(
     duration_s: float = inf,
     streams: RabbitStreams | None = None,
     requests: EndRequests | None = None,
+    start_over: bool = False,
 ) -> LiveResult:
     """Run a session on Spark for ``duration_s``, or until Ctrl-C, SIGTERM or SIGHUP asks for its end.
 
     The first request ends the run: tuples that have arrived by then have a minute to go through. A second request ends
     that too. ``requests`` passed by the caller are still held afterwards, so that no signal interrupts the writing of a
-    report. ``streams`` join the operators; without them, embedded logs do.
+    report. ``streams`` join the operators; without them, embedded logs do. No other run may use the
+    folder: callers hold its lock, and have checked its files (`check_folder`). ``start_over`` sets them aside.
 
     Raises KeyboardInterrupt if an end is requested before the run has begun, SparkLostError with the result if Spark
-    is lost, and OperatorError if another run uses the folder.
+    is lost, and OperatorError, before anything in the folder is changed, if an operator cannot work.
     """
-    pipeline = knowledge.pipeline
-    running = RunningPipeline(spark, pipeline, source, work, folder, shares, streams, on_restart=session.warn)
-    with lock_folder(folder), requests or EndRequests() as asked:
+    pipeline, knowledge = knowledge.pipeline, replace(knowledge, capacity=find_capacity(spark.sparkContext))
+    follows = session.options is not None and session.options.follows_inputs
+    running = RunningPipeline(
+        spark, pipeline, source, work, folder, shares, streams, knowledge.start, follows, on_restart=session.warn
+    )
+    with requests or EndRequests() as asked:
         asked.hold()
 
         def wait(doing: str) -> None:
@@ -84,7 +89,7 @@ def run_pipeline(
             session.wait(doing)
 
         try:
-            running.start(wait)
+            running.start(wait, start_over=start_over)
             running.begin(WARM_UP_LIMIT_S, wait)
             asked.check()
             result = _Run(session, running, knowledge, duration_s, asked).result()
@@ -152,6 +157,7 @@ class _Run:
             changes=record.changes,
             timeline=tuple(record.timeline),
             cores={name: core_s / ended_s for name, core_s in record.core_s(ended_s).items()},
+            cost=record.cost_s(self.running.pipeline, ended_s) / ended_s,
             responses={path: monitor.whole for path, monitor in engine.paths.items()},
             parts={path: monitor.parts for path, monitor in engine.paths.items()},
             start=record.start,
@@ -168,6 +174,8 @@ class _Run:
             drained=drained,
             complaints=dict(self.running.complaints.counts),
             loss=self.loss,
+            failure=self.loss or ("" if drained else self._failure(waited=ended and self.requests.count == asked)),
+            number=session.number,
         )
 
     def _control(self) -> None:
@@ -184,6 +192,21 @@ class _Run:
         time.sleep(WATCH_S)
         self.running.revive()
         return False
+
+    def _failure(self, *, waited: bool) -> str:
+        """Return which operator does not work; empty if tuples are left because there were too many of them.
+
+        Unless they had the whole time to go through, an operator that has completed nothing is no failure.
+        """
+        failing = next((name for name, query in self.running.queries.items() if query.is_failing), None)
+        if failing is not None:
+            told = (what for what in reversed(self.running.restarts) if what.startswith(f"{failing} "))
+            return f"{failing} failed to the end of the run: {next(told, '').partition(': ')[2]}"
+        for name, state in self.engine.states.items() if waited else ():
+            waiting = state.arrived - state.completed
+            if not state.rows_in and (waiting or self.running.wiring.is_first(name)):
+                return f"{name} has completed nothing" + (f", and {waiting:,} tuples wait for it" if waiting else "")
+        return ""
 
     @contextmanager
     def _while_spark_is_there(self) -> Iterator[None]:

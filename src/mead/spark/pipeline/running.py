@@ -6,6 +6,7 @@ results. Only the rows of logs may be elsewhere, in a broker.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
@@ -17,25 +18,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mead.cpu import ShareManager
+from mead.spark.log.store import LogError
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.log.tasks import write_number
 from mead.spark.pipeline.operators import OperatorError, Work
 from mead.spark.pipeline.orphans import OrphanSweep
 from mead.spark.pipeline.query import Query, last_begun, last_finished
 from mead.spark.pipeline.query_builder import CHECKPOINTS, STAMPS, STREAMS, TASKS, QueryBuilder
+from mead.spark.pipeline.run_folder import set_aside
 from mead.spark.pipeline.wiring import RESULTS, Wiring
 from mead.spark.runtime.java_machine import NO_ANSWER, spark_loss
 from mead.spark.runtime.workers import find_processes
 from mead.spark.sources.inputs import Input
 from mead.spark.sources.rabbitmq.blocks import RabbitStreams
-from mead.spark.sources.rabbitmq.connection import RabbitError
 from mead.spark.telemetry.complaints import COMPLAINTS, Complaints
 from mead.spark.telemetry.probe import Stamps
 from mead.spark.telemetry.reports import BatchReport
-from mead.values import Pipeline
+from mead.spark.telemetry.tree_samples import TREES, TreeSample
+from mead.values import Allocation, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
 
 WARM_UP = "warm-up"
 """The file that tells a source to warm up, in the folder of the run."""
@@ -56,6 +61,17 @@ MOST_RESTARTS = 1000
 """Maximum number of restarts that are remembered."""
 
 
+@dataclass(frozen=True, eq=False)
+class BatchRows:
+    """The rows of one micro-batch."""
+
+    stamps: Stamps
+    """Of the rows that it read."""
+    written: int
+    followed: TreeSample
+    """Rows of inputs that are followed to their end."""
+
+
 @dataclass
 class RunningPipeline:
     """Starts, watches and stops the queries. Only one thread at a time may call it."""
@@ -68,6 +84,10 @@ class RunningPipeline:
     shares: ShareManager
     streams: RabbitStreams | None = None
     """RabbitMQ streams that join the operators; None for files in the folder."""
+    start_allocation: Allocation | None = None
+    """The allocation until the first order; None for the most that every operator may have."""
+    follows: bool = False
+    """Whether tasks note the rows of some inputs, so that it is known when all that came of them is done."""
     inputs: dict[str, Input] = field(default_factory=dict)
     queries: dict[str, Query] = field(default_factory=dict)
     restarts: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_RESTARTS))
@@ -93,52 +113,59 @@ class RunningPipeline:
             self.folder,
             self.shares,
             LANDING_S,
+            self.follows,
             self.inputs,
         )
         logs = [self.folder / STREAMS / operator for operator in self.pipeline.order]
         self._orphans = OrphanSweep(logs, self.folder / STAMPS)
 
-    def start(self, waiting: Callable[[str], None] = lambda _: None) -> None:
-        """Start all queries, after all schemas and functions have been checked.
+    def start(self, waiting: Callable[[str], None] = lambda _: None, *, start_over: bool = False) -> None:
+        """Start all queries, after all operators have been checked: nothing in the folder is changed before.
 
-        A source that can warm up does so until ``begin``, unless this run continues an earlier one.
+        ``start_over`` sets the files of earlier runs aside; otherwise callers have checked them (`check_folder`). A
+        source that can warm up does so until ``begin``, unless this run continues an earlier one.
         """
+        for operator in self.pipeline.order:
+            waiting(f"checking {operator}")
+            self._builder.check(operator)
+        if start_over and (earlier := set_aside(self.folder)) is not None:
+            log.warning("Arrivals, streams, checkpoints and results of earlier runs are now in %s", earlier)
         for kind in (STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS):
             (self.folder / kind).mkdir(parents=True, exist_ok=True)
         self.complaints.open()
         if self.source.warm_up is not None and last_finished(self._builder.checkpoint(self.pipeline.order[0])) is None:
             self.source.warm_up.touch()
         for operator in self.pipeline.order:
-            self.order_tasks(operator, self.pipeline.most[operator].replicas)
+            self.order_tasks(operator, self.first_allocation[operator].replicas)
             self._logs[operator] = StreamLog(self.folder / STREAMS / operator, keep_notes=True)
-            self._check_broker(operator)
-        for landing in self._builder.landings:
-            self.order_tasks(landing, 1)
-        writers = {}
-        for name in (*self.pipeline.order, *self._builder.landings):
-            waiting(f"checking {name}")
-            writers[name] = self._builder.writer(name)
+        self.wiring.make_streams()
+        try:
+            writers = {name: self._builder.writer(name) for name in (*self.pipeline.order, *self.wiring.landings)}
+        except LogError as error:
+            raise OperatorError(str(error)) from None
         for name, writer in writers.items():
             waiting(f"starting the query of {name}")
             self.queries[name] = Query(writer.start(), self._builder.checkpoint(name))
             self.queries[name].await_source()
 
-    def _check_broker(self, operator: str) -> None:
-        try:
-            if store := self.wiring.store(operator):
-                store.check()
-        except RabbitError as error:
-            raise OperatorError(f"operator {operator}: cannot open the stream for its output: {error}") from None
+    @property
+    def first_allocation(self) -> Allocation:
+        """The allocation in force before any order."""
+        return self.start_allocation or self.pipeline.most
 
-    def rows(self, progress: BatchReport) -> tuple[Stamps, int]:
-        """Return the arrival stamps of the rows that a micro-batch read, and the number of rows written.
+    def rows(self, progress: BatchReport) -> BatchRows:
+        """Return the stamps of the rows that a micro-batch read, and the rows that it wrote.
 
         Its tasks noted the stamps beside their files, or Spark aggregated them on the way.
         """
-        noted = self._logs[progress.query].take_batch_notes(progress.batch)
+        noted, folder = self._logs[progress.query].take_batch_notes(progress.batch), self.folder / STAMPS
+        followed = [TreeSample.read(note.get(TREES), folder) for note in noted.notes]
         if progress.observed:
-            return Stamps.from_observation(progress.observed), noted.rows
-        return Stamps.merge([Stamps.from_note(note, self.folder / STAMPS) for note in noted.notes]), noted.rows
+            followed.append(TreeSample.from_observation(progress.observed))
+            stamps = Stamps.from_observation(progress.observed)
+        else:
+            stamps = Stamps.merge([Stamps.from_note(note, folder) for note in noted.notes])
+        return BatchRows(stamps, noted.rows, TreeSample.merge(followed))
 
     def begin(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
         """Wait until every operator is warm, up to the limit; then let the arrivals begin.
@@ -244,8 +271,7 @@ class RunningPipeline:
 
         if not self._wait(source.end_after_this_batch, late):
             return False
-        source.stop(until_s)
-        return self._wait(self._is_drained, late)
+        return source.stop(until_s) and self._wait(self._is_drained, late)
 
     def _is_drained(self) -> bool:
         """Return whether all queries behind the source are idle.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +11,16 @@ from mead.spark.pipeline.operators import OperatorError, Work, parse_columns
 from mead.spark.sources.inputs import Input, check_stamps
 from mead.spark.sources.log_inputs import JoinedInput, LogInput
 from mead.spark.sources.rabbitmq.blocks import RabbitStore, RabbitStreams
+from mead.spark.sources.rabbitmq.connection import RabbitError
 from mead.values import Pipeline
 
 RESULTS = "results"
 """The reader of rows that leave the pipeline, as rows name it."""
+
+
+def results_query(operator: str) -> str:
+    """The name of the query that moves the results of an operator into Parquet files."""
+    return f"{operator}.{RESULTS}"
 
 
 @dataclass(frozen=True)
@@ -41,12 +47,23 @@ class Wiring:
                 )
             if operator.name == RESULTS:
                 raise OperatorError(f"operator {RESULTS}: the name is reserved for results on Spark; choose another")
+        for sink in self.sinks:
+            if any(operator.name == results_query(sink) for operator in pipeline.operators):
+                raise OperatorError(
+                    f"operator {results_query(sink)}: the name is reserved for the results of {sink} on Spark; "
+                    "choose another"
+                )
 
     @property
     def sinks(self) -> tuple[str, ...]:
         """Operators whose output leaves the pipeline: other operators read it only in a loop."""
         inner = {edge.source for edge in self.pipeline.edges if edge not in self.pipeline.returns}
         return tuple(o.name for o in self.pipeline.operators if o.name not in inner)
+
+    @property
+    def landings(self) -> dict[str, str]:
+        """Queries that move results into Parquet files, with the operators of these results."""
+        return {results_query(operator): operator for operator in self.sinks}
 
     def predecessors(self, operator: str) -> list[str]:
         """Return the operators whose output it reads, including loops."""
@@ -63,6 +80,22 @@ class Wiring:
     def store(self, operator: str) -> RabbitStore | None:
         """Return the broker's store of its output; None for its log. Only output that operators read needs one."""
         return self.streams.store(operator) if self.streams and self.is_read(operator) else None
+
+    def check_broker(self) -> None:
+        """Raise OperatorError if the broker of the streams does not answer, and change nothing."""
+        self._ask_broker(RabbitStore.check)
+
+    def make_streams(self) -> None:
+        """Make the streams that the broker does not have. Raises OperatorError."""
+        self._ask_broker(RabbitStore.make)
+
+    def _ask_broker(self, ask: Callable[[RabbitStore], None]) -> None:
+        for operator in self.pipeline.order:
+            try:
+                if store := self.store(operator):
+                    ask(store)
+            except RabbitError as error:
+                raise OperatorError(f"operator {operator}: cannot open the stream for its output: {error}") from None
 
     def check(self, operator: str, schema: str) -> None:
         """Raise OperatorError for output that its readers cannot use."""

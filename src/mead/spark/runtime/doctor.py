@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from mead.cpu import PROCESSES, detect, probe_share
+from mead.cpu import PROCESSES, count_cpus, detect, probe_share
 from mead.cpu.share_probe import SHARE
 from mead.spark.runtime.java import NEEDED_VERSION, find_java
 from mead.spark.runtime.trial import TrialError, try_spark
@@ -123,8 +123,8 @@ def shares_check(mountinfo: Path) -> Check:
 
 
 def cores_check() -> Check:
-    """Count the cores that this process may use, or all where the system does not tell."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Check the number of cores that this process may use."""
+    cores = count_cpus()
     if cores >= GOOD_CORES:
         return Check("cores", "ok", f"{cores} ({platform.machine()})")
     return Check(

@@ -4,20 +4,19 @@ Useful to any PySpark streaming application on one machine: this module needs on
 and `java_code`. For the effect of each part see docs/how-to/speed-up-micro-batches.md.
 
 >>> from mead.spark.runtime.fast_profile import FastProfile
->>> FastProfile(quiet_commits=False).settings()["spark.python.unix.domain.socket.enabled"]
-'true'
-
-Useful to any PySpark streaming application on one machine: this module needs nothing else of the package but the
-worker daemon, which it names, and a few lines around Spark's compiler. What each part brings:
-docs/how-to/speed-up-micro-batches.md.
+>>> FastProfile(quick_compiler=False).settings()["spark.driver.defaultJavaOptions"]
+'-XX:+UseSerialGC'
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
+from tempfile import gettempdir, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from mead.spark.runtime.java_code import compile_classes
@@ -37,6 +36,15 @@ QUICK_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 """With the first alone Java keeps 48 MB of compiled code, which Spark fills in ten minutes; after that nothing more is
 compiled, and micro-batches get slower. With both it keeps as much as without either."""
 
+SOCKETS, SOCKET_FOLDER = "spark.python.unix.domain.socket.enabled", "spark.python.unix.domain.socket.dir"
+
+LONGEST_FOLDER = 50
+"""Longest folder, in bytes, under which a private one is made: the path of a Unix socket has at most 107 bytes, of
+which 57 are the name of the private folder and Spark's name of the socket."""
+
+_private_folders: list[Path] = []
+"""Folders of sockets that this process has made."""
+
 
 @dataclass(frozen=True)
 class FastProfile:
@@ -47,7 +55,8 @@ class FastProfile:
     quiet_commits: bool = True
     """Write files on local disks, such as checkpoints, without starting programs. Local masters only."""
     unix_sockets: bool = True
-    """Connect Spark and its Python workers by Unix domain sockets instead of TCP."""
+    """Connect Spark and its Python workers by Unix domain sockets, in a folder that only this user may enter, instead
+    of TCP. Local masters only."""
     plain_planning: bool = True
     """Switch off adaptive planning, code generation for every query, and waiting for data locality."""
     quick_compiler: bool = True
@@ -58,12 +67,10 @@ class FastProfile:
     """Load PySpark as pip installed it, instead of compiling it at every start of a process."""
 
     def settings(self) -> dict[str, str]:
-        """Return the settings for the session's builder. Two parts have none and come with `start`."""
+        """Return the settings for the session's builder. Three parts have none and come with `start`."""
         settings = {}
         if self.frozen_workers:
             settings["spark.python.daemon.module"] = DAEMON_MODULE
-        if self.unix_sockets:
-            settings["spark.python.unix.domain.socket.enabled"] = "true"
         if self.plain_planning:
             settings |= {
                 "spark.sql.adaptive.enabled": "false",
@@ -83,12 +90,54 @@ class FastProfile:
         """
         if self.frozen_workers:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        spark = builder.config(map=dict(self.settings())).getOrCreate()
+        builder = builder.config(map=dict(self.settings()))
+        private = self.unix_sockets and use_private_sockets(builder)
+        spark = builder.getOrCreate()
+        if private:
+            remove_with_java(spark, _private_folders[-1])
         if self.compiled_pyspark:
             load_compiled_pyspark(spark)
         if self.quiet_commits:
             quiet_local_files(spark)
         return spark
+
+
+def known_settings(builder: SparkSession.Builder) -> dict[str, str]:
+    """Return the settings of a builder, ``spark-submit`` and ``spark-defaults.conf``. Starts Java, which reads them."""
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - takes a second
+
+    options: dict[str, str] = builder._options  # noqa: SLF001 - the only way to read them
+    # Java takes some settings, such as its memory, only when it starts.
+    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(options.items())))  # noqa: SLF001
+    return dict(SparkConf().getAll()) | options
+
+
+def use_private_sockets(builder: SparkSession.Builder) -> bool:
+    """Let a local master use Unix sockets in a private folder. Returns whether it does.
+
+    A Unix socket has no secret: all who may enter its folder and write to it may send code to a worker. Other machines
+    would not have the folder.
+    """
+    known = known_settings(builder)
+    if not known.get("spark.master", "").startswith("local"):
+        return False
+    builder.config(map={SOCKETS: "true", SOCKET_FOLDER: str(private_folder())})
+    return True
+
+
+def private_folder() -> Path:
+    """Return a folder that only this user may enter. It is removed when this process or its Java ends."""
+    if not _private_folders or not _private_folders[-1].is_dir():  # an earlier Java removed it
+        place = gettempdir() if len(os.fsencode(gettempdir())) <= LONGEST_FOLDER else "/tmp"  # noqa: S108 - a new folder
+        _private_folders.append(Path(mkdtemp(prefix="mead-", dir=place)))
+        atexit.register(rmtree, _private_folders[-1], ignore_errors=True)
+    return _private_folders[-1]
+
+
+def remove_with_java(spark: SparkSession, folder: Path) -> None:
+    """Let Java remove a folder when it ends: it notices if this process is killed."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Spark's hook is in Java
+    jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(jvm.java.io.File(str(folder)))
 
 
 def load_compiled_pyspark(spark: SparkSession) -> None:

@@ -7,12 +7,12 @@ import re
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mead.spark.runtime.fast_profile import FastProfile
+from mead.spark.runtime.fast_profile import FastProfile, known_settings
 from mead.spark.runtime.java_machine import NO_ANSWER
 
 if TYPE_CHECKING:
@@ -35,25 +35,33 @@ SETTINGS = {
     "spark.python.authenticate.socketTimeout": "60s",
 }
 
+LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+"""The addresses of a local master. Spark's default is the machine's address in its network."""
+
+ADDRESSES = ("SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME")
+"""Environment variables by which a user names the address of Spark."""
+
 
 def start_session(
     name: str, *, master: str | None = None, modules: Path | None = None, profile: FastProfile | None = None
 ) -> SparkSession:
     """Start a session of that name. Workers may import from the folder ``modules``.
 
-    Without a master, the one of ``spark-submit`` is used, or else this machine.
+    Without a master, the one of ``spark-submit`` is used, or else this machine. Other machines and users
+    cannot connect to a local master.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - takes a second, and not every command needs it
 
     if modules is not None:
         known = os.environ.get("PYTHONPATH", "")
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(modules.resolve()), known]))
-    builder = SparkSession.builder.appName(name).config(map=dict(SETTINGS))
-    if master is not None or "spark.master" not in _read_submitted():
+    profile = profile or FastProfile()
+    builder = SparkSession.builder.appName(name).config(map=dict(SETTINGS | profile.settings()))
+    if master is not None or "PYSPARK_GATEWAY_PORT" not in os.environ:  # which spark-submit sets
         builder = builder.master(add_retries(master or LOCAL))
     on_interrupt = signal.getsignal(signal.SIGINT)
     with _ignore_hang_ups():
-        spark = (profile or FastProfile()).start(builder)
+        spark = profile.start(builder.config(map=dict(closed_settings(known_settings(builder)))))
     if modules is not None:  # a Java machine that already ran does not see the change above
         environment = spark.sparkContext.environment
         known = environment.get("PYTHONPATH", "")
@@ -98,9 +106,17 @@ def add_retries(master: str) -> str:
     return f"local[{threads[1] or 1},{TRIES}]" if threads else master
 
 
-def _read_submitted() -> dict[str, str]:
-    """Return the settings that ``spark-submit`` passed on."""
-    from pyspark import SparkConf  # noqa: PLC0415 - as above
+def closed_settings(known: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return settings that close a local master to other machines and users, as far as the user has not set them.
 
-    # Loading defaults needs a running Java machine, as under spark-submit.
-    return dict(SparkConf().getAll()) if "PYSPARK_GATEWAY_PORT" in os.environ else {}
+    Spark makes up the secret of a local master itself. On a cluster the user has to choose one.
+
+    >>> closed_settings({"spark.master": "local[2,4]", "spark.driver.host": "10.0.0.7"}, {})
+    {'spark.authenticate': 'true'}
+    >>> closed_settings({"spark.master": "spark://host:7077"}, {})
+    {}
+    """
+    if not re.match(r"local(\[|$)", known.get("spark.master", "")):
+        return {}
+    chosen = LOOPBACK.keys() & known.keys() or any(environment.get(variable) for variable in ADDRESSES)
+    return ({} if chosen else LOOPBACK) | {"spark.authenticate": known.get("spark.authenticate", "true")}

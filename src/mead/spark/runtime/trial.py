@@ -48,14 +48,10 @@ def try_spark(environment: Mapping[str, str] = os.environ) -> Trial:
 
 
 def _run_trial() -> Trial:
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - it may be missing, and that is a finding
-
-    from mead.spark.runtime.fast_profile import FastProfile  # noqa: PLC0415 - as above
+    from mead.spark.runtime.spark_session import start_session  # noqa: PLC0415 - PySpark may be missing: a finding
 
     began = perf_counter()
-    builder = SparkSession.builder.master("local[2]").appName("trial")
-    settings = {"spark.ui.enabled": "false", "spark.driver.memory": "1g", "spark.log.level": "ERROR"}
-    spark = FastProfile().start(builder.config(map=dict(settings)))
+    spark = start_session("trial", master="local[2]")
     started = perf_counter()
 
     def same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

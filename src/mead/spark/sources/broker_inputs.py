@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader
 
+from mead.spark.pipeline.operators import OperatorError
 from mead.spark.sources.inputs import Input, make_reader, open_stream
 from mead.spark.telemetry.reports import FinishedBatch
 
@@ -27,12 +28,22 @@ ASKED_S, ASKED_AGAIN_S = 0.5, 5.0
 class RabbitMQInput(Input):
     """A RabbitMQ stream."""
 
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
     """Options of the data source `RabbitDataSource`."""
     now_s: Callable[[], float] = field(default=monotonic, repr=False)
     _tail: Tail | None = field(default=None, repr=False)
     """Reads the end of the stream on its own connection, opened on first use."""
     _silent_until_s: float = field(default=-inf, repr=False)
+
+    def check(self) -> None:
+        """Raise OperatorError if the broker does not answer. A stream that does not exist is made later."""
+        from mead.spark.sources.rabbitmq.connection import RabbitError  # noqa: PLC0415 - pika is an extra
+        from mead.spark.sources.rabbitmq.location import StreamLocation  # noqa: PLC0415
+
+        try:
+            StreamLocation.of(self.options).check()
+        except RabbitError as error:
+            raise OperatorError(f"source.rabbitmq: {error}") from None
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it."""

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader
 
+from mead.arrays import IntArray
+from mead.spark.log.store import WAY_OUT
 from mead.spark.pipeline.operators import OperatorError, parse_struct
-from mead.spark.sources.trace import TraceDataSource, is_used_up, read_times_us
+from mead.spark.sources.trace import TraceDataSource, find_times_fault, is_used_up, read_times_us, write_times_us
 from mead.spark.telemetry.probe import STAMP
 from mead.spark.telemetry.reports import FinishedBatch
 
@@ -32,13 +34,21 @@ class Input(Protocol):
         """A file that exists as long as the stream warms up; None for a stream without a warm-up."""
         return None
 
+    def check(self) -> None:
+        """Raise OperatorError if it cannot be read, and change nothing: called before anything starts."""
+        return
+
+    def prepare(self) -> None:
+        """Write what its query needs, once nothing refuses the run any more. Most inputs need nothing."""
+        return
+
     def is_warmed_up(self, last: FinishedBatch) -> bool:
         """Return whether the warm-up has used all rows that it may."""
         del last
         return False
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
-        """Open it. The file ``tasks`` holds the number of tasks, unless Spark decides it."""
+        """Open it, and change nothing. The file ``tasks`` holds the number of tasks, unless Spark decides it."""
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
         """Return a reader for use inside a worker, and its columns; None if only Spark can read it."""
@@ -71,7 +81,21 @@ class TraceInput(Input):
     payload_schema: str | None = None
     payload_options: str | None = None
     """Arguments by which ``payload`` makes the function (JSON); None if it is the function itself."""
+    times_us: IntArray | None = field(default=None, repr=False, compare=False)
+    """Time stamps of a new run, which `prepare` writes; None if the file has them."""
     now_us: Callable[[], int] = field(default=lambda: time_ns() // 1000, repr=False)
+
+    def check(self) -> None:
+        """Raise OperatorError if the file of a continued run is damaged."""
+        if self.times_us is not None:
+            return
+        if fault := find_times_fault(self.path):
+            raise OperatorError(f"{self.path}: {fault}; {WAY_OUT}")
+
+    def prepare(self) -> None:
+        """Write the time stamps of a new run."""
+        if self.times_us is not None and not self.path.exists():
+            write_times_us(self.path, self.times_us)
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it."""

@@ -37,15 +37,14 @@ class LogInput(Input):
         object.__setattr__(self, "_log", StreamLog(self.folder))
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
-        """Open it. Rows are kept for this consumer from now on, even before its query starts."""
+        """Open it."""
         return open_stream(spark, operator, LogDataSource, self._options(tasks))
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """Return a reader for use inside a worker. Rows are kept as in `load`."""
+        """Return a reader for use inside a worker."""
         return make_reader(LogDataSource, self._options(tasks))
 
     def _options(self, tasks: Path) -> dict[str, str]:
-        self.register()
         folder, rabbitmq = self.place
         options = {"path": folder, "schema": to_ddl(self.columns), "consumer": self.consumer, "tasks": str(tasks)}
         return options if rabbitmq is None else options | {"rabbitmq": json.dumps(rabbitmq)}
@@ -55,8 +54,8 @@ class LogInput(Input):
         """The folder, and the options of the RabbitMQ stream that has its rows."""
         return str(self.folder), None if self.store is None else self.store.place.options
 
-    def register(self) -> None:
-        """Keep rows for this consumer from now on.
+    def prepare(self) -> None:
+        """Keep rows for this consumer from now on, even before its query starts.
 
         Uses a new `StreamLog`: a query may be restarted while the controller counts in another thread.
         """
@@ -84,18 +83,22 @@ class JoinedInput(Input):
     logs: Mapping[str, LogInput]
     """Each log by the name of the operator that writes it."""
 
+    def prepare(self) -> None:
+        """Keep rows of all of them for this consumer from now on."""
+        for log in self.logs.values():
+            log.prepare()
+
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
-        """Open all of them as one stream. Rows are kept as with a single log."""
+        """Open all of them as one stream."""
         return open_stream(spark, operator, JoinedDataSource, self._options(operator, tasks))
 
     def reader(self, tasks: Path) -> tuple[DataSourceStreamReader, str] | None:
-        """Return a reader of all logs for use inside a worker. Rows are kept as in `load`."""
+        """Return a reader of all logs for use inside a worker."""
         return make_reader(JoinedDataSource, self._options(next(iter(self.logs.values())).consumer, tasks))
 
     def _options(self, consumer: str, tasks: Path) -> dict[str, str]:
         columns: dict[str, str] = {}
         for name, log in self.logs.items():
-            log.register()
             for column, kind in log.columns.items():
                 if columns.setdefault(column, kind) != kind:
                     raise OperatorError(

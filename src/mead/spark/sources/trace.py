@@ -10,6 +10,7 @@ on demand. The time of the trace begins after it.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -139,6 +140,36 @@ def is_used_up(path: Path, speed: float, count: int) -> bool:
     """Return whether the warm-up has used all arrivals that it may: the run needs the rest."""
     times = read_times_us(path)
     return count == times.size or bool(times[count] >= SPARE_S * speed * 1e6)
+
+
+def write_times_us(path: Path, times_us: IntArray) -> None:
+    """Write time stamps as a whole or not at all: readers never see a part of the file."""
+    new = path.with_name(f".{path.name}.part")
+    try:
+        with new.open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(times_us))
+            file.write(times_us.data)  # np.save would not say that the disk is full
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+        read_times_us.cache_clear()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def find_times_fault(path: Path) -> str:
+    """Return what is wrong with a file of time stamps; empty if nothing is."""
+    try:
+        times_us: IntArray = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (EOFError, ValueError) as error:  # cut off, or another kind of file
+        return f"the time stamps are damaged ({error})"
+    if times_us.ndim != 1 or times_us.size == 0 or not np.issubdtype(times_us.dtype, np.integer):
+        return f"holds no list of time stamps, but {times_us.dtype} of shape {times_us.shape}"
+    if times_us[0] < 0 or (times_us[1:] < times_us[:-1]).any():
+        return "the time stamps are damaged (they are not in order)"
+    return ""
 
 
 @lru_cache(maxsize=4)

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import inf
+
 from mead.monitor import STAMP_ERROR_US, Arrivals, BatchResponses
 from mead.spark.telemetry.probe import Stamps
 from mead.spark.telemetry.reports import BatchReport
+from mead.values import Requirement
+
+COARSE_US = 1_000_000
+"""Resolution of stamps that some sources have, such as AMQP's timestamp: whole seconds."""
+
+COARSE_ROWS = 10
+"""Fewer rows may all have arrived at whole seconds by chance."""
 
 
-def find_stamp_fault(progress: BatchReport, stamps: Stamps) -> str:
-    """Return why the stamps cannot be used; empty if they can."""
+def find_stamp_fault(progress: BatchReport, stamps: Stamps, requirements: Sequence[Requirement] = ()) -> str:
+    """Return why the stamps cannot be used for these requirements; empty if they can."""
     whose = progress.query or "the query"
     if stamps.unstamped and not stamps.stamped:
         return f"tuples of {whose} have no time of arrival"
     if stamps.stamped and stamps.at_ranks_us[-1] > progress.done_us + STAMP_ERROR_US:
         return f"tuples of {whose} are said to have arrived in the future"
+    tight_s = min((r.bound_s for r in requirements), default=inf)
+    if tight_s < 2e-6 * COARSE_US and stamps.stamped >= COARSE_ROWS and not (stamps.at_ranks_us % COARSE_US).any():
+        return f"tuples of {whose} have arrival times in whole seconds, too coarse for a bound of {tight_s:g} s"
     return ""
 
 

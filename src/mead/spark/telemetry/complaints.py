@@ -23,11 +23,14 @@ _SAID: set[str] = set()
 """Texts that this process has written to standard error."""
 
 
-def complain(text: str, folder: str, times: int = 1) -> None:
+def complain(text: str, folder: str, times: int = 1, *, once: bool = False) -> None:
     """Write one line from a worker, and how often it applies. Use the same text for the same problem.
 
-    Standard error gets each text once. Without a folder, as on another machine, nothing else happens.
+    Standard error gets each text once. Without a folder, as on another machine, nothing else happens. With ``once``,
+    a process writes it once only: for a problem that every row may have.
     """
+    if text in _SAID and once:
+        return
     if text not in _SAID:
         _SAID.add(text)
         sys.stderr.write(f"{text}\n")  # standard output belongs to the protocol between workers and Spark

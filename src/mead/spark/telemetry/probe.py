@@ -19,13 +19,17 @@ from mead.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-OBSERVATION = "mead"
+OBSERVATION, FOLLOWED = "mead", "followed_us"
 STAMP = "arrival_us"
 RANKS = np.linspace(0.0, 1.0, 17)
 """Ranks at which the stamps of a micro-batch are reported; between them they are taken to be spread evenly."""
 
 MOST_STAMPS = 20_000
 """A micro-batch with more rows does not report every single arrival."""
+
+SAMPLED_ONE_OF, MOST_SAMPLED = 7, 5_000
+"""Of so many inputs one is followed until all that came of it is done: the one whose stamp this divides. Arrivals at
+regular intervals seldom have one that 7 divides. The other is the most rows of such inputs in a report of Spark."""
 
 NONE_US: IntArray = np.empty(0, dtype=np.int64)
 
@@ -136,8 +140,13 @@ class Stamps:
         )
 
 
-def add_probe(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STAMP) -> DataFrame:
-    """Aggregate the stamps of a stream on the way. ``every_stamp`` is for rows that enter the pipeline."""
+def add_probe(
+    stream: DataFrame, *, every_stamp: bool, followed: bool = False, stamp: str | Column = STAMP
+) -> DataFrame:
+    """Aggregate the stamps of a stream on the way. ``every_stamp`` is for rows that enter the pipeline.
+
+    ``followed`` adds the stamps of inputs that are followed to their end.
+    """
     from pyspark.sql import functions as sql  # noqa: PLC0415 - pandas and all; workers and commands load this module too
 
     aggregates = [
@@ -146,6 +155,9 @@ def add_probe(stream: DataFrame, *, every_stamp: bool, stamp: str | Column = STA
         sql.avg(stamp).alias("mean_us"),
         sql.percentile_approx(stamp, RANKS.tolist(), 1000).alias("at_ranks_us"),
     ]
+    if followed:
+        chosen = sql.when(sql.col(STAMP) % SAMPLED_ONE_OF == 0, sql.col(STAMP))
+        aggregates.append(sql.max_by(chosen, chosen, MOST_SAMPLED).alias(FOLLOWED))
     if every_stamp:
         few = sql.count(stamp) <= MOST_STAMPS
         # The limit keeps the list short even if a month of rows waits in a topic.

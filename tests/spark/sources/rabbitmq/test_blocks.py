@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from tests.spark.log.log_writer import commit
+from tests.waiting import PATIENCE_S
 
-from mead.spark.log.store import FileStore
+from mead.spark.log.store import FileStore, LogError
 from mead.spark.log.stream_log import Extent, StreamLog, WrittenFile
 from mead.spark.sources.rabbitmq import blocks
 from mead.spark.sources.rabbitmq.blocks import Block, RabbitStore, RabbitStreams
@@ -35,7 +37,9 @@ def _task(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def store(broker: PrivateBroker, name: str) -> RabbitStore:
-    return RabbitStreams(broker.url, "blocks", Retention()).store(name)
+    return RabbitStore(
+        replace(RabbitStreams(broker.url, "blocks", Retention()).store(name).place, reconnect_s=PATIENCE_S)
+    )
 
 
 def rows(numbers: range) -> pa.RecordBatch:
@@ -137,7 +141,7 @@ def test_files_and_streams_are_not_taken_for_each_other(tmp_path: Path) -> None:
     nowhere = RabbitStreams("amqp://127.0.0.1:1/", "none", Retention()).store("any")
     with pytest.raises(RabbitError, match=r"a1\.arrow is not a block of a RabbitMQ stream: the run began with other"):
         list(nowhere.read([Extent("a1.arrow", 0, 1)]))
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(LogError, match="a1-0-1-1: missing or damaged"):
         list(FileStore(tmp_path).read([Extent(Block("a1", 0, 1, 1).name, 0, 1)]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep, time_ns
 from typing import TYPE_CHECKING, Any
@@ -19,10 +20,12 @@ from mead.config import read_pipeline
 from mead.cpu import DryRunShares
 from mead.spark.pipeline.build import live_pipeline, load_source
 from mead.spark.pipeline.engine import SparkEngine
-from mead.spark.pipeline.operators import OnBatches
+from mead.spark.pipeline.operators import OnBatches, OperatorError
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.broker_inputs import ASKED_AGAIN_S, RabbitMQInput
+from mead.spark.sources.rabbitmq.blocks import RabbitStore
 from mead.spark.sources.rabbitmq.broker import PrivateBroker
+from mead.spark.sources.rabbitmq.connection import MissingError
 from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, StreamLocation
 from mead.spark.sources.rabbitmq.publisher import OutgoingMessage, publish
 from mead.spark.telemetry.reports import FinishedBatch
@@ -96,6 +99,20 @@ def test_a_broker_that_does_not_answer_is_left_alone_for_a_while(deaf: Deaf) -> 
 
 def test_an_address_that_is_wrong_stops_no_controller() -> None:
     assert RabbitMQInput({"url": "http://nowhere/", "stream": "lines"}).count_arrived(LAST) is None
+
+
+def test_a_check_makes_no_stream(broker: PrivateBroker) -> None:
+    place = StreamLocation(broker.url, "not.yet", create=True)
+    source = RabbitMQInput(place.options)
+    source.check()
+    RabbitStore(place).check()
+    with pytest.raises(MissingError, match=r"no stream not\.yet"):
+        replace(place, create=False).check()
+    with pytest.raises(OperatorError, match=r"source\.rabbitmq: .*: no exchange nowhere"):
+        RabbitMQInput(replace(place, exchange="nowhere").options).check()
+    RabbitMQInput(replace(place, exchange="amq.topic").options).check()
+    RabbitStore(place).make()
+    replace(place, create=False).check()
 
 
 def lines(first: int, end: int, untimely: Callable[[int], bool] = lambda _: False) -> Iterator[OutgoingMessage]:

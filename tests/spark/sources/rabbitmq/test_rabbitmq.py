@@ -25,7 +25,8 @@ from mead.spark.sources.rabbitmq.location import OPEN_STREAMS, Patience, StreamL
 from mead.spark.sources.rabbitmq.publisher import Outbox, OutgoingMessage, publish
 from mead.spark.sources.rabbitmq.sink import RabbitWriter
 from mead.spark.sources.rabbitmq.source import RabbitDataSource, RabbitReader, read_arrival_us
-from mead.spark.sources.rabbitmq.stream import Retention
+from mead.spark.sources.rabbitmq.stream import Message, Retention
+from mead.spark.telemetry.complaints import COMPLAINTS, Complaints
 from mead.spark.telemetry.reports import FinishedBatch
 
 if TYPE_CHECKING:
@@ -266,10 +267,12 @@ def test_messages_that_were_cut_off_are_an_error_unless_they_may_be_missed(broke
     place = StreamLocation(broker.url, "short", create=True, retention=retention)
     publish(place, (OutgoingMessage(b"x" * 200) for _ in range(5000)))
     source = reader(place, folder)
-    kept, until_s = source.initialOffset(), monotonic() + PATIENCE_S
-    while kept["offset"] == 0 and monotonic() < until_s:  # the broker cuts when it begins a segment
-        publish(place, (OutgoingMessage(b"x" * 200) for _ in range(500)))
-        kept = source.initialOffset()
+    kept, before, until_s = source.initialOffset(), None, monotonic() + PATIENCE_S
+    while (kept["offset"] == 0 or kept != before) and monotonic() < until_s:  # the broker cuts some time after
+        if kept["offset"] == 0:  # it has begun a segment
+            publish(place, (OutgoingMessage(b"x" * 200) for _ in range(500)))
+        sleep(1.0)
+        kept, before = source.initialOffset(), kept
     end = source.latestOffset(kept, None)
     whole = read(source, kept, end)
     assert whole.num_rows < end["offset"] - kept["offset"], "some offsets are the broker's own, and no loss"
@@ -401,6 +404,19 @@ def test_a_message_arrived_when_its_publisher_says_so_if_that_is_a_time(
     assert read_arrival_us(SimpleNamespace(headers=headers, timestamp=timestamp), 9_000_000) == expected
 
 
+def test_messages_without_any_time_are_complained_about_once(tmp_path: Path) -> None:
+    complaints = Complaints(tmp_path / COMPLAINTS)
+    complaints.open()
+    timeless = RabbitReader(StreamLocation("amqp://127.0.0.1/", "timeless"), tmp_path / "tasks")
+    properties = SimpleNamespace(headers={}, timestamp=None, message_id=None)
+    for _ in range(3):
+        timeless._rows([Message(offset, properties, b"line") for offset in range(5)])
+    timeless._rows([Message(5, SimpleNamespace(headers={}, timestamp=7, message_id=None), b"line")])
+    (said,) = complaints.new()
+    assert said.startswith("messages of stream timeless have no header arrival_us and no timestamp")
+    assert complaints.counts == {said: 1}
+
+
 def confirmed(tag: int, *, multiple: bool) -> Any:
     """What pika hands on when the broker has stored messages."""
     return SimpleNamespace(method=SimpleNamespace(NAME="Basic.Ack", delivery_tag=tag, multiple=multiple))
@@ -436,15 +452,19 @@ def test_rows_without_a_key_do_not_pass_for_one_another() -> None:
 
 
 STARTING = "PRECONDITION_FAILED - queue 'few' in vhost '/' does not have a replica on the local node"
-"""The answer of a broker that has just come back."""
+DOWN = "NOT_FOUND - home node 'rabbit@host' of durable queue 'few' in vhost '/' is down or inaccessible"
+"""The answers of a broker that has just come back."""
 
 
 class Restarting(StreamLocation):
-    """A broker that answers the third question about its stream."""
+    """A broker whose stream can be opened at the third attempt, and answers at the third question."""
 
-    asked = 0
+    opened, asked = 0, 0
 
     def open(self) -> Any:
+        type(self).opened += 1
+        if type(self).opened < 3:
+            raise explain_refusal(ChannelClosed(404, DOWN), "broker")
         return SimpleNamespace(connection=SimpleNamespace(close=lambda: None), first=self.first)
 
     def first(self) -> int:
@@ -454,11 +474,13 @@ class Restarting(StreamLocation):
         return 7
 
 
-def test_a_broker_whose_stream_is_not_up_yet_is_asked_again(folder: Path) -> None:
+def test_a_broker_whose_stream_is_not_up_yet_is_asked_again(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert reader(Restarting("amqp://127.0.0.1/", "few"), folder).initialOffset() == {"offset": 7}
+    assert capfd.readouterr().err == f"broker: {DOWN}; waiting for it for up to 60 s\n", "it is said once"
 
 
 def test_a_stream_that_never_comes_up_is_named_with_the_time_that_was_waited() -> None:
     patience = Patience(StreamLocation("amqp://127.0.0.1/", "few", reconnect_s=0.0))
-    with pytest.raises(UnreachableError, match=r"does not have a replica on the local node \(tried for 0 s\)"):
+    said = r"a replica on the local node \(tried for 0 s\): the broker may have lost the stream in a crash; see its log"
+    with pytest.raises(UnreachableError, match=said):
         patience.wait(cast("UnreachableError", explain_refusal(ChannelClosed(406, STARTING), "broker")))

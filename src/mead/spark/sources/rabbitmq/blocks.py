@@ -10,7 +10,7 @@ each once. So a batch counts once or not at all, as with files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from time import monotonic
 from uuid import uuid4
@@ -42,7 +42,7 @@ _ENDS: dict[StreamLocation, tuple[float, int]] = {}
 class RabbitStreams:
     """One stream for each operator whose output others read."""
 
-    url: str
+    url: str = field(repr=False)
     prefix: str
     """Names of streams are the prefix and the operator's name."""
     retention: Retention
@@ -90,8 +90,12 @@ class RabbitStore(Store):
     place: StreamLocation
 
     def check(self) -> None:
-        """Check that the broker answers, and make the stream if it does not exist."""
-        self.place.open().connection.close()
+        """Check that the broker answers, and change nothing."""
+        self.place.check()
+
+    def make(self) -> None:
+        """Make the stream if it does not exist."""
+        self.place.make()
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> str:
         """Publish rows; the broker has confirmed all when this returns. Without rows it is not contacted."""

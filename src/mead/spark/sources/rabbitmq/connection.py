@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
+from mead.broker_url import check_url, without_password
 from mead.extras import require
 
 ANSWER_S = 30.0
@@ -30,13 +30,17 @@ class UnreachableError(RabbitError):
     """There is no connection, or it was lost. Another try may succeed."""
 
 
+class NotReadyError(UnreachableError):
+    """The broker answers, but its stream is not up yet, as in the first seconds after a restart."""
+
+
 class Connection:
     """One open connection. It handles events only while a caller waits on it."""
 
     def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
         pika = _pika()
         logging.getLogger("pika").setLevel(logging.CRITICAL)  # errors are raised
-        self.place, self.answer_s = _without_password(url), answer_s
+        self.place, self.answer_s = without_password(url), answer_s
         self._opened = False
         self._lost: BaseException | None = None
         self._connection = pika.SelectConnection(
@@ -143,8 +147,9 @@ class Channel:
 def explain_refusal(reason: BaseException, place: str) -> RabbitError:
     """Return the error for a broker's reason for closing a channel."""
     code, text = getattr(reason, "reply_code", 0), getattr(reason, "reply_text", str(reason))
-    # Without a code the connection was lost. The others are answers of a broker that is starting or stopping.
-    if code in {0, 541} or any(answer in text for answer in NOT_READY):
+    if any(answer in text for answer in NOT_READY):
+        return NotReadyError(f"{place}: {text}")
+    if code in {0, 541}:  # the connection was lost, or the broker is stopping
         return UnreachableError(f"{place}: {text}")
     if code == 404:
         return MissingError(f"{place}: {text}")
@@ -169,26 +174,17 @@ def _explain_loss(reason: BaseException, place: str) -> RabbitError:
 
 def _parameters(pika: Any, url: str, answer_s: float) -> Any:
     """Return parameters with which pika itself gives up in time and releases its resources."""
-    form = "write it as amqp://user:password@host:5672/"
-    if urlsplit(url).scheme not in {"amqp", "amqps"}:
-        raise RabbitError(f"{_without_password(url)} is not a url of RabbitMQ: {form}")
+    try:
+        check_url(url)
+    except ValueError as error:
+        raise RabbitError(f"the url {error}") from None
     try:
         parameters = pika.URLParameters(url)
-    except (ValueError, TypeError) as error:
-        raise RabbitError(f"{_without_password(url)} is not a url of RabbitMQ ({error}): {form}") from None
+    except (ValueError, TypeError, SyntaxError, AttributeError):  # it evaluates some; its message repeats the text
+        raise RabbitError(f"{without_password(url)}: a parameter after ? in the url is wrong: correct it") from None
     parameters.socket_timeout = min(parameters.socket_timeout, answer_s)
     parameters.stack_timeout = min(parameters.stack_timeout, answer_s)
     return parameters
-
-
-def _without_password(url: str) -> str:
-    """Return the address without user and password, for messages.
-
-    >>> _without_password("amqp://me:secret@host:5672/")
-    'amqp://host:5672/'
-    """
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _pika() -> Any:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import local
 from time import monotonic, sleep
 from typing import TypeVar
 
-from mead.spark.sources.rabbitmq.connection import ANSWER_S, Connection, RabbitError, UnreachableError
+from mead.spark.sources.rabbitmq.connection import (
+    ANSWER_S,
+    Connection,
+    NotReadyError,
+    RabbitError,
+    UnreachableError,
+)
 from mead.spark.sources.rabbitmq.stream import CREDIT, Message, RabbitStream, Retention
+from mead.spark.telemetry.complaints import COMPLAINTS_VARIABLE, complain
 
 Answer = TypeVar("Answer")
 
@@ -21,15 +29,15 @@ ARRIVAL_HEADER = "arrival_us"
 ATTEMPT_HEADER = "attempt"
 """Header that distinguishes attempts of a task."""
 
-RETRY_S = 0.2
-"""Pause between two attempts to reach a broker."""
+RETRY_S, LONGEST_RETRY_S = 0.2, 2.0
+"""Pause between two attempts to reach a broker: the first, and the longest; each is twice the last."""
 
 
 @dataclass(frozen=True)
 class StreamLocation:
     """A stream and how to reach it."""
 
-    url: str
+    url: str = field(repr=False)
     stream: str
     create: bool = False
     exchange: str | None = None
@@ -72,17 +80,37 @@ class StreamLocation:
 
     def open(self) -> RabbitStream:
         """Open the stream through a new connection. It must exist, or is made if ``create`` is set."""
+        return self._open(
+            lambda stream: stream.create(self.retention, self.exchange) if self.create else stream.check()
+        )
+
+    def check(self) -> None:
+        """Check that the stream can be opened, and change nothing. Waits for a broker that is not ready."""
+        self._wait_until_ready(lambda: self._open(lambda stream: stream.check(self.exchange, create=self.create)))
+
+    def make(self) -> None:
+        """Open the stream and close it again. Waits for a broker that is not ready."""
+        self._wait_until_ready(self.open)
+
+    def _open(self, use: Callable[[RabbitStream], None]) -> RabbitStream:
         connection = Connection(self.url, self.answer_s)
         stream = RabbitStream(connection, self.stream)
         try:
-            if self.create:
-                stream.create(self.retention, self.exchange)
-            else:
-                stream.check()
+            use(stream)
         except RabbitError:
             connection.close()
             raise
         return stream
+
+    def _wait_until_ready(self, opened: Callable[[], RabbitStream]) -> None:
+        patience = Patience(self)
+        while True:
+            try:
+                opened().connection.close()
+            except NotReadyError as error:
+                patience.wait(error)
+            else:
+                return
 
 
 class OpenStreams(local):
@@ -108,7 +136,7 @@ OPEN_STREAMS = OpenStreams()
 
 
 class Patience:
-    """Waits for a broker that has gone, up to the location's limit."""
+    """Waits for a broker that has gone or is not ready, up to the location's limit, and says so."""
 
     def __init__(self, place: StreamLocation) -> None:
         self.place = place
@@ -117,13 +145,26 @@ class Patience:
     def renew(self) -> None:
         """Begin again: the broker has answered."""
         self._until_s = monotonic() + self.place.reconnect_s
+        self._pause_s = RETRY_S
 
     def wait(self, error: UnreachableError) -> None:
         """Drop the connection and pause before the next attempt; raise the error when the time is up."""
         OPEN_STREAMS.drop(self.place)
         if monotonic() > self._until_s:
-            raise UnreachableError(f"{error} (tried for {self.place.reconnect_s:g} s)") from error
-        sleep(RETRY_S)
+            remedy = ""
+            if isinstance(error, NotReadyError):
+                remedy = ": the broker may have lost the stream in a crash; see its log, or start with a new stream"
+            raise UnreachableError(f"{error} (tried for {self.place.reconnect_s:g} s){remedy}") from error
+        if self._pause_s == RETRY_S:
+            say_waiting(self.place, error)
+        sleep(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, LONGEST_RETRY_S)
+
+
+def say_waiting(place: StreamLocation, error: UnreachableError) -> None:
+    """Write that a broker is waited for; call it when the wait begins."""
+    text = f"{error}; waiting for it for up to {place.reconnect_s:g} s"
+    complain(text, os.environ.get(COMPLAINTS_VARIABLE, ""))
 
 
 def ask_patiently(place: StreamLocation, ask: Callable[[RabbitStream], Answer]) -> Answer:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from mead.spark.sources.rabbitmq.connection import ANSWER_S, Channel, RabbitError, UnreachableError
+from mead.spark.sources.rabbitmq.connection import ANSWER_S, Channel, NotReadyError, RabbitError, UnreachableError
 from mead.spark.sources.rabbitmq.location import ARRIVAL_HEADER, ATTEMPT_HEADER, OPEN_STREAMS, Patience, StreamLocation
 
 UNCONFIRMED = 2000
@@ -32,7 +32,8 @@ def publish(
     """Publish messages in their order, and return their number. All are confirmed when this returns.
 
     If the broker goes away, wait for it and send unconfirmed messages again; some may then be there twice. If it is
-    missing from the start, wait only if it was ``reached`` before. ``at_once`` limits unconfirmed messages.
+    missing from the start, wait only if it was ``reached`` before; one that answers but is not ready is waited for in
+    any case. ``at_once`` limits unconfirmed messages.
     """
     outbox, count = Outbox(place, reached, at_once), 0
     for message in messages:
@@ -76,7 +77,7 @@ class Outbox:
             except UnreachableError as error:
                 self._unsent = [*self._sent.values(), *self._unsent]
                 self._sent, self._channel = {}, None
-                if not self.reached:
+                if not self.reached and not isinstance(error, NotReadyError):
                     OPEN_STREAMS.drop(self.place)
                     raise
                 patience.wait(error)

@@ -13,8 +13,16 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, Data
 from pyspark.sql.types import StructType
 
 from mead.spark.log.tasks import divide_rows, read_number
-from mead.spark.sources.rabbitmq.connection import UnreachableError
-from mead.spark.sources.rabbitmq.location import ARRIVAL_HEADER, FORMAT, RETRY_S, StreamLocation, fetch, read_choice
+from mead.spark.sources.rabbitmq.connection import NotReadyError, UnreachableError
+from mead.spark.sources.rabbitmq.location import (
+    ARRIVAL_HEADER,
+    FORMAT,
+    RETRY_S,
+    StreamLocation,
+    fetch,
+    read_choice,
+    say_waiting,
+)
 from mead.spark.sources.rabbitmq.sink import RabbitWriter
 from mead.spark.sources.rabbitmq.stream import EMPTY_S, Consumer, DataLossError, Message, RabbitStream
 from mead.spark.sources.trace import STAMPED
@@ -116,10 +124,16 @@ class RabbitReader(DataSourceStreamReader):
         """Convert messages to rows. A message with an invalid arrival time arrives when it is read."""
         read_us = time_ns() // 1000
         stamps_us = [read_arrival_us(message.properties, read_us) for message in messages]
+        whose, folder = f"messages of stream {self.place.stream}", str(self.tasks.parent / COMPLAINTS)
         if nonsense := stamps_us.count(None):
-            stream = self.place.stream
-            what = f"messages of stream {stream} have a header {ARRIVAL_HEADER} that is not a time; it is ignored"
-            complain(what, str(self.tasks.parent / COMPLAINTS), nonsense)
+            complain(f"{whose} have a header {ARRIVAL_HEADER} that is not a time; it is ignored", folder, nonsense)
+        if read_us in stamps_us:
+            complain(
+                f"{whose} have no header {ARRIVAL_HEADER} and no timestamp: they count as arrived when they are read, "
+                "so that their wait in the broker is not seen",
+                folder,
+                once=True,
+            )
         return to_rows(messages, [read_us if stamp is None else stamp for stamp in stamps_us], self.value)
 
     def stop(self) -> None:
@@ -161,8 +175,8 @@ class Tail:
         while True:
             try:
                 answer = question(self.stream())
-            except UnreachableError:
-                if not self._patient():
+            except UnreachableError as error:
+                if not self._patient(error):
                     raise
                 sleep(RETRY_S)
             else:
@@ -174,8 +188,8 @@ class Tail:
         if self._lost_s is None or monotonic() > self._tried_s + RETRY_S:
             try:
                 self._listen(known)
-            except UnreachableError:
-                if not self._patient():
+            except UnreachableError as error:
+                if not self._patient(error):
                     raise
             else:
                 self._lost_s = None
@@ -204,13 +218,17 @@ class Tail:
             )
         self._bell, self._end = stream.attach(end, 1), end
 
-    def _patient(self) -> bool:
+    def _patient(self, error: UnreachableError) -> bool:
         """Return whether to wait for a broker: for a while, if it was reached before."""
-        reached = self._stream is not None or self._lost_s is not None
+        begins = self._lost_s is None
+        reached = self._stream is not None or not begins or isinstance(error, NotReadyError)
         self.close()
         self._tried_s = monotonic()
         self._lost_s = self._lost_s or self._tried_s
-        return reached and self._tried_s - self._lost_s < self.place.reconnect_s
+        patient = reached and self._tried_s - self._lost_s < self.place.reconnect_s
+        if patient and begins:
+            say_waiting(self.place, error)
+        return patient
 
 
 def to_rows(messages: Sequence[Message], stamps_us: Sequence[int], value: str) -> pa.RecordBatch:

@@ -98,17 +98,20 @@ class RabbitStream:
     connection: Connection
     name: str
 
-    def check(self) -> None:
-        """Raise `MissingError` if the stream does not exist."""
+    def check(self, exchange: str | None = None, *, create: bool = False) -> None:
+        """Raise `MissingError` if the exchange does not exist, or the stream, unless ``create`` would make it."""
         channel = self.connection.channel()
         try:
             channel.ask("queue_declare", queue=self.name, passive=True)
         except MissingError:
-            raise MissingError(
-                f"{self.connection.place}: no stream {self.name}: declare it, or set option create to true"
-            ) from None
+            if not create:
+                raise MissingError(
+                    f"{self.connection.place}: no stream {self.name}: declare it, or set option create to true"
+                ) from None
         finally:
             channel.close()
+        if exchange:
+            self._ask_exchange("exchange_declare", exchange, passive=True)
 
     def create(self, retention: Retention, exchange: str | None) -> None:
         """Declare it, unless it exists, and bind it to an existing exchange if one is given."""
@@ -119,13 +122,17 @@ class RabbitStream:
             channel.ask("queue_declare", queue=self.name, durable=True, arguments=retention.arguments())
             channel.close()
         if exchange:
-            channel = self.connection.channel()
-            try:
-                channel.ask("queue_bind", queue=self.name, exchange=exchange, routing_key=self.name)
-            except MissingError:
-                raise MissingError(
-                    f"{self.connection.place}: no exchange {exchange}: declare it, or remove the option"
-                ) from None
+            self._ask_exchange("queue_bind", exchange, queue=self.name, routing_key=self.name)
+
+    def _ask_exchange(self, method: str, exchange: str, **arguments: Any) -> None:
+        channel = self.connection.channel()
+        try:
+            channel.ask(method, exchange=exchange, **arguments)
+        except MissingError:
+            raise MissingError(
+                f"{self.connection.place}: no exchange {exchange}: declare it, or remove the option"
+            ) from None
+        finally:
             channel.close()
 
     def attach(self, at: int | str, credit: int) -> Consumer:

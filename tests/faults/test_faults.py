@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.faults.fault_story import FIRST, JUMPS_S, NOTICED, RATE_PER_S, Story, lived_through, reasons
 from tests.spark import log_pipeline as logs
-from tests.spark.faults.fault_story import FIRST, JUMPS_S, NOTICED, RATE_PER_S, Story, lived_through, reasons
 
 from mead.cpu import detect
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from pyspark import cloudpickle
+from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
 from tests.spark.hurried import hurry
 
@@ -33,6 +34,19 @@ def looped(spark: SparkSession, folder: Path) -> RunningPipeline:
     np.save(folder / "trace.npy", 50_000 * np.arange(NUMBERS, dtype=np.int64))
     work, source = ops.work(OnStream(ops.down_stream, ops.ROUTED)), TraceInput(folder / "trace.npy")
     return RunningPipeline(spark, ops.pipeline(replicas=2), source, work, folder, DryRunShares(list(work)))
+
+
+def has_read_all(running: RunningPipeline) -> bool:
+    """Whether the pipeline has let in all numbers. Restarts what has failed."""
+    running.revive()
+    last = running.queries["start"].last
+    return last is not None and running.source.count_completed(last) == NUMBERS
+
+
+def looped_results(folder: Path) -> list[tuple[int, int, int]]:
+    """Identity, value and rounds of every number that has come out, sorted."""
+    results = logs.results(folder, "loop")
+    return sorted(zip(*(results[name].to_pylist() for name in ("id", "value", "rounds")), strict=True))
 
 
 def plain(spark: SparkSession, folder: Path) -> StreamingQuery:

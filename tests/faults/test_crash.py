@@ -15,10 +15,10 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.faults.killed_application import AT_A_TIME, NUMBERS, has_read_all, looped, looped_results, plain
 from tests.programs import program
 from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
-from tests.spark.faults.killed_application import AT_A_TIME, NUMBERS, looped, plain
 from tests.waiting import PATIENCE_S
 
 from mead.spark.pipeline.query import last_finished
@@ -54,7 +54,7 @@ def visits(folder: Path) -> int:
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Its folder."""
     folder = tmp_path_factory.mktemp("killed")
-    application = subprocess.Popen(program("tests.spark.faults.killed_application", folder), start_new_session=True)
+    application = subprocess.Popen(program("tests.faults.killed_application", folder), start_new_session=True)
     try:
         wait(lambda: visits(folder) >= 40 and commits(folder) >= 5, lambda: application.poll() is None)
     finally:
@@ -81,18 +81,11 @@ def test_every_row_goes_round_once_though_the_application_was_killed(spark: Spar
     assert 0 < visits(killed) < VISITS, "it was killed in the middle"
     running = looped(spark, killed / "loops")
 
-    def all_in() -> bool:
-        running.revive()
-        last = running.queries["start"].last
-        return last is not None and running.source.count_completed(last) == NUMBERS
-
     try:
         running.start()
-        wait(all_in, lambda: True)
+        wait(lambda: has_read_all(running), lambda: True)
         assert running.drain(PATIENCE_S), running.restarts
     finally:
         running.stop()
     assert visits(killed) == VISITS
-    results = logs.results(killed / "loops", "loop")
-    found = zip(*(results[name].to_pylist() for name in ("id", "value", "rounds")), strict=True)
-    assert sorted(found) == ops.expected(NUMBERS)
+    assert looped_results(killed / "loops") == ops.expected(NUMBERS)
