@@ -12,7 +12,7 @@ from tests.preference.conftest import as_multiset, brute_skyline, points
 
 from mead.arrays import FloatArray
 from mead.preference.kernels.block_nested_loop import ALONE, NestedLoop, nested_loop_factors, nested_loop_skyline
-from mead.preference.kernels.dominance import PreferenceError, Preferences, best_first, check_points
+from mead.preference.kernels.dominance import PreferenceError, Preferences, best_first, check_points, sort_few
 from mead.preference.kernels.skyline import skyline
 from mead.preference.simulator.cost import expected_sizes
 
@@ -72,6 +72,57 @@ def test_large_samples_agree_with_the_nested_loop(width: int) -> None:
     rng = np.random.default_rng(width)
     for rows in (rng.random((3000, width)), rng.integers(0, 6, (3000, width)).astype(float)):
         assert sorted(skyline(rows).tolist()) == nested_loop_skyline(rows).rows.tolist()
+
+
+SHAPES: dict[str, Callable[[np.random.Generator, int, int], FloatArray]] = {
+    "uniform": lambda rng, count, width: rng.random((count, width)),
+    "correlated": lambda rng, count, width: rng.random((count, 1)) + 0.1 * rng.random((count, width)),
+    "anti-correlated": lambda rng, count, width: rng.dirichlet(np.ones(width), count) * rng.normal(1, 0.05, (count, 1)),
+    "below 10": lambda rng, count, width: rng.integers(0, 10, (count, width)).astype(float),
+    "below 100": lambda rng, count, width: rng.integers(-50, 50, (count, width)).astype(float),
+    "copies": lambda rng, count, width: rng.random((40, width))[rng.integers(0, 40, count)],
+    "sorted": lambda rng, count, width: np.sort(rng.random((count, width)), axis=0),
+}
+
+
+def skyline_by_columns(rows: FloatArray) -> list[int]:
+    """The definition, one row against all others at a time."""
+    return [i for i, row in enumerate(rows) if not ((rows <= row).all(axis=1) & (rows < row).any(axis=1)).any()]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 8])
+def test_every_way_to_the_skyline_finds_it(width: int, shape: str) -> None:
+    """Windows that are full or not, few rows and many, with codes or without: the same answer, in the same order."""
+    rng = np.random.default_rng(width)
+    for count in (1, 50, 600, 2_500):
+        rows = SHAPES[shape](rng, count, width)
+        found = skyline(rows)
+        assert sorted(found.tolist()) == skyline_by_columns(rows)
+        members = np.sort(found)
+        assert found.tolist() == members[best_first(rows[members])].tolist(), "best sum first"
+
+
+@given(points(most=300), st.booleans())
+def test_a_few_rows_are_sorted_like_many(rows: FloatArray, reverse: bool) -> None:  # noqa: FBT001 - drawn
+    numbers = np.arange(len(rows))
+    assert sort_few(rows, numbers[::-1].copy() if reverse else numbers).tolist() == best_first(rows).tolist()
+
+
+@given(points())
+def test_nobody_comes_before_a_dominator_in_tilted_order(rows: FloatArray) -> None:
+    ordered = rows[best_first(rows, tilted=True)]
+    for place, row in enumerate(ordered):
+        later = ordered[place + 1 :]
+        assert not ((later <= row).all(axis=1) & (later < row).any(axis=1)).any()
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_skyline_of_values_that_are_not_finite_is_refused(wrong: float) -> None:
+    rows = np.ones((1000, 3))
+    rows[700, 1] = wrong
+    with pytest.raises(PreferenceError, match="row 700 has a value that is not finite"):
+        skyline(rows)
 
 
 def test_many_copies_of_one_tuple_all_stay() -> None:

@@ -357,16 +357,3 @@ def test_windows_take_as_many_tasks_as_their_panes_have_partitions(tmp_path: Pat
     assert sum(step.merges for step in done) > 0
     tasks = sum(step.updates + step.merges for step in done)
     assert tasks == sum(count * len(inside) for count, inside in zip(counts.values(), windows, strict=True))
-
-
-def test_an_event_time_in_another_unit_is_refused(tmp_path: Path) -> None:
-    stream = ordered_stream(3, 1_000)
-    put(
-        tmp_path,
-        0,
-        [*stream, replace(stream[0], event_us=1000 * EPOCH_US, arrival_us=EPOCH_US + 9_000)],
-        2,
-        np.random.default_rng(1),
-    )
-    with pytest.raises(PreferenceError, match="microseconds since 1970"):
-        engine(tmp_path, SPEC, ExecutionOptions(), 2).step()

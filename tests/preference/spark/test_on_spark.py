@@ -21,6 +21,7 @@ from tests.preference.spark.oracle import Tuple
 from tests.waiting import PATIENCE_S
 
 import mead
+from mead.arrays import FloatArray
 from mead.preference.kernels.dominance import PreferenceError
 from mead.preference.spark.handle import PreferenceQuery, QueryFailedError
 from mead.spark.log.stream_log import StreamLog
@@ -106,6 +107,37 @@ def answered(spark: SparkSession, results: DataFrame, name: str) -> tuple[dict[i
     for row in rows:
         found[row.window].append((row.price, -float(row.stars)))
     return {window: sorted(values) for window, values in found.items()}, rows
+
+
+def test_a_relation_of_the_user_decides(spark: SparkSession, tmp_path: Path) -> None:
+    """Cheaper by 20, with as many stars: a function of this test, which no task could import."""
+    step = 20.0
+
+    def dominates(one: FloatArray, other: FloatArray) -> bool:
+        return bool(one[1] == other[1] and one[0] + step <= other[0])
+
+    batches = offers(tmp_path / "offers", files=4)
+    query = mead.preference_query(
+        stream(spark, tmp_path / "offers"),
+        event_time="seen",
+        arrival_time="came",
+        compare=["price", "stars"],
+        dominates=dominates,
+        window=f"{WINDOW_MS} ms",
+        slide=f"{SLIDE_MS} ms",
+        folder=tmp_path / "query",
+        start=(2, 2),
+        splitting="even",
+        trigger={"availableNow": True},
+    )
+    with query:
+        query.finish()
+        found, _ = answered(spark, query.results, "own")
+    origin_us, inside = oracle.admitted(batches, 1000 * SLIDE_MS)
+    for window, values in oracle.windows_of(inside, origin_us, 1000 * WINDOW_MS, 1000 * SLIDE_MS, 100_000):
+        best = [v for v in values if not any(dominates(np.array(one), np.array(v)) for one in values)]
+        assert found.pop(window) == sorted(best), window
+    assert not found
 
 
 def test_a_stream_of_files_is_answered_window_by_window(spark: SparkSession, tmp_path: Path) -> None:

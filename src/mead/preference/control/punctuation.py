@@ -5,7 +5,8 @@ K, the longest delay seen (Alg. 1 of Mencagli, Torquati and Danelutto, "Elastic-
 possible P are dropped.
 
 In the standard form, one tuple that is a minute late makes all later panes wait a minute. The adaptive form of the
-released code waits for ``(1 - a) K`` and adapts a so that the target ratio of tuples is dropped.
+released code waits for ``(1 - a) K`` and adapts a so that the target ratio of tuples is dropped. Neither learns from a
+tuple that is late by more than a day: its time stamp is wrong, such as 0, and all panes would wait for ever.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from numba import njit
 
 from mead.arrays import IntArray
+from mead.preference.control.far_stamps import DAY_US
 from mead.preference.control.pid import PID, PIDState
 
 LEAST_GAP_US = 10_000
@@ -73,6 +75,7 @@ class KSlack:
         least_gap_us: int = LEAST_GAP_US,
         *,
         fixed_us: int | None = None,
+        longest_us: int = DAY_US,
     ) -> None:
         if not 0 <= target_drop_ratio < 1:
             raise ValueError(f"target_drop_ratio must be in [0, 1); got {target_drop_ratio:g}")
@@ -83,6 +86,8 @@ class KSlack:
         self.least_gap_us = least_gap_us
         self.fixed_us = fixed_us
         """A fixed value for K; None if K is learned."""
+        self.longest_us = longest_us
+        """The longest delay that K is learned from."""
         self.cut = 0.0
         """The part of K that is not waited for."""
         self._pid = PID(1 - target_drop_ratio, proportional=6.0, integral=0.6, derivative=0.2)
@@ -98,6 +103,11 @@ class KSlack:
     def slack_us(self) -> int:
         """K: the longest delay seen."""
         return int(self._state["slack_us"][0])
+
+    @property
+    def newest_us(self) -> int:
+        """The newest time stamp."""
+        return int(self._state["newest_us"][0])
 
     @property
     def dropped(self) -> int:
@@ -129,6 +139,7 @@ class KSlack:
                 self.least_gap_us,
                 1 - self.cut,
                 LATEST_US if self.fixed_us is None else self.fixed_us,
+                self.longest_us,
                 late[part],
                 punctuation[part],
             )
@@ -151,6 +162,7 @@ class KSlack:
             "target_drop_ratio": self.target_drop_ratio,
             "least_gap_us": self.least_gap_us,
             "fixed_us": self.fixed_us,
+            "longest_us": self.longest_us,
             "cut": self.cut,
             "pid": asdict(self._pid_state),
             "sampled_us": self._sampled_us,
@@ -166,6 +178,7 @@ class KSlack:
             document["target_drop_ratio"],
             document["least_gap_us"],
             fixed_us=document["fixed_us"],
+            longest_us=document.get("longest_us", DAY_US),
         )
         slack.cut, slack._sampled_us = document["cut"], document["sampled_us"]
         slack._pid_state = PIDState(**document["pid"])
@@ -176,13 +189,14 @@ class KSlack:
 
 @njit(cache=True)
 def _offer(
-    state, event_us, arrival_us, pane_us, gap_us, waited, most_us, late, punctuation
+    state, event_us, arrival_us, pane_us, gap_us, waited, most_us, longest_us, late, punctuation
 ):  # pragma: no cover - compiled
     at = state[0]
     for i in range(event_us.size):
         stamp = event_us[i]
         at.offered += 1
-        at.oldest_us = min(at.oldest_us, stamp)
+        if at.newest_us - stamp <= longest_us:
+            at.oldest_us = min(at.oldest_us, stamp)
         if stamp > at.newest_us:
             at.newest_us = stamp
             at.slack_us = min(max(at.slack_us, stamp - at.oldest_us), most_us)

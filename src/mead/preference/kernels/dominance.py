@@ -12,6 +12,12 @@ from numba import njit
 
 from mead.arrays import FloatArray, IntArray
 
+EXPONENT = np.uint64(0x7FF0_0000_0000_0000)
+"""Bits of a float that are all set in NaN and infinity."""
+
+TILT = 0.1
+"""Greatest difference between the weights of attributes in tilted sums."""
+
 Direction: TypeAlias = Literal["min", "max"]
 
 
@@ -71,19 +77,28 @@ def check_points(values: npt.ArrayLike) -> FloatArray:
     points = np.ascontiguousarray(values, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] == 0:
         raise PreferenceError(f"points must be a matrix with at least one column; got shape {points.shape}")
-    finite = np.isfinite(points).all(axis=1)
-    if not finite.all():
-        row = int(finite.argmin())
+    if _count_not_finite(points.reshape(-1)):
+        row = int(np.isfinite(points).all(axis=1).argmin())
         raise PreferenceError(f"row {row} has a value that is not finite; drop such tuples first")
     return points
 
 
-def best_first(points: FloatArray) -> IntArray:
+@njit(cache=True, error_model="numpy")
+def _count_not_finite(values):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Count NaN and infinities, whose exponents have all bits set: without branches, many at a time."""
+    bits, found = values.view(np.uint64), 0
+    for place in range(bits.size):
+        found += (bits[place] & EXPONENT) == EXPONENT
+    return found
+
+
+def best_first(points: FloatArray, *, tilted: bool = False) -> IntArray:
     """Sort rows so that none is dominated by a later one; equal rows become neighbours.
 
     Sorts by the sum of the attributes, because a dominator has the lower sum and filters best (Chomicki et al.,
     "Skyline with Presorting", 2003). Every attribute is scaled to its range, so that none outweighs the others. Where
-    rounding makes sums equal, the attributes decide one after the other, which also puts a dominator first.
+    rounding makes sums equal, the attributes decide one after the other, which also puts a dominator first. ``tilted``
+    sums weigh attributes a little differently: sums of small integers are then seldom equal, and sorted faster.
 
     >>> best_first(np.array([[2.0, 2.0], [0.0, 3.0], [1.0, 1.0], [2.0, 2.0]])).tolist()
     [2, 1, 0, 3]
@@ -92,7 +107,7 @@ def best_first(points: FloatArray) -> IntArray:
         return np.empty(0, dtype=np.int64)
     low = points.min(axis=0) / 2
     span = points.max(axis=0) / 2 - low  # halves, because the range of all floats overflows
-    sums = _scaled_sums(points, low, span)
+    sums = _scaled_sums(points, low, span / _weights(points.shape[1]) if tilted else span)
     order = np.argsort(sums)
     ordered = sums[order]
     same = np.zeros(order.size, dtype=np.bool_)
@@ -102,6 +117,53 @@ def best_first(points: FloatArray) -> IntArray:
         tied = order[same]
         order[same] = tied[np.lexsort((tied, *points[tied].T[::-1], sums[tied]))]
     return np.asarray(order, dtype=np.int64)
+
+
+def _weights(attributes: int) -> FloatArray:
+    """Return weights near 1 without a common measure: multiples of the golden ratio, without their whole parts."""
+    return np.asarray(1 + TILT * np.modf((1 + 5**0.5) / 2 * np.arange(attributes))[0])
+
+
+@njit(cache=True, error_model="numpy")
+def scaled_sums(points, rows):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Return the sums of the attributes of some rows, each scaled to the range that it has in them.
+
+    Halves are used, because the range of all floats overflows.
+    """
+    width = points.shape[1]
+    sums = np.zeros(rows.size)
+    for column in range(width):
+        low, high = np.inf, -np.inf
+        for row in rows:
+            low, high = min(low, points[row, column]), max(high, points[row, column])
+        low, span = low / 2, high / 2 - low / 2
+        if span > 0:
+            for place in range(rows.size):
+                sums[place] += (points[rows[place], column] / 2 - low) / span
+    return sums
+
+
+@njit(cache=True, error_model="numpy")
+def sort_few(points, rows):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Sort a few rows as `best_first` does: by sum, then by attributes, then by number."""
+    rows = np.sort(rows)
+    sums = scaled_sums(points, rows)
+    order = np.argsort(sums, kind="mergesort")
+    for end in range(1, order.size):
+        one, at = order[end], end
+        while at > 0 and sums[order[at - 1]] == sums[one] and _precedes(points[rows[one]], points[rows[order[at - 1]]]):
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = one
+    return rows[order]
+
+
+@njit(cache=True, error_model="numpy")
+def _precedes(one, other):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    for column in range(one.size):
+        if one[column] != other[column]:
+            return one[column] < other[column]
+    return False
 
 
 @njit(cache=True, error_model="numpy")

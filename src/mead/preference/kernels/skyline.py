@@ -1,9 +1,12 @@
-"""The skyline in one sorted pass with bit masks.
+"""The skyline: a look at the data, then one sorted pass with bit masks.
+
+`first_look` finds small skylines, and drops most tuples if a few dominate them. Hardly any are then left to sort.
 
 In the order of `best_first` no later tuple dominates an earlier one. So a tuple that no earlier one dominates is in the
 skyline, and only the skyline so far has to be compared. Most comparisons use one word per tuple: its bits say which
 quantiles of an attribute a value has reached. p can dominate q only if it has reached none that q has not, ``code(p) &
-~code(q) == 0`` (after Zhang, Mamoulis and Cheung, "Scalable Skyline Computation", 2009).
+~code(q) == 0`` (after Zhang, Mamoulis and Cheung, "Scalable Skyline Computation", 2009). Up to three attributes,
+`low_dimensions` is faster.
 """
 
 # ruff: noqa: SIM110 - a plain loop is what numba compiles best
@@ -16,12 +19,17 @@ import numpy.typing as npt
 from numba import njit
 
 from mead.arrays import FloatArray, IntArray
-from mead.preference.kernels.dominance import best_first
+from mead.preference.kernels.dominance import best_first, check_points, sort_few
+from mead.preference.kernels.first_look import drop_dominated
+from mead.preference.kernels.low_dimensions import low_dimensional_skyline
 
 WORD = 64
 """Bits of a code."""
 
-SAMPLE = 2_000
+FEW, MEMBERS = 1_500, 192
+"""Tuples that are compared one by one, until this many are in the skyline."""
+
+SAMPLE = 500
 """Rows from which the quantiles are taken. They affect the time, never the answer."""
 
 LANES = 16
@@ -39,10 +47,54 @@ def skyline(points: FloatArray) -> IntArray:
     >>> skyline(np.array([[1.0, 4.0], [2.0, 2.0], [3.0, 3.0], [4.0, 1.0], [2.0, 2.0]])).tolist()
     [1, 4, 0, 3]
     """
-    order = best_first(points)
+    points = check_points(points)
+    if not len(points):
+        return np.empty(0, dtype=np.int64)
+    rows, is_skyline = drop_dominated(points)
+    if not is_skyline:
+        rows = rows[_sorted_skyline(points[rows])]
+    if rows.size <= FEW:
+        return sort_few(points, rows)  # type: ignore[no-any-return]
+    rows = np.sort(rows)
+    return rows[best_first(points[rows])]
+
+
+def _sorted_skyline(points: FloatArray) -> IntArray:
+    """Return the skyline in any order."""
+    if points.shape[1] == 1:
+        return np.flatnonzero(points[:, 0] == points[:, 0].min())
+    if points.shape[1] <= 3:
+        return low_dimensional_skyline(points)
+    if points.shape[0] <= FEW:
+        order = sort_few(points, np.arange(points.shape[0]))
+        kept = _filter_few(points, order)
+        if kept.size < MEMBERS:
+            return kept  # type: ignore[no-any-return]
+    else:
+        order = best_first(points, tilted=True)
     rows = points[order]
-    kept: IntArray = order[_filter(rows, *make_codes(rows))]
-    return kept
+    return order[_filter(rows, *make_codes(rows))]  # type: ignore[no-any-return]
+
+
+@njit(cache=True, error_model="numpy")
+def _filter_few(points, order):  # pragma: no cover - compiled
+    """Return the first rows in the skyline. With so few members, codes would take longer than they save."""
+    kept, members = np.empty(MEMBERS, dtype=np.int64), np.empty((MEMBERS, points.shape[1]))
+    found, inside = 0, False
+    for place in range(order.size):
+        if found == MEMBERS:
+            break
+        point = points[order[place]]
+        if place == 0 or not _same(point, points[order[place - 1]]):
+            inside = True
+            for member in range(found):
+                if _nowhere_worse(members[member], point):
+                    inside = False
+                    break
+        if inside:
+            kept[found], members[found] = order[place], point
+            found += 1
+    return kept[:found]
 
 
 def make_codes(rows: FloatArray) -> tuple[npt.NDArray[np.uint64], IntArray]:

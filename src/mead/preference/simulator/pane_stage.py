@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mead.arrays import FloatArray, IntArray
+from mead.preference.control.far_stamps import AHEAD_US
 from mead.preference.control.punctuation import KSlack
 from mead.preference.control.utilization import Load
 from mead.preference.simulator import worker_queues
@@ -34,15 +35,23 @@ class PanedTrace:
     """Tuples of the largest pane."""
 
     @classmethod
-    def of(cls, trace: Trace, windows: Windows, slack: KSlack) -> PanedTrace:
-        """Build it from a trace of arrivals, with event times if tuples come out of order."""
-        start_us = int(trace.timestamps_us[0])
-        events_us = trace.timestamps_us if trace.event_timestamps_us is None else trace.event_timestamps_us
-        events_us = events_us - int(events_us.min())
-        arrivals_us = trace.timestamps_us - start_us
+    def of(cls, trace: Trace, windows: Windows, slack: KSlack, ahead_us: int = AHEAD_US) -> PanedTrace:
+        """Build it from a trace of arrivals, with event times if tuples come out of order.
+
+        Tuples whose event time is more than ``ahead_us`` after their arrival are left out.
+        """
+        arrivals_us = trace.timestamps_us
+        events_us = arrivals_us if trace.event_timestamps_us is None else trace.event_timestamps_us
+        near = events_us <= arrivals_us + ahead_us
+        if not near.any():
+            raise ValueError(f"all tuples have event times more than {ahead_us / 1e6:g} s after their arrival")
+        arrivals_us, events_us = arrivals_us[near], events_us[near]
+        delayed = arrivals_us - events_us <= slack.longest_us  # others are dropped, and time does not begin with them
+        events_us = events_us - int(events_us[delayed].min(initial=events_us.max()))
+        arrivals_us = arrivals_us - int(trace.timestamps_us[0])
         admission = slack.offer(events_us, arrivals_us)
-        panes = events_us // windows.pane_us
-        largest = int(np.bincount(panes).max())
+        panes = np.maximum(events_us // windows.pane_us, 0)
+        largest = int(np.bincount(panes[~admission.late]).max(initial=1))
         return cls(arrivals_us / 1e6, panes, admission.late, admission.punctuation, largest)
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from mead.arrays import FloatArray, frozen
 from mead.clock import Clock, VirtualClock
 from mead.preference.control.degrees import DegreeController, Degrees
+from mead.preference.control.far_stamps import AHEAD_US, DAY_US
 from mead.preference.control.fuzzy import CODE, Profile
 from mead.preference.control.punctuation import KSlack
 from mead.preference.control.threshold import Threshold, splitting_pid
@@ -51,6 +52,8 @@ class Setting:
     profile: Profile = CODE
     """Fuzzy sets and rules of the controller."""
     target_drop_ratio: float = 0.0
+    ahead_s: float = AHEAD_US / 1e6
+    """Tuples whose event time is further ahead of their arrival are set aside."""
     cost: CostModel = field(default_factory=CostModel)
     interference: Interference = field(default_factory=Interference.none)
 
@@ -85,6 +88,8 @@ class Outcome:
     """When the last window, or the last pane without a window stage, was finished."""
     tuples: int
     dropped: int
+    far: int
+    """Tuples set aside because their event times lie too far ahead."""
     intervals: tuple[Interval, ...]
     closed: tuple[ClosedPane, ...]
     panes_s: FloatArray
@@ -136,8 +141,10 @@ def simulate(trace: Trace, setting: Setting, clock: Clock | None = None) -> Outc
 
 class _System:
     def __init__(self, trace: Trace, setting: Setting) -> None:
-        slack = KSlack(setting.windows.pane_us, setting.target_drop_ratio)
-        stream = PanedTrace.of(trace, setting.windows, slack)
+        longest_us = max(DAY_US, 1000 * setting.windows.length_ms)
+        slack = KSlack(setting.windows.pane_us, setting.target_drop_ratio, longest_us=longest_us)
+        stream = PanedTrace.of(trace, setting.windows, slack, round(1e6 * setting.ahead_s))
+        self.far = len(trace) - stream.arrivals_s.size
         self.setting, self.dropped, self.tuples = setting, slack.dropped, len(trace)
         pid = splitting_pid(setting.set_point) if setting.splitting is Splitting.ADAPTIVE else None
         emitter = PaneEmitter(OwnerTable(setting.most, setting.splitting), Threshold(pid))
@@ -217,6 +224,7 @@ class _System:
             max([self.panes.stream.duration_s, *(panes_s if self.setting.panes_only else windows_s)]),
             self.tuples,
             self.dropped,
+            self.far,
             tuple(self.intervals),
             tuple(self.panes.closed),
             frozen(panes_s),

@@ -12,16 +12,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mead.arrays import IntArray
+from mead.preference.control.far_stamps import AHEAD_US, find_far_stamps, find_first_stamp
 from mead.preference.control.punctuation import KSlack
-from mead.preference.kernels.dominance import PreferenceError
 from mead.preference.windows.owner_table import NO_WORKER
 from mead.preference.windows.pane_emitter import ClosedPane, PaneEmitter
 from mead.preference.windows.panes import Windows
 
 MOST_PANES = 2_000_000
-"""Maximum panes by which an event time may be ahead of the one before. More means a wrong unit or clock."""
+"""Maximum panes by which a stream may be ahead of the micro-batch before. More means a wrong unit or clock."""
+
+FARTHEST_US = 1 << 60
+"""Times beyond this, some 36,000 years from 1970, count as this: differences of others do not overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +33,7 @@ class Emission:
     """Workers and panes of tuples, in order of arrival."""
 
     workers: IntArray
-    """The pane worker of each tuple; ``NO_WORKER`` for a tuple that is too late."""
+    """The pane worker of each tuple; ``NO_WORKER`` for a tuple that is too late or too far ahead."""
     panes: IntArray
     closed: tuple[ClosedPane, ...]
 
@@ -47,12 +51,16 @@ class Emitter:
         slack: KSlack,
         panes: PaneEmitter,
         *,
+        ahead_us: int = AHEAD_US,
         origin_us: int | None = None,
         newest_pane: int = -1,
         clock_us: int = 0,
         dropped: int = 0,
+        far: int = 0,
     ) -> None:
         self.windows, self.slack, self.panes = windows, slack, panes
+        self.ahead_us = ahead_us
+        """The longest time by which an event may be ahead of its arrival."""
         self.origin_us = origin_us
         """The time at which pane 0 begins."""
         self.newest_pane = newest_pane
@@ -60,23 +68,51 @@ class Emitter:
         self.clock_us = clock_us
         """The latest arrival: earlier arrival times are raised to it."""
         self.dropped = dropped
+        """Tuples that came too late."""
+        self.far = far
+        """Tuples set aside because their event times lie too far ahead."""
 
-    def offer(self, event_us: IntArray, arrival_us: IntArray) -> Emission:
-        """Assign the tuples of one micro-batch, in order of arrival. Queues are empty before."""
+    def offer(self, event_us: IntArray, arrival_us: IntArray, ends: Sequence[int]) -> Emission:
+        """Assign the tuples of one micro-batch, in order of arrival. Queues are empty before.
+
+        ``ends`` are those of the input's batches: each is judged by itself, however many a micro-batch has.
+        """
+        event_us, arrival_us = (np.clip(times_us, -FARTHEST_US, FARTHEST_US) for times_us in (event_us, arrival_us))
+        workers = np.full(event_us.size, NO_WORKER, dtype=np.int64)
+        panes = np.zeros(event_us.size, dtype=np.int64)
+        closed: list[ClosedPane] = []
+        start, queues = 0, np.zeros(self.panes.table.workers, dtype=np.int64)
+        for end in ends:
+            near = start + np.flatnonzero(self._is_near(event_us[start:end], arrival_us[start:end]))
+            self.far += end - start - near.size
+            if near.size:
+                some = self._emit(event_us[near], arrival_us[near], queues)
+                workers[near], panes[near] = some.workers, some.panes
+                closed += some.closed
+            start = end
+        return Emission(workers, panes, tuple(closed))
+
+    def _is_near(self, event_us: IntArray, arrival_us: IntArray) -> npt.NDArray[np.bool_]:
+        """Return which tuples of a batch of the input do not lie too far ahead."""
         if event_us.size == 0:
-            return Emission(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), ())
-        if self.origin_us is None:
+            return np.empty(0, dtype=np.bool_)
+        gap_us = max(self.ahead_us, 1000 * self.windows.length_ms)
+        near = ~find_far_stamps(event_us, arrival_us, self.ahead_us, gap_us)
+        if self.origin_us is None and near.any():
             slide_us = 1000 * self.windows.slide_ms
-            self.origin_us = int(event_us[0]) // slide_us * slide_us
-            self.clock_us = int(arrival_us[0])
-        since_us = event_us - self.origin_us
+            self.origin_us = find_first_stamp(event_us[near], gap_us) // slide_us * slide_us
+            self.clock_us = int(arrival_us[near][0])
+        if self.origin_us is not None:
+            near &= event_us - (self.origin_us + self.slack.newest_us) <= MOST_PANES * self.windows.pane_us
+        return near
+
+    def _emit(self, event_us: IntArray, arrival_us: IntArray, queues: IntArray) -> Emission:
+        since_us = event_us - (self.origin_us or 0)
         clock_us = np.maximum.accumulate(np.maximum(arrival_us, self.clock_us))
         self.clock_us = int(clock_us[-1])
         panes = since_us // self.windows.pane_us
-        self._check(panes, event_us)
         admission = self.slack.offer(since_us, clock_us)
         workers = np.full(event_us.size, NO_WORKER, dtype=np.int64)
-        queues = np.zeros(self.panes.table.workers, dtype=np.int64)
         closed: list[ClosedPane] = []
         start = 0
         for at in np.flatnonzero(admission.punctuation > self.panes.next_pane).tolist():
@@ -100,15 +136,6 @@ class Emitter:
             workers[inside] = self.panes.table.assign(numbers, queues, self.panes.threshold.tuples)
             self.newest_pane = max(self.newest_pane, int(numbers.max()))
 
-    def _check(self, panes: IntArray, event_us: IntArray) -> None:
-        ahead = panes - np.maximum.accumulate(np.concatenate(([max(self.newest_pane, 0)], panes[:-1])))
-        if int(ahead.max()) > MOST_PANES:
-            row = int(ahead.argmax())
-            raise PreferenceError(
-                f"event time {int(event_us[row])} us is {int(ahead[row])} panes ahead of all before it; "
-                "use microseconds since 1970 or a timestamp, and filter out broken ones"
-            )
-
     def as_json(self) -> dict[str, Any]:
         """Return the state as plain values, for ``from_json``."""
         return {
@@ -116,10 +143,12 @@ class Emitter:
             "slide_ms": self.windows.slide_ms,
             "slack": self.slack.as_json(),
             "panes": self.panes.as_json(),
+            "ahead_us": self.ahead_us,
             "origin_us": self.origin_us,
             "newest_pane": self.newest_pane,
             "clock_us": self.clock_us,
             "dropped": self.dropped,
+            "far": self.far,
         }
 
     @classmethod
@@ -129,10 +158,12 @@ class Emitter:
             Windows(document["length_ms"], document["slide_ms"]),
             KSlack.from_json(document["slack"]),
             PaneEmitter.from_json(document["panes"]),
+            ahead_us=document.get("ahead_us", AHEAD_US),
             origin_us=document["origin_us"],
             newest_pane=document["newest_pane"],
             clock_us=document["clock_us"],
             dropped=document["dropped"],
+            far=document.get("far", 0),
         )
 
 

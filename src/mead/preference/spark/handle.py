@@ -11,6 +11,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Self
 
 from mead.preference.spark.engine import Engine, Step
+from mead.preference.spark.state import name_remedy
 from mead.preference.spark.window_stage import window_bounds
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.query import Query, find_cause
@@ -41,6 +42,11 @@ class CompleteWindow:
 
 class QueryFailedError(RuntimeError):
     """The input or a stage of a query has failed. The message is the cause, in one line."""
+
+    @classmethod
+    def of(cls, error: Exception) -> Self:
+        """Return this error with the cause of another one."""
+        return cls(find_cause(Exception(name_remedy(str(error)))))
 
 
 class PreferenceQuery:
@@ -84,6 +90,11 @@ class PreferenceQuery:
         return self.engine.state.emitter.dropped
 
     @property
+    def far(self) -> int:
+        """Tuples set aside because their event times lie too far ahead."""
+        return self.engine.state.emitter.far
+
+    @property
     def rejected(self) -> int:
         """Tuples without a time, or without a number in a preferred column."""
         self._rejected += sum(note["rejected"] for note in self._rejections.take_notes())
@@ -112,7 +123,7 @@ class PreferenceQuery:
                 self._await(tuples)
         except Exception as error:
             self._stop.set()
-            raise QueryFailedError(find_cause(error)) from error
+            raise QueryFailedError.of(error) from error
         self._finish.set()
         self._join()
 
@@ -132,7 +143,7 @@ class PreferenceQuery:
     def _join(self) -> None:
         self._stages.join()
         if self.error is not None:
-            raise QueryFailedError(find_cause(self.error)) from self.error
+            raise QueryFailedError.of(self.error) from self.error
 
     def __enter__(self) -> Self:
         return self

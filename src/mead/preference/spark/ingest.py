@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mead.preference.kernels.dominance import PreferenceError, Preferences
 from mead.preference.spark.query_spec import ARRIVAL, END, EVENT, RESERVED, START, WINDOW
@@ -96,9 +97,12 @@ def _write_rows(
     rows = [pa.RecordBatch.from_arrays(batch.columns, schema=columns) for batch in batches]
     table = pa.Table.from_batches(rows, schema=columns)
     good = find_valid_rows(table, preferences)
+    now_s = time()
+    place = columns.get_field_index(ARRIVAL)  # no tuple arrives after it is read, whatever its clock says
+    table = table.set_column(place, columns.field(place), pc.min_element_wise(table.column(place), int(1e6 * now_s)))
     kept = table.filter(pa.array(good)).sort_by([(ARRIVAL, "ascending"), (EVENT, "ascending")]).combine_chunks()
     written = log.write(kept.to_batches(), columns)
-    yield written.row(json.dumps({"rejected": int(np.count_nonzero(~good)), WRITTEN_S: time()}))
+    yield written.row(json.dumps({"rejected": int(np.count_nonzero(~good)), WRITTEN_S: now_s}))
 
 
 def find_valid_rows(rows: pa.Table, preferences: Preferences) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

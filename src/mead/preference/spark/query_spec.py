@@ -9,10 +9,12 @@ from enum import Enum
 from typing import Any
 
 from mead.preference.control.degrees import Degrees
+from mead.preference.control.far_stamps import AHEAD_US, DAY_US
 from mead.preference.control.fuzzy import CODE, Profile
 from mead.preference.control.punctuation import KSlack
 from mead.preference.control.threshold import PAPER_SET_POINT
 from mead.preference.kernels.dominance import PreferenceError, Preferences
+from mead.preference.spark.user_relation import Relation
 from mead.preference.windows.owner_table import Splitting
 from mead.preference.windows.panes import Windows
 
@@ -33,6 +35,7 @@ UNITS_MS = {
     **dict.fromkeys(("s", "second", "seconds"), 1_000),
     **dict.fromkeys(("min", "minute", "minutes"), 60_000),
     **dict.fromkeys(("h", "hour", "hours"), 3_600_000),
+    **dict.fromkeys(("d", "day", "days"), 86_400_000),
 }
 LENGTH = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[a-z]+)")
 
@@ -58,10 +61,16 @@ class QuerySpec:
     """How long to wait for late tuples; None for K-slack, which learns it."""
     target_drop_ratio: float = 0.0
     """K-slack waits only as long as needed to drop this part of the tuples; 0 for the standard form."""
+    ahead_us: int = AHEAD_US
+    """Tuples whose event time is further ahead of their arrival are set aside."""
+    relation: Relation | None = None
+    """A dominance relation of the user on the preferred columns; None for that of the skyline."""
 
     def __post_init__(self) -> None:
         if self.delta is not None and self.delta < 1:
             raise PreferenceError(f"top must be at least 1; got {self.delta}")
+        if self.delta is not None and self.relation is not None:
+            raise PreferenceError("top counts columns to minimise or maximise; leave out top or dominates")
         if self.slack_us is not None and self.target_drop_ratio:
             raise PreferenceError("slack and target_drop_ratio exclude each other; leave one out")
         try:
@@ -71,7 +80,13 @@ class QuerySpec:
 
     def k_slack(self) -> KSlack:
         """Return K-slack before the first tuple. Punctuations are free here, so there is no minimum gap."""
-        return KSlack(self.windows.pane_us, self.target_drop_ratio, least_gap_us=0, fixed_us=self.slack_us)
+        return KSlack(
+            self.windows.pane_us,
+            self.target_drop_ratio,
+            least_gap_us=0,
+            fixed_us=self.slack_us,
+            longest_us=max(DAY_US, 1000 * self.windows.length_ms),
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the document by which a folder is recognized."""
@@ -83,6 +98,8 @@ class QuerySpec:
             "delta": self.delta,
             "slack_us": self.slack_us,
             "target_drop_ratio": self.target_drop_ratio,
+            "ahead_us": self.ahead_us,
+            "relation": None if self.relation is None else self.relation.name,
         }
 
 

@@ -23,7 +23,10 @@ from mead.preference.spark.query_spec import ExecutionOptions, QuerySpec
 from mead.preference.spark.window_rounds import WindowRounds
 from mead.preference.windows.owner_table import OwnerTable, Splitting
 from mead.preference.windows.pane_emitter import PaneEmitter
+from mead.spark.log.store import NEW_FOLDER, START_OVER, LogError
 from mead.spark.log.stream_log import DATA, Extent, StreamLog, WrittenFile
+from mead.spark.pipeline.operators import OperatorError
+from mead.spark.pipeline.run_folder import check_writer
 
 READER = "preference"
 """Reader of the log that keeps unprocessed tuples."""
@@ -53,7 +56,7 @@ class QueryState:
         table = OwnerTable(options.most, options.splitting)
         panes = PaneEmitter(table, _threshold(options))
         panes.add(range(options.start.panes))
-        emitter = Emitter(spec.windows, spec.k_slack(), panes)
+        emitter = Emitter(spec.windows, spec.k_slack(), panes, ahead_us=spec.ahead_us)
         return cls(emitter, WindowRounds(spec.windows, merging=options.merging), options.start)
 
     @property
@@ -141,24 +144,47 @@ class QueryFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         if not file.exists():
             _replace(file, json.dumps(wanted))
-        found = json.loads(file.read_text())
+        try:
+            found = dict(json.loads(file.read_text()))
+        except (ValueError, TypeError):
+            raise _damaged(file) from None
         for key, value in wanted.items():
-            if found.get(key) != value:
+            if found.get(key, value) != value:  # an older version did not write every key
                 raise PreferenceError(
                     f"{self.path} has another query: {key} is {found.get(key)}, not {value}; choose another folder"
                 )
         return self
 
+    def check(self, spec: QuerySpec, options: ExecutionOptions) -> None:
+        """Raise PreferenceError if files of an earlier query are missing, damaged or do not fit together."""
+        tuples, results = StreamLog(self.tuples), StreamLog(self.results)
+        try:
+            check_writer(tuples, self.checkpoint)
+            results.check()
+            state = self._read_state(results.last, spec, options)
+            if not tuples.start <= state.offset <= tuples.end:
+                raise PreferenceError(
+                    f"{self.path}: the query has processed {state.offset} tuples, but {tuples.folder} has those from "
+                    f"{tuples.start} to {tuples.end}; restore it from a copy, or {NEW_FOLDER}"
+                )
+        except (LogError, OperatorError) as error:
+            raise PreferenceError(name_remedy(str(error))) from None
+
     def load(self, spec: QuerySpec, options: ExecutionOptions) -> QueryState:
         """Load the state after the last committed micro-batch, and remove leftovers of a crash."""
         step = self._results.repair()
         self._results.register(KEEPER)  # other readers do not remove results
-        if step < 0:
-            state = QueryState.fresh(spec, options)
-        else:
-            state = QueryState.from_json(json.loads(self._state(step).read_text()), options)
+        state = self._read_state(step, spec, options)
         self._remove_others(state)
         return state
+
+    def _read_state(self, step: int, spec: QuerySpec, options: ExecutionOptions) -> QueryState:
+        if step < 0:
+            return QueryState.fresh(spec, options)
+        try:
+            return QueryState.from_json(json.loads(self._state(step).read_text()), options)
+        except (OSError, ValueError, TypeError, LookupError, AttributeError):
+            raise _damaged(self._state(step)) from None
 
     def commit(self, state: QueryState, windows: Iterable[tuple[int, WrittenFile]]) -> None:
         """Commit the micro-batch, then remove files that are no longer needed."""
@@ -178,6 +204,15 @@ class QueryFolder:
         for file in (self.path / "state").glob("*.json"):
             if file != self._state(state.step):
                 file.unlink(missing_ok=True)
+
+
+def name_remedy(message: str) -> str:
+    """Return a message of a log with the remedy that preference queries have."""
+    return message.replace(START_OVER, NEW_FOLDER)
+
+
+def _damaged(file: Path) -> PreferenceError:
+    return PreferenceError(f"{file}: missing, empty or damaged; restore it from a copy, or {NEW_FOLDER}")
 
 
 def _replace(file: Path, text: str) -> None:
