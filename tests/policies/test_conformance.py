@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.policies.conftest import Describer, Observer
 
 EVERY = pytest.mark.parametrize("name", policy_names())
-USES_ARRIVALS = pytest.mark.parametrize("name", ["mg1", "kingman", "map", "replay"])
+USES_ARRIVALS = pytest.mark.parametrize("name", ["mg1", "kingman", "mead", "map", "replay"])
 UNBOUND = {"static", "adaptive", "hybrid", "drs", "pasps", "psps", "dabs"}
 """They lower as far as they see fit: one rule for both directions, or Algorithm 2 of PA-SPS."""
 

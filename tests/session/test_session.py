@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from sqlite3 import Connection, ProgrammingError
 
 import numpy as np
 import pytest
@@ -70,6 +71,33 @@ def test_a_history_that_cannot_be_written_shows_before_anything_starts(tmp_path:
         Session(PIPELINE, StaticOptions(), history=tmp_path / "none" / "h.sqlite"),
     ):
         pytest.fail("it was opened")
+
+
+def test_a_run_that_never_began_is_not_in_its_history(tmp_path: Path) -> None:
+    file = tmp_path / "history.sqlite"
+    with Session(PIPELINE, StaticOptions(), history=file) as session:
+        assert session.number is None
+    with History.read(file) as history:
+        assert history.runs() == []
+
+
+def test_a_history_is_closed_if_the_run_cannot_be_added(tmp_path: Path) -> None:
+    file = tmp_path / "history.sqlite"
+    session = Session(PIPELINE, StaticOptions(), history=file)
+
+    def run() -> None:
+        with session:
+            connection().execute("PRAGMA query_only = ON")
+            simulate(session, TRACE, seed=1)
+
+    def connection() -> Connection:
+        assert session._history is not None
+        return session._history._connection
+
+    with pytest.raises(HistoryError, match="cannot be written"):
+        run()
+    with pytest.raises(ProgrammingError, match="closed"):
+        connection().execute("SELECT 1")
 
 
 def test_by_the_wall_clock_the_watching_thread_hands_out_rounds() -> None:

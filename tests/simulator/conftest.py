@@ -83,18 +83,38 @@ class Station:
     dice: Iterator[float] = field(default_factory=lambda: iter(()))
     looked_s: float = 0.0
     turn: int = 0
+    queue_size: float = inf
+    timeout_s: float = inf
+    rejected: int = 0
+    timed_out: int = 0
 
     def arrive(self, now_s: float, arrival_s: float, trail: tuple[str, ...]) -> None:
         self.arrived += 1
-        queue = self.pool[self.choose(now_s, self.grouping)].queue if self.grouping else self.queue
-        queue.append((arrival_s, trail, next(self.demands)))
-        self.plan(now_s)
+        one = (arrival_s, trail, next(self.demands))
+        if self.grouping:
+            number = self.choose(now_s, self.grouping)
+            queue, free = self.pool[number].queue, not any(job.replica == number for job in self.jobs)
+        else:
+            queue, free = self.queue, self.operator.batches is None and len(self.jobs) < self.replicas
+        if free or len(queue) < self.queue_size:
+            queue.append(one)
+            self.plan(now_s)
+        else:
+            self.rejected += 1
+
+    def drop_expired(self, now_s: float, queue: list[Tuple]) -> None:
+        while queue and now_s - queue[0][0] >= self.timeout_s:
+            queue.pop(0)
+            self.timed_out += 1
 
     def choose(self, now_s: float, grouping: Grouping) -> int:
         """By the words of ``Grouping``."""
         active = self.pool[: self.replicas]
         if grouping.kind == "shuffle":
             return int(next(self.dice) * self.replicas)
+        if grouping.kind == "round_robin":
+            self.turn += 1
+            return (self.turn - 1) % self.replicas
         if now_s - self.looked_s >= grouping.interval_s:
             for replica in self.pool:
                 replica.look(now_s - self.looked_s, grouping.interval_s)
@@ -114,12 +134,17 @@ class Station:
         batches = self.operator.batches
         if self.grouping:
             for number, replica in enumerate(self.pool):
-                if replica.queue and not any(job.replica == number for job in self.jobs):
+                if any(job.replica == number for job in self.jobs):
+                    continue
+                self.drop_expired(now_s, replica.queue)
+                if replica.queue:
                     first = replica.queue.pop(0)
                     self.jobs.append(Job([first], 0.0, first[2], replica=number, pace=replica.pace))
         elif batches is None:
             while self.queue and len(self.jobs) < self.replicas:
-                self.jobs.append(Job([self.queue[0]], 0.0, self.queue.pop(0)[2]))
+                self.drop_expired(now_s, self.queue)
+                if self.queue:
+                    self.jobs.append(Job([self.queue[0]], 0.0, self.queue.pop(0)[2]))
         elif self.queue and not self.jobs and self.due_s == inf:
             self.due_s = max(now_s, self.ended_s)
             if trigger_s := batches.trigger_s:
@@ -146,6 +171,8 @@ class Naive:
         seed: int,
         allocation: Allocation,
         groupings: Mapping[str, Grouping] | None = None,
+        queue_size: float = inf,
+        timeout_s: float = inf,
     ) -> None:
         self.pipeline, self.arrivals_s, self.now_s = pipeline, list(arrivals_s), 0.0
         self.stations = {
@@ -154,6 +181,8 @@ class Naive:
             )
             for o in pipeline.operators
         }
+        for station in self.stations.values():
+            station.queue_size, station.timeout_s = queue_size, timeout_s
         for name, grouping in (groupings or {}).items():
             station = self.stations[name]
             step = station.operator.demand_s / station.share / grouping.interval_s

@@ -61,6 +61,15 @@ def test_a_shuffle_over_equal_replicas_is_as_many_queues_of_one_server() -> None
     assert np.percentile(response_s, 95) == pytest.approx(-np.log(0.05) / (500 - 250), rel=0.03)
 
 
+def test_storms_shuffle_gives_every_replica_its_turn() -> None:
+    """At a fixed interval, each of three replicas gets every third tuple: D/D/1 with load 1/3 never waits."""
+    trace = Trace.from_timestamps_s(np.arange(9) * 1.0)
+    simulation = Simulation(pool(3, demand_s=2.5, scv=0.0), trace, 1, conditions=under("round_robin"))
+    simulation.drain()
+    assert simulation.responses("worker").response_s.tolist() == [2.5] * 9
+    assert simulation._machine.operators["completed"][1:4].tolist() == [3, 3, 3]
+
+
 def test_a_shuffle_overloads_slow_replicas_and_load_aware_groupings_do_not() -> None:
     """At 0.7 of the whole, a quarter of the tuples is 1.05 of what a replica of half the speed can do."""
     shuffled, weighted, least = (mean_s(kind, 0.7) for kind in ("shuffle", "weighted_random", "least_utilised"))

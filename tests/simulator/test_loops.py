@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mead.policies import Restart
 from mead.queueing import Edge, Unstable, arrival_rates
 from mead.queueing.queues.mmk import mmk
-from mead.simulator import Simulation
-from mead.values import Allocation, Operator, Pipeline, Resources
+from mead.simulator import Conditions, Simulation
+from mead.values import Allocation, Operator, Pipeline, Requirement, Resources
 from mead.workload import Poisson, Trace
 
 ARRIVALS = 200_000
@@ -32,7 +33,7 @@ FIG_2 = Pipeline(
 def simulated(pipeline: Pipeline, rate_per_s: float, replicas: dict[str, int]) -> tuple[Simulation, Trace]:
     trace = Poisson(rate_per_s=rate_per_s, count=ARRIVALS).generate(np.random.default_rng(5))
     held = Allocation.of({name: Resources(1.0, k) for name, k in replicas.items()})
-    simulation = Simulation(pipeline, trace, 5, allocation=held, every_end=True)
+    simulation = Simulation(pipeline, trace, 5, allocation=held)
     simulation.advance(trace.duration_s)
     return simulation, trace
 
@@ -78,7 +79,6 @@ def test_an_input_is_complete_when_all_that_came_of_it_is_done() -> None:
         Trace.from_timestamps_s([0.0, 100.0]),
         1,
         allocation=Allocation.of(dict.fromkeys("abc", Resources(1.0, 1))),
-        every_end=True,
     )
     simulation.drain()
     assert simulation.completions().response_s.tolist() == [6.0, 6.0]  # a and c; both tuples of b are done after 5 s
@@ -86,7 +86,7 @@ def test_an_input_is_complete_when_all_that_came_of_it_is_done() -> None:
 
 def test_what_a_filter_takes_completes_its_input() -> None:
     filtered = Pipeline("filter", [Operator(name, 1.0, scv=0.0, shares=(1.0,)) for name in "ab"], [Edge("a", "b", 0.5)])
-    simulation = Simulation(filtered, Trace.from_timestamps_s(np.arange(1000) * 10.0), 1, every_end=True)
+    simulation = Simulation(filtered, Trace.from_timestamps_s(np.arange(1000) * 10.0), 1)
     simulation.drain()
     response_s = simulation.completions().response_s
     assert response_s.size == 1000
@@ -95,8 +95,60 @@ def test_what_a_filter_takes_completes_its_input() -> None:
     assert simulation.responses("a>b").response_s.size == (response_s == 2.0).sum()
 
 
-def test_completions_need_a_log_of_every_end() -> None:
-    simulation = Simulation(LOOP, Trace.from_timestamps_s([0.0, 1.0]), 1)
+def test_only_the_way_to_judged_paths_has_to_be_done() -> None:
+    operators = [Operator(name, s, scv=0.0, shares=(1.0,)) for name, s in (("a", 1.0), ("b", 2.0), ("c", 5.0))]
+    fork = Pipeline("fork", operators, [Edge("a", "b"), Edge("a", "c")], [Requirement("a>b", 9.0)])
+    simulation = Simulation(fork, Trace.from_timestamps_s([0.0, 100.0]), 1)
+    simulation.advance(4.0)
+    assert simulation.completions().response_s.tolist() == [3.0], "known at once, and c still works on the first"
     simulation.drain()
-    with pytest.raises(ValueError, match="logged every end"):
-        simulation.completions()
+    assert simulation.completions().response_s.tolist() == [3.0, 3.0]
+
+
+def test_an_input_takes_as_long_as_the_slowest_of_its_tuples() -> None:
+    """With a server for every tuple: the mean of the longest of three exponential services is 1 + 1/2 + 1/3 of one."""
+    three = Pipeline(
+        "three", [Operator(n, 1.0, scv=1.0, shares=(1.0,), max_replicas=99) for n in "ab"], [Edge("a", "b", 3.0)]
+    )
+    trace = Trace.from_timestamps_s(np.arange(20_000) * 3.0)
+    simulation = Simulation(three, trace, 1)
+    simulation.drain()
+    assert simulation.completions().response_s.mean() == pytest.approx(1 + 1 + 1 / 2 + 1 / 3, rel=0.02)
+    assert simulation.responses("a>b").response_s.mean() == pytest.approx(2.0, rel=0.02), (
+        "of its tuples the mean is shorter"
+    )
+
+
+def test_a_loop_is_done_when_nothing_goes_back_any_more() -> None:
+    again = Pipeline(
+        "again",
+        [Operator(n, 1.0, scv=0.0, shares=(1.0,), max_replicas=99) for n in "ab"],
+        [Edge("a", "b"), Edge("b", "b", 0.5)],
+    )
+    simulation = Simulation(again, Trace.from_timestamps_s(np.arange(20_000) * 5.0), 1)
+    simulation.drain()
+    response_s = simulation.completions().response_s
+    assert response_s.mean() == pytest.approx(3.0, rel=0.02), "one at a, and a geometric number at b"
+    assert (response_s == 2.0).mean() == pytest.approx(0.5, abs=0.02)
+
+
+def test_every_observation_has_the_inputs_that_were_done_since_the_last() -> None:
+    simulation, trace = simulated(FIG_2, 20.0, dict.fromkeys("abcde", 2))
+    again = Simulation(FIG_2, trace, 5, allocation=simulation.in_force)
+    seen = [again.observe(time_s).inputs for time_s in np.linspace(10.0, trace.duration_s, 7)]
+    done = simulation.completions().response_s
+    assert sum(one.completed for one in seen if one) == done.size
+    assert sum(one.response_sum_s for one in seen if one) == pytest.approx(done.sum())
+
+
+def test_an_input_that_lost_a_tuple_is_never_done() -> None:
+    pair = Pipeline(
+        "pair", [Operator(n, 1.0, scv=0.0, shares=(1.0,), max_replicas=2) for n in "ab"], [Edge("a", "b", 2.0)]
+    )
+    simulation = Simulation(
+        pair, Trace.from_timestamps_s([0.0, 10.0]), 1, conditions=Conditions(restart=Restart(1.0, loses=True))
+    )
+    simulation.advance(1.5)
+    simulation.apply(Allocation.of(dict.fromkeys("ab", Resources(1.0, 1))))
+    simulation.drain()
+    assert simulation.completions().arrival_s.tolist() == [10.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, get_args
 
 import numpy as np
@@ -81,13 +82,21 @@ def cases(draw: st.DrawFn) -> Case:
         for operator in pipeline.operators
         if operator.batches is None and draw(st.booleans())
     }
+    timeouts = st.sampled_from([inf, 0.6, 2.0]) if all(o.batches is None for o in pipeline.operators) else st.just(inf)
     return Case(
         pipeline,
         Trace.from_iats_s(iats),
         draw(st.integers(0, 1000)),
         draw(allocations),
         [(time_s, draw(allocations)) for time_s in times],
-        Conditions(draw(delays), draw(delays), interference={names[0]: draw(steps)}, groupings=groupings),
+        Conditions(
+            draw(delays),
+            draw(delays),
+            interference={names[0]: draw(steps)},
+            groupings=groupings,
+            queue_size=draw(st.sampled_from([None, 1, 3])),
+            timeout_s=draw(timeouts),
+        ),
     )
 
 
@@ -97,11 +106,13 @@ def conserved(simulation: Simulation) -> bool:
     machine = simulation._machine
     arrived = dict(zip(observation.operators, machine.operators["arrived"].tolist(), strict=False))
     completed = {name: machine.completed(place) for place, name in enumerate(observation.operators)}
+    dropped = counters.rejected + counters.timed_out
+    gone = counters.departed + counters.filtered + counters.lost + dropped
     return (
-        counters.arrived + counters.copied == counters.departed + counters.filtered + counters.lost + counters.inside
+        counters.arrived + counters.copied == gone + counters.inside
         and counters.inside == sum(reading.backlog for reading in observation.operators.values())
         and all(arrived[n] == sum(k for edge, k in sent.items() if edge.split(">")[1] == n) for n in arrived)
-        and all(arrived[n] == completed[n] + reading.backlog for n, reading in observation.operators.items())
+        and sum(arrived.values()) == sum(completed.values()) + counters.inside + dropped
         and counters.departed == sum(simulation.responses(path).response_s.size for path in simulation.pipeline.paths)
         and machine.pool.size - machine.clock["room"][0] == machine.operators["queued"].sum()
     )
@@ -126,7 +137,9 @@ def test_nothing_is_lost_and_nothing_comes_from_nowhere(case: Case) -> None:
 def test_a_simulator_that_is_obviously_right_agrees(case: Case, restart: Restart | None, naive: Any) -> None:
     case = replace(case, conditions=replace(case.conditions, restart=restart))
     simulation = case.simulation()
-    expected = naive(case.pipeline, case.trace.times_s, case.seed, case.start, case.conditions.groupings)
+    conditions = case.conditions
+    limits = (inf if conditions.queue_size is None else conditions.queue_size, conditions.timeout_s)
+    expected = naive(case.pipeline, case.trace.times_s, case.seed, case.start, conditions.groupings, *limits)
     pending: list[tuple[float, str, str, Any]] = [
         (t, "interference", n, f) for n, steps in case.conditions.interference.items() for t, f in steps
     ]
@@ -153,6 +166,8 @@ def test_a_simulator_that_is_obviously_right_agrees(case: Case, restart: Restart
     simulation.drain()
     expected.drain()
     assert simulation.counters.lost == expected.lost
+    assert simulation.counters.rejected == sum(station.rejected for station in expected.stations.values())
+    assert simulation.counters.timed_out == sum(station.timed_out for station in expected.stations.values())
     for path in case.pipeline.paths:
         responses = simulation.responses(path)
         found = np.column_stack([responses.arrival_s, responses.response_s])

@@ -11,6 +11,7 @@ from tests.paths import DATA
 from mead.workload import FORMATS, BadRowError, Trace, TraceError, files, read_trace, split_trace, write_trace
 from mead.workload.formats import npy, parquet, text
 from mead.workload.formats.columns import Choice
+from mead.workload.survey import merge_surveys, survey_piece
 
 BELLCORE = DATA / "bc-paug89.parquet"
 
@@ -249,3 +250,40 @@ def test_event_times_alone_are_the_arrivals(extension: str, tmp_path: Path) -> N
     back = read_trace(path)
     assert back.timestamps_us.tolist() == [10, 20]
     assert back.event_timestamps_us is None
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("columns", "iat", "said"),
+    [
+        ({"timestamp_s": [0.0, 1.0, 1e300]}, False, "row 3: time stamp 1e+300 s is too far away; check the unit"),
+        ({"timestamp_ns": [0, 1, 2**62, 2**63 - 1]}, False, None),
+        ({"timestamp_us": [0, 10**17]}, False, "row 2: time stamp 1e+17 us is too far away; check the unit"),
+        ({"iat_s": [1.0, 1e308, 1e308]}, True, "row 2: inter-arrival time 1e+308 s is too far away; check the unit"),
+        (
+            {"timestamp_s": [0.0, 1.0], "event_timestamp_s": [0.0, -1e300]},
+            False,
+            "row 2: event time -1e+300 s is too far away; check the unit",
+        ),
+    ],
+)
+def test_far_stamps_are_refused_with_file_and_row(
+    tmp_path: Path,
+    columns: dict[str, list[float]],
+    iat: bool,  # noqa: FBT001 - drawn
+    said: str | None,
+) -> None:
+    path = tmp_path / "far.parquet"
+    pq.write_table(pa.table(columns), path)
+    if said is None:
+        assert len(read_trace(path, column="timestamp_ns")) == 4
+        return
+    with pytest.raises(TraceError) as caught:
+        read_trace(path, iat=iat)
+    assert str(caught.value).startswith(f"{path}: {said}")
+    if "event" not in said:  # a survey does not read event times
+        pieces = split_trace(path, iat=iat)
+        surveys = [survey_piece(piece, pieces.unit, iat=iat) for piece in pieces.pieces]
+        with pytest.raises(TraceError) as found:
+            merge_surveys(surveys, pieces.unit, iat=iat)
+        assert str(found.value).startswith(said)

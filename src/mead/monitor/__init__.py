@@ -7,6 +7,7 @@ from mead.monitor.estimates import CostEstimates
 from mead.monitor.plausibility import implausible
 from mead.monitor.responses import BatchResponses, PathMonitor, monitors
 from mead.monitor.sketch import FACTOR, LEAST_S, ResponseSketch
+from mead.monitor.trees import TreeMonitor
 
 __all__ = [
     "FACTOR",
@@ -17,6 +18,7 @@ __all__ = [
     "CostEstimates",
     "PathMonitor",
     "ResponseSketch",
+    "TreeMonitor",
     "implausible",
     "monitors",
 ]

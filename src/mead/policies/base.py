@@ -93,6 +93,8 @@ class PolicyOptions(Keys):
     """It looks at the requirements of the pipeline."""
     knobs: ClassVar[tuple[Knob, ...]] = ("share", "replicas")
     """The resources that it changes."""
+    follows_inputs: ClassVar[bool] = False
+    """It measures the time until everything that came of an input is done, for which tasks take notes."""
 
     @property
     def kept_iats(self) -> int:
@@ -128,6 +130,9 @@ class PolicyOptions(Keys):
     def replicas_asked(self) -> int:
         """The number of replicas that the options ask for by themselves."""
         return 1
+
+    def check(self, pipeline: Pipeline) -> None:
+        """Raise ConfigError if the options do not suit a pipeline."""
 
     def without_rules(self) -> Self:
         """The same options without the planning rules that lead to a target step by step."""
@@ -171,6 +176,9 @@ def _in_tenths(interval_s: float) -> float:
         raise ValueError(f"must be a multiple of 0.1; got {interval_s:g}")
     return interval_s
 
+
+Interval = Annotated[Positive, Field(ge=0.01)]
+"""Seconds between two rounds. Readings of shorter intervals say nothing, and a round takes milliseconds itself."""
 
 Tenths = Annotated[Positive, AfterValidator(_in_tenths)]
 """Seconds in multiples of 0.1, because arrivals are counted in tenths of a second."""

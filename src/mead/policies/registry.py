@@ -99,19 +99,23 @@ class OwnOptions(PolicyOptions):
 def own_policy(options: OwnOptions) -> Policy:
     """Make the policy, and refuse a class that is none before anything runs.
 
+    The class is checked before it is called: any callable can be named, and some do damage.
+
     >>> own_policy(OwnOptions(name="collections:Counter"))
     Traceback (most recent call last):
         ...
     mead.keys.ConfigError: collections:Counter is not a policy: it has no method analyze
     """
-    made = load_object(options.name)
+    kind = load_object(options.name)
+    if not isinstance(kind, type):
+        raise ConfigError(f"{options.name} is not a policy: it is not a class")
+    for method in ("analyze", "plan"):
+        if not callable(getattr(kind, method, None)):
+            raise ConfigError(f"{options.name} is not a policy: it has no method {method}")
     try:
-        policy = made(**options.arguments)
+        policy = kind(**options.arguments)
     except (TypeError, ValueError, OSError) as error:
         raise ConfigError(f"{options.name} does not take these options: {error}") from error
-    for method in ("analyze", "plan"):
-        if not callable(getattr(policy, method, None)):
-            raise ConfigError(f"{options.name} is not a policy: it has no method {method}")
     if not isinstance(getattr(policy, "name", None), str):
         raise ConfigError(f"{options.name} is not a policy: `name` must be a string")
     interval_s = getattr(policy, "interval_s", None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from mead.loop import Engine, NotGranted
-from mead.values import Allocation, Observation, Pipeline, Resources
+from mead.values import Allocation, Observation, Pipeline, Resources, cut
 
 PATIENCE_S = 300.0
 """An order that is not filled and not repeated for this long is withdrawn. Starting machines takes minutes; processors
@@ -120,13 +120,8 @@ def within(allocation: Allocation, now: Allocation, processors: int) -> Allocati
     >>> print(within(Allocation.of(extractor=Resources(1.0, 4), matcher=Resources(1.0, 8)), now, processors=10))
     extractor 4 x 1, matcher 6 x 1
     """
-    while _replicas(allocation) > processors:
-        name = max(
-            (name for name, resources in allocation.items() if resources.replicas > 1),
-            key=lambda name: (allocation[name].replicas - now[name].replicas, allocation[name].replicas),
-        )
-        allocation = allocation.with_(name, Resources(allocation[name].share, allocation[name].replicas - 1))
-    return allocation
+    one_each = Allocation.of({name: Resources(resources.share) for name, resources in allocation.items()})
+    return cut(allocation, now, one_each, lambda left: _replicas(left) <= processors)
 
 
 def most_within(pipeline: Pipeline, processors: int) -> Allocation:
@@ -136,8 +131,7 @@ def most_within(pipeline: Pipeline, processors: int) -> Allocation:
     >>> print(most_within(Pipeline("chain", [Operator("parser", 0.1, shares=(1.0,), max_replicas=4)]), processors=3))
     parser 3 x 1
     """
-    least = Allocation.of({operator.name: operator.least for operator in pipeline.operators})
-    return within(pipeline.most, least, processors)
+    return within(pipeline.most, pipeline.least, processors)
 
 
 def _replicas(allocation: Allocation) -> int:

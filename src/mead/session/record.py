@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from mead.values import Allocation, Round
+from mead.values import Allocation, Pipeline, Resources, Round
 
-KEPT_ROUNDS = 3_600
-"""An hour at one round a second; all rounds are in the history."""
+KEPT_ROUNDS = 900
+"""A quarter of an hour at one round a second. A round takes 8 KiB, and all of them are in the history."""
 
 KEPT_CHANGES = 20_000
 """Allocations are small, so their time line covers more than an hour."""
@@ -38,12 +38,11 @@ class RunRecord:
     last: deque[Round] = field(default_factory=lambda: deque(maxlen=KEPT_ROUNDS), repr=False)
     timeline: deque[tuple[float, Allocation]] = field(init=False, repr=False)
     """Allocations with the time at which each came into force, oldest first."""
-    _core_s: dict[str, float] = field(init=False, repr=False)
-    """Core-seconds given to each operator until the last change."""
+    _held_s: dict[tuple[str, Resources], float] = field(default_factory=dict, repr=False)
+    """Seconds for which an operator had some resources, until the last change."""
 
     def __post_init__(self) -> None:
         self.timeline = deque([(0.0, self.start)], maxlen=KEPT_CHANGES)
-        self._core_s = dict.fromkeys(self.start, 0.0)
 
     def add(self, this: Round) -> None:
         """Add a round; rounds come in the order of their times. Single arrivals are not kept."""
@@ -52,11 +51,25 @@ class RunRecord:
         self.loop_s += sum(this.phase_s.values())
         self.last.append(this.without_arrivals())
         if this.in_force is not None and this.in_force != self.timeline[-1][1]:
-            self._core_s = self.core_s(this.time_s)
+            self._held_s = self._held_until(this.time_s)
             self.timeline.append((this.time_s, this.in_force))
             self.changes += 1
 
     def core_s(self, end_s: float) -> dict[str, float]:
         """By operator, core-seconds from the start to ``end_s``, which is not before the last change."""
+        given = dict.fromkeys(self.start, 0.0)
+        for (name, resources), held_s in self._held_until(end_s).items():
+            given[name] += held_s * resources.cores
+        return given
+
+    def cost_s(self, pipeline: Pipeline, end_s: float) -> float:
+        """The cost of the pipeline per second, added up from the start to ``end_s``."""
+        held_s = self._held_until(end_s)
+        return sum(span_s * pipeline.operator(name).cost(given) for (name, given), span_s in held_s.items())
+
+    def _held_until(self, end_s: float) -> dict[tuple[str, Resources], float]:
         since_s, held = self.timeline[-1]
-        return {name: given + (end_s - since_s) * held[name].cores for name, given in self._core_s.items()}
+        until = dict(self._held_s)
+        for entry in held.items():
+            until[entry] = until.get(entry, 0.0) + end_s - since_s
+        return until

@@ -43,6 +43,8 @@ class LiveResult:
     """Each allocation with the time at which it came into force, oldest first."""
     cores: Mapping[str, float]
     """By operator, the time average of its cores."""
+    cost: float
+    """Time average of the cost of all operators; with all prices 1, their cores."""
     responses: Mapping[str, ResponseSketch] = field(repr=False)
     """All response times of each path."""
     parts: Mapping[str, Mapping[int, ResponseSketch]] = field(repr=False)
@@ -73,6 +75,10 @@ class LiveResult:
     """Whether a signal asked for the end of the run."""
     loss: str = ""
     """The cause, if Spark was lost; otherwise empty."""
+    failure: str = ""
+    """Why the run did not work: Spark was lost, or an operator failed or completed nothing to the end; else empty."""
+    number: int | None = None
+    """Number of the run in its history; None without one."""
 
     @property
     def mean_cores(self) -> float:

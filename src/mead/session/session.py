@@ -57,6 +57,8 @@ class Session:
     ) -> None:
         self.options = policy if isinstance(policy, PolicyOptions) else None
         """The options of the policy; None for a policy that was passed as an object."""
+        if self.options is not None:
+            self.options.check(pipeline)
         self.policy = make_policy(policy) if isinstance(policy, PolicyOptions) else policy
         self.mode, self.name, self.observers = mode, name or pipeline.name, [*observers]
         started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -73,22 +75,9 @@ class Session:
         self._waiting: SimpleQueue[Round] = SimpleQueue()
 
     def __enter__(self) -> Self:
-        """Open the history, if there is one. Raises HistoryError."""
+        """Open the history, if there is one. Raises HistoryError. The run is added when it begins."""
         if self._path is not None:
             self._history = History.open(self._path)
-            facts = self.facts
-            self._recorder = self._history.begin(
-                self.name,
-                facts.pipeline,
-                policy=facts.policy,
-                started=facts.started,
-                options={"name": facts.policy} if self.options is None else self.options.model_dump(),
-                engine=facts.engine,
-                mode=facts.mode,
-                workload=facts.workload,
-                interval_s=facts.interval_s,
-                batch=SHARED_COMMIT if facts.engine == SIMULATOR else 1,
-            )
         return self
 
     def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
@@ -150,9 +139,9 @@ class Session:
             observer.warn(what)
 
     @property
-    def recorded(self) -> bool:
-        """Whether the session writes a history."""
-        return self._recorder is not None
+    def number(self) -> int | None:
+        """Number of the run in the history; None without one, or if the run has not begun."""
+        return None if self._recorder is None else self._recorder.run
 
     @property
     def learned(self) -> Pipeline:
@@ -169,6 +158,20 @@ class Session:
         record: Callable[[Round], None],
         cpu_s: Callable[[], float],
     ) -> None:
+        if self._history is not None:
+            facts = self.facts
+            self._recorder = self._history.begin(
+                self.name,
+                facts.pipeline,
+                policy=facts.policy,
+                started=facts.started,
+                options={"name": facts.policy} if self.options is None else self.options.model_dump(),
+                engine=facts.engine,
+                mode=facts.mode,
+                workload=facts.workload,
+                interval_s=facts.interval_s,
+                batch=SHARED_COMMIT if facts.engine == SIMULATOR else 1,
+            )
         self.loop = ControlLoop(
             engine, self.policy, knowledge, clock, mode=self.mode, start=start, record=record, cpu_s=cpu_s
         )

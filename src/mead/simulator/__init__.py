@@ -5,6 +5,7 @@ from __future__ import annotations
 from mead.simulator.conditions import Conditions
 from mead.simulator.draws import demands_s
 from mead.simulator.grouping import Grouping
+from mead.simulator.machine import Counters
 from mead.simulator.metrics import FaultyMetrics
 from mead.simulator.simulated_run import SimulatedRun, run, simulate
 from mead.simulator.simulation import Responses, Simulation
@@ -12,6 +13,7 @@ from mead.simulator.timeline import Timeline
 
 __all__ = [
     "Conditions",
+    "Counters",
     "FaultyMetrics",
     "Grouping",
     "Responses",

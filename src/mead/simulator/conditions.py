@@ -1,4 +1,4 @@
-"""The conditions of a simulation: delays, wrong demands, interference, groupings, restarts."""
+"""The conditions of a simulation: delays, wrong demands, interference, groupings, queues, time-outs, restarts."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ class Conditions:
 
     groupings: Mapping[str, Grouping] = field(default_factory=dict)
     """By operator with a queue per replica, the grouping. Other operators have one queue for all replicas."""
+    queue_size: int | None = None
+    """The most tuples that wait in one queue; a full queue loses those that arrive. None for no limit."""
+    timeout_s: float = inf
+    """Age since arrival at the source from which on no server takes a tuple: it is dropped without work."""
     restart: Restart | None = None
     """The restart that every change of replicas causes; None if replicas come from a pool."""
 
@@ -43,6 +47,10 @@ class Conditions:
         for name in ("share_delay_s", "replicas_delay_s"):
             if not 0 <= (delay_s := getattr(self, name)) < inf:
                 raise ValueError(f"{name} must be finite and not negative; got {delay_s:g}")
+        if self.queue_size is not None and self.queue_size < 1:
+            raise ValueError(f"queue_size must be at least 1; got {self.queue_size}")
+        if not self.timeout_s > 0:
+            raise ValueError(f"timeout_s must be above 0; got {self.timeout_s:g}")
         for operator, factor in self.demand_factors.items():
             _check_factor(f"the demand factor of {operator}", factor)
         for operator, steps in self.interference.items():
@@ -64,9 +72,12 @@ class Conditions:
         longest_s = self.share_delay_s if fixed else max(self.share_delay_s, self.replicas_delay_s)
         return Knowledge(pipeline, longest_s, share_delay_s=self.share_delay_s)
 
-    def check_names(self, pipeline: Pipeline) -> None:
-        """Refuse operators that the pipeline does not have."""
+    def check_for(self, pipeline: Pipeline) -> None:
+        """Refuse operators that the pipeline does not have, and time-outs of micro-batches."""
         check_names("the conditions name", {*self.demand_factors, *self.interference, *self.groupings}, pipeline)
+        batched = next((operator.name for operator in pipeline.operators if operator.batches), None)
+        if batched is not None and self.timeout_s < inf:
+            raise ValueError(f"operator {batched!r} works in micro-batches; a time-out is for tuples one by one")
 
 
 def check_names(what: str, names: Iterable[str], pipeline: Pipeline) -> None:

@@ -7,12 +7,13 @@ from math import inf
 from typing import get_args
 
 from mead.config import GroupingKeys, GroupingKind
-from mead.simulator.kernel import LEAST_UTILISED, SHUFFLE, WEIGHTED_RANDOM
+from mead.simulator.kernel import LEAST_UTILISED, ROUND_ROBIN, SHUFFLE, WEIGHTED_RANDOM
 
 NUMBERS: dict[GroupingKind, int] = {
     "shuffle": SHUFFLE,
     "least_utilised": LEAST_UTILISED,
     "weighted_random": WEIGHTED_RANDOM,
+    "round_robin": ROUND_ROBIN,
 }
 """The numbers by which compiled code knows the kinds."""
 
@@ -22,6 +23,7 @@ class Grouping:
     """Rule by which an operator hands tuples to replicas of unequal speed.
 
     - ``shuffle``: any active replica, all equally likely.
+    - ``round_robin``: active replicas in turn. Storm's shuffle grouping does this, in an order that it shuffles once.
     - ``least_utilised``: Algorithm 1 of PA-SPS. The replica of least load gets the tuple, and its load rises by what a
       tuple takes it; if all are full, it is their turn one after the other. Once an interval is over, loads are
       measured anew.

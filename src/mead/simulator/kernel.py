@@ -20,7 +20,7 @@ from numba import njit
 inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]  # not in its stubs
 """Compiled as a part of ``run`` only: nothing is cached or made callable from Python on its own, which costs time."""
 
-SHUFFLE, LEAST_UTILISED, WEIGHTED_RANDOM = 1, 2, 3
+SHUFFLE, LEAST_UTILISED, WEIGHTED_RANDOM, ROUND_ROBIN = 1, 2, 3, 4
 """Kinds of grouping. What they do stands in this file, because the cache of compiled code looks at no other."""
 
 FULL = 1 - 1e-9
@@ -43,13 +43,19 @@ def run(  # noqa: C901, PLR0912 # pragma: no cover - compiled; its inner loop as
     groups,
     dice,
     log,
+    judged,
+    alive,
+    took_s,
 ):
     """Do every event up to and at ``until_s``. The last of the operators is the source.
+
+    A tuple carries the number of its input times that of all trails, plus its trail. An input is done when none of its
+    tuples on judged trails is alive.
 
     False means that there is no room for one more event of up to ``fanout`` new tuples: make room and call again.
     """
     clock = clocks[0]
-    source = operators.size - 1
+    source, trails = operators.size - 1, len(paths)
     for place in range(source):
         serve_waiting(clock, operators[place], services[place], pool)  # where servers were added
     while clock.short == 0 and clock.room >= fanout and clock.departed < log.size:
@@ -62,17 +68,21 @@ def run(  # noqa: C901, PLR0912 # pragma: no cover - compiled; its inner loop as
             start_batch(clock, operator, services[chosen], pool)
             continue
         if chosen == source:
-            arrival_s, trail = clock.now_s, len(paths) - 1
+            arrival_s, trail, root = clock.now_s, trails - 1, operator.arrived
             leave_source(operator, arrivals_s)
             if clock.now_s < clock.down_until_s:
                 clock.lost += 1
                 continue
         elif operator.batched > 0:
-            arrival_s, trail = pool[operator.head].arrival_s, pool[operator.head].trail
+            arrival_s, root = pool[operator.head].arrival_s, pool[operator.head].trail // trails
+            trail = pool[operator.head].trail - root * trails
+            alive[root] -= judged[trail]
             leave_batch(clock, operator, services[chosen], pool)
         else:
             done = services[chosen, operator.in_service - 1]
-            arrival_s, trail = done.arrival_s, done.trail
+            arrival_s, root = done.arrival_s, done.trail // trails
+            trail = done.trail - root * trails
+            alive[root] -= judged[trail]
             leave_server(clock, operator, services[chosen], pool)
         children = 0
         for number in range(operator.first_edge, operator.end_edge):
@@ -83,12 +93,17 @@ def run(  # noqa: C901, PLR0912 # pragma: no cover - compiled; its inner loop as
                 demand_s = demand_of(clock, operators[place], demands[place], fanout)
                 if groups[place].kind > 0:
                     place = replica_for(clock, groups[place], place, operators, services, dice[place], fanout)
-                arrive(clock, operators[place], services[place], demand_s, pool, arrival_s, way)
+                arrive(clock, operators[place], services[place], demand_s, pool, arrival_s, root * trails + way)
+                alive[root] += judged[way]
                 children += 1
         if children > 0:
             clock.copied += children - 1
         else:
             end(clock, operator, arrival_s, paths[trail], log)
+        if alive[root] == 0 and judged[trail] > 0:
+            took_s[root] = clock.now_s - arrival_s
+            clock.inputs += 1
+            clock.input_sum_s += took_s[root]
     return False
 
 
@@ -156,6 +171,8 @@ def replica_for(clock, group, place, operators, services, dice, fanout):  # prag
     operator = operators[place]
     count_arrival(clock, operator)
     first, end = group.first, group.first + operator.servers
+    if group.kind == ROUND_ROBIN:
+        return in_turn(group, first, end)
     if group.kind == LEAST_UTILISED:
         look_at(clock, group, operators, services)
         return least_utilised(group, operators, first, end)
@@ -196,11 +213,17 @@ def least_utilised(group, operators, first, end):  # pragma: no cover - compiled
         if operators[replica].load < operators[chosen].load:
             chosen = replica
     if operators[chosen].load >= FULL:
-        group.turn += 1
-        return first + (group.turn - 1) % (end - first)
+        return in_turn(group, first, end)
     load = operators[chosen].load + operators[chosen].step
     operators[chosen].load = load if load < 1.0 else 1.0
     return chosen
+
+
+@inner
+def in_turn(group, first, end):  # pragma: no cover - compiled
+    """The replica after the one that was chosen last."""
+    group.turn += 1
+    return first + (group.turn - 1) % (end - first)
 
 
 @inner
@@ -241,10 +264,19 @@ def count_arrival(clock, operator):  # pragma: no cover - compiled
 
 @inner
 def arrive(clock, operator, services, demand_s, pool, arrival_s, trail):  # pragma: no cover - compiled
-    """A tuple reaches an operator: into service if a server is free, into the queue if not."""
+    """A tuple reaches an operator: into service if a server is free, into the queue if not.
+
+    A full queue takes none, and a server takes none that has timed out: the tuple goes no further.
+    """
     count_arrival(clock, operator)
     if operator.batched == 0 and operator.in_service < operator.servers:
-        serve(clock, operator, services, demand_s, arrival_s, trail)
+        if clock.now_s - arrival_s < clock.timeout_s:
+            serve(clock, operator, services, demand_s, arrival_s, trail)
+        else:
+            clock.timed_out += 1
+        return
+    if operator.waiting >= clock.queue_size:
+        clock.rejected += 1
         return
     place = clock.free
     last = pool[place]
@@ -268,7 +300,8 @@ def arrive(clock, operator, services, demand_s, pool, arrival_s, trail):  # prag
 def serve(clock, operator, services, demand_s, arrival_s, trail):  # pragma: no cover - compiled
     """Put a tuple on a free server; services stay in order, the one that ends first last."""
     service_s = demand_s / operator.speed
-    if (operator.completed + operator.in_service + 1) % operator.recorded_every == 0:
+    stands = operator.share == 0.0  # in a restart, which no service time describes
+    if not stands and (operator.completed + operator.in_service + 1) % operator.recorded_every == 0:
         operator.services += 1
         operator.service_sum_s += service_s
         operator.service_squares_s2 += service_s * service_s
@@ -288,12 +321,15 @@ def serve(clock, operator, services, demand_s, arrival_s, trail):  # pragma: no 
 
 @inner
 def serve_waiting(clock, operator, services, pool):  # pragma: no cover - compiled
-    """Every free server takes the tuple that has waited longest."""
+    """Every free server takes the tuple that has waited longest, and drops those that have timed out."""
     while operator.batched == 0 and operator.waiting > 0 and operator.in_service < operator.servers:
         first = pool[operator.head]
         operator.waiting -= 1
         leave_queue(clock, operator, pool)
-        serve(clock, operator, services, first.demand_s, first.arrival_s, first.trail)
+        if clock.now_s - first.arrival_s < clock.timeout_s:
+            serve(clock, operator, services, first.demand_s, first.arrival_s, first.trail)
+        else:
+            clock.timed_out += 1
 
 
 @inner

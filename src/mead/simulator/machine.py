@@ -25,7 +25,9 @@ DICE = "#"
 
 @dataclass(frozen=True)
 class Counters:
-    """Where the tuples are. ``arrived + copied == departed + filtered + lost + inside``, at every moment.
+    """Where the tuples are.
+
+    ``arrived + copied == departed + filtered + lost + rejected + timed_out + inside``, at every moment.
 
     A tuple that leaves the source or an operator goes on to its successors. What goes on first counts as itself, the
     others are copies. If nothing goes on, it has departed if this is the end of a path, and else was filtered.
@@ -40,6 +42,10 @@ class Counters:
     """Waiting or in service."""
     lost: int = 0
     """Tuples lost by restarts."""
+    rejected: int = 0
+    """Tuples that came to a full queue."""
+    timed_out: int = 0
+    """Tuples that were too old when a server was to take them."""
 
 
 class Machine:
@@ -54,7 +60,6 @@ class Machine:
         conditions: Conditions,
         *,
         recorded_every: int,
-        every_end: bool,
     ) -> None:
         self.arrivals_s = arrivals_s
         self.routes = Routes.of(pipeline)
@@ -66,13 +71,17 @@ class Machine:
         self.groups = group_records(pipeline, self.members, conditions)
         self.operators["next_s"][-1] = arrivals_s[0]
         self.operators["recorded_every"] = recorded_every
-        if every_end:
-            self.operators["sink"] = 1
         self.services = np.zeros((self.operators.size, self.operators["servers"].max()), SERVICE)
         self.pool = pool_of(FIRST_ROOM + self.routes.fanout)
         self.log = np.zeros(_expected_departures(pipeline, self.routes, arrivals_s.size), DEPARTURE)
+        self.alive = np.zeros(arrivals_s.size, dtype=np.int64)
+        """Per input, its tuples that are not done."""
+        self.took_s = np.full(arrivals_s.size, np.nan)
+        """Per input, the time until all of it was done; NaN before that."""
         self.clock = np.zeros(1, CLOCK)
         self.clock["room"] = self.pool.size
+        self.clock["queue_size"] = np.iinfo(np.int64).max if conditions.queue_size is None else conditions.queue_size
+        self.clock["timeout_s"] = conditions.timeout_s
         factors = conditions.demand_factors
         self.demands = Buffers(
             self.operators[: len(self.members)],
@@ -108,6 +117,9 @@ class Machine:
             self.groups,
             self.dice.values,
             self.log,
+            routes.judged,
+            self.alive,
+            self.took_s,
         ):
             if self.clock["short"][0]:
                 self.demands.refill()
@@ -196,6 +208,8 @@ class Machine:
             departed=int(clock["departed"]),
             inside=int(self.operators["waiting"].sum() + self.operators["in_service"].sum()),
             lost=int(clock["lost"]),
+            rejected=int(clock["rejected"]),
+            timed_out=int(clock["timed_out"]),
         )
 
     @property

@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 
 from mead.simulator.simulation import Simulation
-from mead.values import NOTHING_SAMPLED, Allocation, Observation, OperatorReading, PathReading
+from mead.values import NOTHING_SAMPLED, Allocation, InputReading, Observation, OperatorReading, PathReading
 
 
 @dataclass(frozen=True)
@@ -124,4 +124,7 @@ def joined(observations: Sequence[Observation]) -> Observation:
         )
         for name, reading in last.paths.items()
     }
-    return replace(last, interval_s=sum(o.interval_s for o in observations), operators=operators, paths=paths)
+    known = [o.inputs for o in observations if o.inputs is not None]
+    inputs = InputReading(sum(i.completed for i in known), sum(i.response_sum_s for i in known)) if known else None
+    interval_s = sum(o.interval_s for o in observations)
+    return replace(last, interval_s=interval_s, operators=operators, paths=paths, inputs=inputs)

@@ -13,6 +13,7 @@ from mead.values import (
     COUNT_BIN_S,
     NOTHING_SAMPLED,
     Allocation,
+    InputReading,
     Observation,
     OperatorReading,
     PathReading,
@@ -36,6 +37,7 @@ class Monitor:
         self.bounds_s = _bounds_s(pipeline)
         self.time_s = 0.0
         self.departed = 0
+        self.inputs = InputReading(0, 0.0)
         self.counts = np.empty(0)
         self.counted_bins = 0
         self.totals = {operator.name: (0, 0, 0.0) for operator in pipeline.operators}
@@ -53,6 +55,7 @@ class Monitor:
             paths=self._paths(machine),
             iats_s=self.trace.iats_s[max(0, arrived - 1 - self.kept_iats) : max(0, arrived - 1)],
             counts=self._counts(now_s),
+            inputs=self._inputs(machine),
         )
 
     def _operators(self, machine: Machine, now_s: float) -> dict[str, OperatorReading]:
@@ -77,7 +80,6 @@ class Monitor:
         departed = int(machine.clock["departed"][0])
         new = machine.log[self.departed : departed]
         self.departed = departed
-        new = new[new["path"] >= 0]  # the others ended before the end of a path
         count = len(self.pipeline.paths)
         late = new["response_s"] > self.bounds_s[new["path"]]
         sums = [np.bincount(new["path"], weights, count) for weights in (None, new["response_s"], late)]
@@ -85,6 +87,12 @@ class Monitor:
             path: PathReading(int(completed), float(response_s), int(late), self._beyond(path, place, new))
             for place, (path, completed, response_s, late) in enumerate(zip(self.pipeline.paths, *sums, strict=True))
         }
+
+    def _inputs(self, machine: Machine) -> InputReading:
+        clock, before = machine.clock[0], self.inputs
+        self.inputs = InputReading(int(clock["inputs"]), float(clock["input_sum_s"]))
+        new_s = self.inputs.response_sum_s - before.response_sum_s
+        return InputReading(self.inputs.completed - before.completed, new_s)
 
     def _beyond(self, path: str, place: int, new: Records) -> dict[float, int]:
         bounds_s = [r.bound_s for r in self.pipeline.requirements if r.path == path and r.percent is not None]

@@ -80,7 +80,7 @@ SERVICE = np.dtype(
         ("end_s", np.float64),
         ("since_s", np.float64),  # start of the work, or of the part of it that has not been charged yet
         ("arrival_s", np.float64),
-        ("trail", np.int64),
+        ("trail", np.int64),  # and its input; see the kernel
     ]
 )
 """A tuple in service, or a batch. Those of an operator stand in a row, the one that ends first last."""
@@ -107,8 +107,14 @@ CLOCK = np.dtype(
         ("copied", np.int64),  # children beyond the first
         ("filtered", np.int64),  # tuples without any child
         ("lost", np.int64),  # by a restart
+        ("rejected", np.int64),  # by a full queue
+        ("timed_out", np.int64),  # when a server was to take them
+        ("queue_size", np.int64),
+        ("timeout_s", np.float64),
         ("down_until_s", np.float64),  # what arrives before is lost
         ("departed", np.int64),
+        ("inputs", np.int64),  # of which all is done
+        ("input_sum_s", np.float64),  # their times
         ("free", np.int64),  # head of the unused part of the pool
         ("room", np.int64),  # how many unused places there are
         ("short", np.int64),  # some random numbers are nearly used up

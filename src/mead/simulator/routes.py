@@ -40,12 +40,15 @@ class Routes:
     """``ways[trail, n]``: the trail of a tuple that takes the n-th edge out of where the trail ends."""
     paths: IntArray
     """Per trail, which path it is; -1 if it ends before a sink. The last trail is that of a tuple at the source."""
+    judged: IntArray
+    """Per trail, 1 if it leads to the end of a judged path. The tuples of an input on other trails need not be done."""
     fanout: int
     """Tuples that one event can bring into being, at most."""
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> Routes:
         """Number the operators, edges and trails of a pipeline."""
+        judged = [tuple(path.split(PATH_SEPARATOR)) for path in pipeline.judged_paths]
         known = [tuple(path.split(PATH_SEPARATOR)) for path in pipeline.paths]
         trails = [*dict.fromkeys(path[: n + 1] for path in known for n in range(len(path))), ()]
         number = {trail: i for i, trail in enumerate(trails)}
@@ -65,6 +68,7 @@ class Routes:
             np.array([int(all(edge in pipeline.returns for edge in one)) for one in out]),
             ways,
             np.array([ends.get(trail, -1) for trail in trails]),
+            np.array([int(any(path[: len(trail)] == trail for path in judged)) for trail in trails]),
             max(sum(ceil(edge.selectivity) for edge in one) for one in out),
         )
 

@@ -11,7 +11,10 @@ from mead.simulator.conditions import Conditions
 from mead.simulator.metrics import FaultyMetrics, MonitoredSimulation
 from mead.simulator.simulation import Simulation
 from mead.values import Allocation, Pipeline, Round
-from mead.workload.trace import Trace
+from mead.workload.trace import Trace, TraceError
+
+MOST_ROUNDS = 3_000_000
+"""The most rounds of a run in virtual time: a month at one per second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +38,6 @@ def simulate(
     metrics: FaultyMetrics | None = None,
     start: Allocation | None = None,
     processors: int | None = None,
-    every_end: bool = False,
 ) -> SimulatedRun:
     """Run a session for as long as tuples of the trace arrive.
 
@@ -43,6 +45,7 @@ def simulate(
     replica takes one.
     """
     pipeline, options = session.facts.pipeline, session.options
+    _check_rounds(trace.duration_s, session.policy.interval_s)
     if processors is not None and start is None:
         start = most_within(pipeline, processors)
     simulation = Simulation(
@@ -53,7 +56,6 @@ def simulate(
         conditions=conditions or Conditions(restart=None if options is None else options.restart),
         kept_iats=session.kept_iats,
         recorded_every=1 if options is None else options.recorded_every,
-        every_end=every_end,
     )
     engine: Engine = simulation if metrics is None else MonitoredSimulation(simulation, metrics)
     if processors is not None:
@@ -67,6 +69,17 @@ def simulate(
     return SimulatedRun(session.policy.name, pipeline, trace.duration_s, simulation, rounds.all)
 
 
+def _check_rounds(duration_s: float, interval_s: float) -> None:
+    """Refuse a run that would take hours because of one long gap, or of a mistaken unit."""
+    rounds = duration_s / interval_s
+    if rounds > MOST_ROUNDS:
+        raise TraceError(
+            f"it lasts {duration_s:g} s, which takes {rounds:,.0f} rounds of {interval_s:g} s; at most {MOST_ROUNDS:,} "
+            "are simulated. Check the unit and the gaps of the trace, simulate a part of it (--duration), or set "
+            "interval_s of the policy"
+        )
+
+
 def run(
     pipeline: Pipeline,
     trace: Trace,
@@ -78,7 +91,6 @@ def run(
     metrics: FaultyMetrics | None = None,
     start: Allocation | None = None,
     processors: int | None = None,
-    every_end: bool = False,
 ) -> SimulatedRun:
     """Let a policy control a pipeline in a session without history; see `simulate`."""
     return simulate(
@@ -89,7 +101,6 @@ def run(
         metrics=metrics,
         start=start,
         processors=processors,
-        every_end=every_end,
     )
 
 

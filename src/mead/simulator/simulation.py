@@ -47,8 +47,7 @@ class Simulation:
     map every tuple that it made counts for itself. A tuple that an edge sends back from the last operator has not
     left; it counts when it leaves for good. A copy that goes back from earlier on the path counts beside its original.
 
-    Of every ``recorded_every`` tuples at an operator, one has its inter-arrival and its service time recorded. With
-    ``every_end``, tuples that a filter takes count as departed: they are logged, for ``completions``.
+    Of every ``recorded_every`` tuples at an operator, one has its inter-arrival and its service time recorded.
 
     The same seed gives the same run, no matter in which steps it is made.
 
@@ -72,11 +71,10 @@ class Simulation:
         conditions: Conditions | None = None,
         kept_iats: int = KEPT_IATS,
         recorded_every: int = 1,
-        every_end: bool = False,
     ) -> None:
-        self.pipeline, self._every_end = pipeline, every_end
+        self.pipeline = pipeline
         self.conditions = conditions or Conditions()
-        self.conditions.check_names(pipeline)
+        self.conditions.check_for(pipeline)
         self.in_force = self.requested = self._checked(pipeline.most if allocation is None else allocation)
         self.now_s = 0.0
         self.timeline = Timeline()
@@ -88,7 +86,6 @@ class Simulation:
             seed,
             self.conditions,
             recorded_every=recorded_every,
-            every_end=every_end,
         )
         self._monitor = Monitor(pipeline, trace, kept_iats)
         self._places = {operator.name: place for place, operator in enumerate(pipeline.operators)}
@@ -156,20 +153,14 @@ class Simulation:
         return Responses(frozen(left["arrival_s"]), frozen(left["response_s"]))
 
     def completions(self) -> Responses:
-        """Every input, from its arrival until all its derived tuples are done.
-
-        Available after ``drain``, with ``every_end`` only.
+        """Every input of which all is done so far, from its arrival until the last of its derived tuples was.
 
         It is what a stream processor with acknowledgements measures: the longest way through forks, flat maps and
-        loops counts. Inputs of the same moment count as one.
+        loops counts, and an input that a filter takes is done there. Only tuples on the way to the end of a judged path
+        have to be done (`Pipeline.judged_paths`).
         """
-        if not self._every_end or not self.empty:
-            raise ValueError("completions are known once all has left, of a simulation that has logged every end")
-        ends = self._machine.log[: self.counters.departed]
-        arrival_s, place = np.unique(ends["arrival_s"], return_inverse=True)
-        longest_s = np.zeros(arrival_s.size)
-        np.maximum.at(longest_s, place, ends["response_s"])
-        return Responses(frozen(arrival_s), frozen(longest_s))
+        done = ~np.isnan(self._machine.took_s)
+        return Responses(frozen(self._machine.arrivals_s[done]), frozen(self._machine.took_s[done]))
 
     @property
     def counters(self) -> Counters:

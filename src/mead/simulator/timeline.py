@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mead.values import Allocation
+from mead.values import Allocation, Pipeline
 
 
 @dataclass
@@ -48,6 +48,10 @@ class Timeline:
     def mean_cores_per_operator(self, until_s: float) -> float:
         """Time average over all operators: the MEAD paper's CPU percentage, divided by 100."""
         return self._mean([allocation.mean_cores for allocation in self.allocations], until_s)
+
+    def mean_cost(self, pipeline: Pipeline, until_s: float) -> float:
+        """Time average of the cost of all operators."""
+        return self._mean([pipeline.cost(allocation) for allocation in self.allocations], until_s)
 
     def _mean(self, values: Sequence[float], until_s: float) -> float:
         bounds = np.minimum([*self.times_s, until_s], until_s)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mead.values.allocation import Allocation, Resources
+from mead.values.capacity import Capacity, CutToFit, cut
 from mead.values.grounds import Candidate, Grounds
 from mead.values.knowledge import Knowledge
-from mead.values.observation import COUNT_BIN_S, Observation, OperatorReading, PathReading
+from mead.values.observation import COUNT_BIN_S, InputReading, Observation, OperatorReading, PathReading
 from mead.values.pipeline import DEFAULT_SHARES, Batches, InvalidPipelineError, Operator, Pipeline
 from mead.values.plan import Plan, Prediction
 from mead.values.reason import Cause, Fact, Move, Note, Reason
@@ -23,9 +24,12 @@ __all__ = [
     "Allocation",
     "Batches",
     "Candidate",
+    "Capacity",
     "Cause",
+    "CutToFit",
     "Fact",
     "Grounds",
+    "InputReading",
     "InvalidPipelineError",
     "Knowledge",
     "Move",
@@ -42,6 +46,7 @@ __all__ = [
     "Resources",
     "Round",
     "SampledTimes",
+    "cut",
     "late_bound_s",
     "surprising",
     "times_predicted",

@@ -33,20 +33,29 @@ class OperatorReading:
 
 
 @dataclass(frozen=True)
-class PathReading:
-    """The tuples that have left one path since the last observation."""
+class InputReading:
+    """The inputs of which everything was done since the last observation: all tuples that came of them.
+
+    On the way to paths without a requirement tuples do not count, if another path has one.
+    """
 
     completed: int
     response_sum_s: float
-    late: int
-    """Tuples that took longer than ``late_bound_s`` of the path's requirements; 0 if it has none."""
-    beyond: Mapping[float, int] = field(default_factory=dict)
-    """By bound of a percentile requirement, the tuples that took longer."""
 
     @property
     def mean_s(self) -> float | None:
         """Their mean response time, or None if there were none."""
         return self.response_sum_s / self.completed if self.completed else None
+
+
+@dataclass(frozen=True)
+class PathReading(InputReading):
+    """The tuples that have left one path since the last observation."""
+
+    late: int
+    """Tuples that took longer than ``late_bound_s`` of the path's requirements; 0 if it has none."""
+    beyond: Mapping[float, int] = field(default_factory=dict)
+    """By bound of a percentile requirement, the tuples that took longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +78,8 @@ class Observation:
     counts: FloatArray = field(repr=False)
     """Arrivals at the source in the last ten minutes, in bins of ``COUNT_BIN_S``, oldest first."""
     missing: str = ""
+    inputs: InputReading | None = None
+    """Inputs of which everything is done; None if the engine does not know."""
     age_s: float = 0.0
     """Age of the readings when a policy gets them."""
 

@@ -55,6 +55,8 @@ class Operator:
     max_replicas: int = 1
     batches: Batches | None = None
     """None: it serves tuple by tuple."""
+    price: float | tuple[float, ...] = 1.0
+    """Price of a core, or of a replica at each level of share: the cost function c(x) of the MEAD paper."""
 
     def __post_init__(self) -> None:
         if not 0 < self.demand_s < inf:
@@ -69,6 +71,16 @@ class Operator:
             raise InvalidPipelineError(
                 f"operator {self.name}: replicas must satisfy 1 <= min <= max; "
                 f"got {self.min_replicas} and {self.max_replicas}"
+            )
+        prices = self.price if isinstance(self.price, tuple) else (self.price,)
+        if not all(0 < price < inf for price in prices) or list(prices) != sorted(prices):
+            raise InvalidPipelineError(
+                f"operator {self.name}: prices must be above 0 and not fall from level to level; got {list(prices)}"
+            )
+        if isinstance(self.price, tuple) and len(self.price) != len(self.shares):
+            raise InvalidPipelineError(
+                f"operator {self.name}: give one price, or one for each of its {len(self.shares)} shares; "
+                f"got {len(self.price)}"
             )
 
     def service(self, share: float) -> PH:
@@ -85,9 +97,25 @@ class Operator:
         """The least that it may have."""
         return Resources(self.shares[0], self.min_replicas)
 
+    def cost(self, resources: Resources) -> float:
+        """The cost of these resources per second; with a price of 1, their cores.
+
+        >>> rented = Operator("matcher", 0.001, shares=(0.5, 1.0), price=(1.0, 3.0), max_replicas=2)
+        >>> rented.cost(Resources(0.5, 2)), rented.cost(Resources(1.0))
+        (2.0, 3.0)
+        """
+        if isinstance(self.price, tuple):
+            return self.price[self.shares.index(resources.share)] * resources.replicas
+        return self.price * resources.cores
+
+    @property
+    def core_price(self) -> float:
+        """The price of a core, in the mean over all that it may have."""
+        return self.cost(self.most) / self.most.cores
+
     @property
     def levels(self) -> tuple[Resources, ...]:
-        """All resources that it may be given, cheapest first; at the same cost, fewest replicas first.
+        """All resources that it may be given, fewest cores first; of as many cores, fewest replicas first.
 
         >>> [str(level) for level in Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2).levels]
         ['0.5', '1', '2 x 0.5', '2 x 1']
@@ -200,6 +228,20 @@ class Pipeline:
                     f"got {resources.replicas}"
                 )
 
+    def cost(self, allocation: Allocation) -> float:
+        """The cost of an allocation per second; with all prices 1, its cores."""
+        return sum(operator.cost(allocation[operator.name]) for operator in self.operators)
+
+    @property
+    def core_price(self) -> float:
+        """The price of a core, in the mean over all that the operators may have."""
+        return self.cost(self.most) / self.most.cores
+
+    @property
+    def priced(self) -> bool:
+        """Whether some cores have a price other than 1, so that cost and cores differ."""
+        return any(operator.price != 1.0 for operator in self.operators)
+
     def operator(self, name: str) -> Operator:
         """The operator of that name."""
         return next(operator for operator in self.operators if operator.name == name)
@@ -251,6 +293,16 @@ class Pipeline:
     def most(self) -> Allocation:
         """The most that every operator may have: where a run starts, and its fallback as long as nothing is known."""
         return Allocation.of({operator.name: operator.most for operator in self.operators})
+
+    @cached_property
+    def judged_paths(self) -> tuple[str, ...]:
+        """The paths with a requirement; all paths if none has one."""
+        return tuple({requirement.path: None for requirement in self.requirements}) or self.paths
+
+    @cached_property
+    def least(self) -> Allocation:
+        """The least that every operator may have."""
+        return Allocation.of({operator.name: operator.least for operator in self.operators})
 
     @cached_property
     def gains(self) -> FloatArray:

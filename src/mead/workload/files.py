@@ -23,7 +23,7 @@ import numpy as np
 from mead.arrays import IntArray
 from mead.workload.formats import npy, parquet, text
 from mead.workload.formats.columns import Choice, Column, Columns, Pieces
-from mead.workload.trace import TICKS_PER_S, BadRowError, Trace, TraceError, Unit
+from mead.workload.trace import TICKS_PER_S, BadRowError, Trace, TraceError, Unit, check_near
 
 
 class Writer(Protocol):
@@ -149,5 +149,6 @@ def _whole_us(column: Column) -> IntArray:
     finite = np.isfinite(column.values)
     if not finite.all():
         raise BadRowError(int((~finite).argmax()) + 1, ": the event time is not a finite number")
+    check_near(column.values, column.unit, "event time")
     micros = column.values * (1e6 / TICKS_PER_S[column.unit])
     return np.asarray(np.rint(micros), dtype=np.int64)

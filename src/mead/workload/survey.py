@@ -22,7 +22,7 @@ from mead.workload.trace import (
     Unit,
     check_enough,
     check_iats,
-    check_range,
+    check_sum,
     check_timestamps,
     gaps_in_order,
     is_rounding,
@@ -56,7 +56,6 @@ class Survey:
     rows: int = 0
     first: int | float = 0
     last: int | float = 0
-    highest: int | float = 0
     off_us: float = 0.0
     """Largest distance of a time stamp in seconds from whole microseconds."""
     total_s: float = 0.0
@@ -108,13 +107,12 @@ def _with_timestamps(found: Survey, chunk: IntArray | FloatArray, unit: Unit) ->
     except BadRowError as error:
         raise error.after(found.rows) from error
     disorder = found.disorder or _disorder(values, unit, found)
-    first, last, highest = values[0].item(), values[-1].item(), values.max().item()
+    first, last = values[0].item(), values[-1].item()
     return replace(
         found,
         rows=found.rows + values.size,
         first=found.first if found.rows else first,
         last=last,
-        highest=max(highest, found.highest),
         off_us=max(found.off_us, _off_us(values)),
         disorder=disorder,
     )
@@ -148,11 +146,9 @@ def merge_surveys(surveys: Iterable[Survey], unit: Unit, *, iat: bool) -> Survey
     if iat:
         if not whole.rows:
             raise TraceError("no inter-arrival times; a trace needs at least one")
-        check_range(whole.total_s * 1e6, "the sum of the inter-arrival times")
+        check_sum(whole.total_s)
     else:
         check_enough(whole.rows)
-        ticks_per_s = TICKS_PER_S[unit] if isinstance(whole.first, int) else 1
-        check_range(whole.highest / ticks_per_s * 1e6, "the last time stamp")
     return whole
 
 
@@ -168,7 +164,6 @@ def _then(whole: Survey, survey: Survey, unit: Unit) -> Survey:
         rows=whole.rows + survey.rows,
         first=whole.first if whole.rows else survey.first,
         last=survey.last,
-        highest=max(whole.highest, survey.highest),
         off_us=max(whole.off_us, survey.off_us),
         disorder=disorder,
     )

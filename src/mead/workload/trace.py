@@ -18,6 +18,8 @@ TICKS_PER_S: dict[Unit, int] = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_00
 LARGEST_US = 1e17
 """Time stamps must stay below this, the year 5138. Epoch milliseconds that are read as seconds exceed it."""
 
+TOO_FAR = "is too far away; check the unit of the file (--unit)"
+
 LONGEST_MEAN_DELAY_S = 1e9
 """A mean delay above 30 years is a mistaken unit."""
 
@@ -114,8 +116,8 @@ class Trace:
         if iats.size == 0:
             raise TraceError("no inter-arrival times; a trace needs at least one")
         check_iats(iats)
+        check_sum(float(iats.sum()))
         micros = iats * 1e6
-        check_range(float(micros.sum()), "the sum of the inter-arrival times")
         # Integers add up exactly. The remainders are small, and so is the error of their sum.
         whole = np.rint(micros)
         micros -= whole
@@ -198,7 +200,6 @@ def _checked_gaps(values: IntArray | FloatArray, unit: Unit, *, sort: bool) -> I
         raise TraceError(f"time stamps must be one row of numbers; got an array of shape {values.shape}")
     check_enough(values.size)
     check_timestamps(values, unit)
-    check_range(float(values.max()) / TICKS_PER_S[unit] * 1e6, "the last time stamp")
     if sort:
         values.sort()
     return gaps_in_order(values, unit)
@@ -214,11 +215,12 @@ def check_enough(arrivals: int) -> None:
 
 
 def check_timestamps(values: IntArray | FloatArray, unit: Unit) -> None:
-    """Refuse time stamps that are not finite, or negative."""
+    """Refuse time stamps that are not finite, negative, or in the far future."""
     _check_finite(values, "time stamp")
     if values.min() < 0:
         row = int((values < 0).argmax())
         raise BadRowError(row + 1, f": time stamp {values[row]} {unit} is negative; count from the start of the trace")
+    check_near(values, unit, "time stamp")
 
 
 def gaps_in_order(values: IntArray | FloatArray, unit: Unit) -> IntArray | FloatArray:
@@ -235,7 +237,7 @@ def gaps_in_order(values: IntArray | FloatArray, unit: Unit) -> IntArray | Float
 
 
 def check_iats(iats_s: FloatArray) -> None:
-    """Refuse IATs that are not finite, or negative."""
+    """Refuse IATs that are not finite, negative, or of thousands of years."""
     _check_finite(iats_s, "inter-arrival time")
     if iats_s.min() < 0:
         row = int((iats_s < 0).argmax())
@@ -243,12 +245,21 @@ def check_iats(iats_s: FloatArray) -> None:
             row + 1,
             f": inter-arrival time {iats_s[row]:g} s is negative; if these are time stamps, leave out --iat",
         )
+    check_near(iats_s, "s", "inter-arrival time")
 
 
-def check_range(micros: float, what: str) -> None:
-    """Refuse times in the far future, which come from a mistaken unit."""
-    if micros >= LARGEST_US:
-        raise TraceError(f"{what} is {micros / 1e6:g} s, too far away; check the unit of the file (--unit)")
+def check_near(values: IntArray | FloatArray, unit: Unit, what: str) -> None:
+    """Refuse times thousands of years away, which come from a mistaken unit."""
+    largest = LARGEST_US / TICKS_PER_S["us"] * TICKS_PER_S[unit]
+    if values.max(initial=0) >= largest or values.min(initial=0) <= -largest:
+        row = int((np.abs(values) >= largest).argmax())
+        raise BadRowError(row + 1, f": {what} {values[row]:g} {unit} {TOO_FAR}")
+
+
+def check_sum(seconds: float) -> None:
+    """Refuse IATs that add up to thousands of years."""
+    if seconds * TICKS_PER_S["us"] >= LARGEST_US:
+        raise TraceError(f"the sum of the inter-arrival times, {seconds:g} s, {TOO_FAR}")
 
 
 def _check_finite(values: IntArray | FloatArray, what: str) -> None:

@@ -208,8 +208,8 @@ def test_dearer_changes_are_made_less_often() -> None:
     for change_cost in (0.0, 0.03, 0.1, 0.3, 1.0, 3.0):
         process = decisions(model, price=1.0, change_cost=change_cost)
         rule = Rule(
-            1.0, 0.002, 0.0, CORES, np.ones(3), CORES, CORES, 0.0, 0.0, np.inf, model.rates, model.smoothing, MOST,
-            process.change_costs, process.costs(100), np.zeros((3, 3), dtype=np.int64), 0, 1.0,
+            1.0, 0.002, 0.0, CORES, np.ones(3), CORES, CORES, CORES, 0.0, 0.0, np.inf, model.rates, model.smoothing,
+            MOST, process.change_costs, process.costs(100), np.zeros((3, 3), dtype=np.int64), 0, 1.0,
         )  # fmt: skip
         changes.append(follow(rule, counts, counts, 0.1, 0.0, np.array([2]))[2])
     assert changes == sorted(changes, reverse=True)

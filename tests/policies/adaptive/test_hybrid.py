@@ -132,6 +132,7 @@ def rule(seed: int, sooner: int, ready: float = 1.0) -> Rule:
         shares=np.array([pair.share for pair in GIVEN]),
         replicas=np.array([float(pair.replicas) for pair in GIVEN]),
         cores=cores,
+        rents=cores,
         speeds=cores,
         overhead_s=0.0,
         trigger_s=0.0,

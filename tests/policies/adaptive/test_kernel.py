@@ -28,6 +28,7 @@ def rule(
         shares=cores,
         replicas=np.ones(cores.size),
         cores=cores,
+        rents=cores,
         speeds=cores,
         overhead_s=overhead_s,
         trigger_s=trigger_s,

@@ -8,6 +8,7 @@ import pytest
 from tests.paths import DATA
 
 from mead.policies import make_policy
+from mead.policies.adaptive.hybrid import HybridOptions
 from mead.policies.adaptive.policy import AdaptiveOptions
 from mead.policies.baselines.static import StaticOptions
 from mead.policies.reasons import OutOfReach
@@ -96,6 +97,22 @@ def test_a_tighter_bound_costs_more() -> None:
     tight = Outcome.of(controlled(log_analysis(Requirement(PATH, 0.1))))
     assert loose.cpu < tight.cpu
     assert (loose.verdicts[0].response_s or 0.0) > (tight.verdicts[0].response_s or 0.0)
+
+
+@pytest.mark.parametrize("options", [AdaptiveOptions(), HybridOptions()], ids=["adaptive", "hybrid"])
+def test_where_cores_are_dear_fewer_are_used(options: AdaptiveOptions) -> None:
+    def cores(price: float | tuple[float, ...]) -> list[float]:
+        operators = [Operator("a", 0.0015, price=price), Operator("b", 0.0015)]
+        tandem = Pipeline("tandem", operators, [Edge("a", "b")], [Requirement("a>b", bound_s=0.4)])
+        done = run(tandem, bursty(), make_policy(options), seed=1)
+        assert Outcome.of(done).met
+        return [done.simulation.timeline.mean_cores(name, done.duration_s) for name in "ab"]
+
+    dear, cheap = cores(5.0), cores(0.2)
+    assert dear[0] < cheap[0]
+    assert dear[1] > cheap[1]
+    shares = Operator("a", 1.0).shares
+    assert cores(tuple(5 * share for share in shares)) == dear  # the same price, level by level
 
 
 def test_nothing_is_lowered_before_arrivals_are_known() -> None:

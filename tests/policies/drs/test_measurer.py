@@ -177,3 +177,22 @@ def test_parameters_out_of_range_are_refused() -> None:
         AlphaWeighted(1.0)
     with pytest.raises(ValueError, match="at least one"):
         MovingAverage(0)
+
+
+def test_the_response_time_is_that_of_everything_that_came_of_an_input() -> None:
+    """Nine of ten inputs have no match and are done at once; the mean of the others would be that of all."""
+    graph = Pipeline(
+        "filter",
+        [Operator(name, 0.01, scv=0.0, shares=(1.0,)) for name in ("first", "second")],
+        [Edge("first", "second", 0.1)],
+    )
+    simulation = Simulation(graph, Trace.from_timestamps_s(np.arange(1000) * 1.0), 1)
+    observation = simulation.observe(999.5)
+    found = Measurer(lambda: MovingAverage(1)).pull(observation, graph)
+    assert found is not None
+    matched = observation.paths["first>second"].completed
+    assert 50 < matched < 150
+    assert found.response_s == pytest.approx(0.01 + 0.01 * matched / 1000)
+    unknown = Measurer(lambda: MovingAverage(1)).pull(replace(observation, inputs=None), graph)
+    assert unknown is not None
+    assert unknown.response_s == pytest.approx(0.02), "without that, the mean of the tuples that left the path"

@@ -9,11 +9,13 @@ import pytest
 from mead.config import choose_policy
 from mead.keys import ConfigError
 from mead.loop import Mode
+from mead.policies.base import Restart
 from mead.policies.baselines.static import StaticOptions
 from mead.policies.drs.facts import Scheduled
+from mead.policies.drs.model import OpenNetwork, Station
 from mead.policies.drs.policy import DRS, DRSOptions
 from mead.queueing import Edge
-from mead.simulator import Conditions, SimulatedRun, run
+from mead.simulator import Conditions, SimulatedRun, Simulation, run
 from mead.values import Allocation, Batches, Operator, Pipeline, Requirement, Resources
 from mead.workload import Steps
 
@@ -149,6 +151,13 @@ def test_options_are_typed() -> None:
         choose_policy(StaticOptions(), "drs", ["t_max_s=1", "t_min_s=2"])
 
 
+def test_t_min_is_below_the_strictest_requirement() -> None:
+    DRSOptions(t_min_s=0.3).check(CHAIN)
+    DRSOptions(t_min_s=2.0, k_max=4).check(CHAIN)
+    with pytest.raises(ConfigError, match=r"policy\.t_min_s: must be below the strictest requirement, which is 0\.5 s"):
+        DRSOptions(t_min_s=0.5).check(CHAIN)
+
+
 def batched(trigger_s: float | None, bound_s: float) -> Pipeline:
     """As Spark runs it: the second operator does most, and gets its tuples a micro-batch at a time.
 
@@ -202,3 +211,42 @@ def test_a_crowd_in_micro_batches_gets_replicas_and_loses_them_again() -> None:
     assert max(second) >= 2  # 0.72 cores of work, 0.4 for each
     assert second[0] == second[-1] == 1
     assert {Scheduled("scale_out", "shortage"), Scheduled("scale_in", "over-provision")} <= set(scheduled(done))
+
+
+def test_a_standstill_costs_what_the_model_says() -> None:
+    """Two runs on the same tuples, one with a re-allocation that stops everything: how much longer do they take?"""
+    pipeline = Pipeline("one", [Operator("only", 0.1, scv=1.0, shares=(1.0,), max_replicas=3)])
+    downtime_s, horizon_s = 20.0, 600.0
+    longer_s = []
+    for seed in range(8):
+        trace = Steps(rates_per_s=(14.0,), step_s=horizon_s).generate(np.random.default_rng(seed))
+        means_s = []
+        for stop_s in (0.0, downtime_s):
+            conditions = Conditions(restart=Restart(stop_s))
+            simulation = Simulation(pipeline, trace, seed, conditions=conditions)
+            simulation.advance(60.0)
+            simulation.apply(Allocation.of(only=Resources(1.0, 2)))
+            simulation.drain()
+            means_s.append(simulation.responses("only").response_s.mean())
+        longer_s.append(means_s[1] - means_s[0])
+    network = OpenNetwork(14.0, (Station(14.0, 10.0),))
+    assert np.mean(longer_s) == pytest.approx(network.pause_s((2,), downtime_s, horizon_s), rel=0.1)
+
+
+def test_a_standstill_is_no_service_time() -> None:
+    pipeline = Pipeline("one", [Operator("only", 0.1, scv=0.0, shares=(1.0,), max_replicas=3)])
+    trace = Steps(rates_per_s=(5.0,), step_s=60.0).generate(np.random.default_rng(1))
+    simulation = Simulation(pipeline, trace, 1, conditions=Conditions(restart=Restart(10.0)))
+    simulation.advance(20.0)
+    simulation.apply(Allocation.of(only=Resources(1.0, 2)))
+    assert simulation.observe(60.0).operators["only"].services.mean_s == pytest.approx(0.1)
+
+
+def test_a_re_allocation_that_costs_more_than_it_brings_is_not_made() -> None:
+    free = controlled([10.0] * 8, (4, 4), k_max=8)
+    assert reached(free) == [(4, 4), (3, 5)]
+    costly = controlled([10.0] * 8, (4, 4), k_max=8, downtime_s=20.0)
+    assert reached(costly) == [(4, 4)]
+    assert Scheduled("none", "cost") in scheduled(costly)
+    assert DRSOptions(downtime_s=3.0).restart == Restart(3.0)
+    assert DRSOptions().restart is None

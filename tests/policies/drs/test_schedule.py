@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.paths import vectors
 
-from mead.policies.drs.facts import Placed, Postponed, Reachable, Sojourn
+from mead.policies.drs.facts import Cost, Placed, Postponed, Reachable, Sojourn
 from mead.policies.drs.model import OpenNetwork, Station
-from mead.policies.drs.schedule import Goal, Situation, decide
+from mead.policies.drs.schedule import Goal, Scheduling, Situation, decide
 from mead.policies.drs.search import Limits
 from mead.policies.reasons import Remark
 from mead.values import Batches
@@ -186,3 +186,55 @@ def test_processors_are_added_one_by_one_only_while_somebody_waits_for_them() ->
     assert Remark.NO_BACKLOG in idle.facts
     waiting = decide(goal, in_batches((2,), 2.0, backlogged=True))
     assert (waiting.action, waiting.placement.processors) == ("scale_out", (3,))
+
+
+COSTLY = replace(GOAL, downtime_s=3.0)
+
+
+def cost_of(decision: Scheduling) -> Cost:
+    (found,) = (fact for fact in decision.facts if isinstance(fact, Cost))
+    return found
+
+
+def test_processors_are_not_moved_for_less_than_the_move_costs() -> None:
+    now = video(6.0, (3, 5, 1), measured_s=0.6)
+    free = decide(GOAL, now)
+    assert free.action == "rebalance"
+    decision = decide(COSTLY, now)
+    assert (decision.action, decision.case) == ("none", "cost")
+    assert decision.placement.processors == now.processors
+    cost = cost_of(decision)
+    assert cost.gain_s == pytest.approx(now.model_s - free.placement.sojourn_s)
+    busiest = max(station.load / k for station, k in zip(now.network.stations, free.placement.processors, strict=True))
+    assert cost.cost_s == pytest.approx(6.0 * 3.0**2 / (2 * (1 - busiest)) / (6.0 * 1000.0)), "waiting over inputs"
+    assert "a standstill of 3 s adds" in str(cost)
+
+
+def test_a_gain_that_lasts_long_enough_is_worth_the_cost() -> None:
+    now = video(6.0, (3, 5, 1), measured_s=0.6)
+    cost = cost_of(decide(COSTLY, now))
+    enough_s = 1000.0 * cost.cost_s / cost.gain_s
+    assert decide(COSTLY, replace(now, since_s=0.99 * enough_s)).case == "cost"
+    assert decide(COSTLY, replace(now, since_s=1.01 * enough_s)).action == "rebalance"
+
+
+def test_processors_are_removed_only_if_the_target_is_kept_through_the_move() -> None:
+    now = video(6.0, (6, 8, 1), measured_s=0.3)
+    assert decide(COSTLY, now).action == "scale_in"
+    decision = decide(replace(GOAL, downtime_s=30.0), now)
+    assert (decision.action, decision.case) == ("none", "cost")
+    cost = cost_of(decision)
+    assert cost.cost_s > cost.gain_s
+
+
+def test_an_operator_that_cannot_keep_up_is_answered_at_any_cost() -> None:
+    decision = decide(replace(GOAL, downtime_s=120.0), video(18.0, (4, 6, 1), measured_s=0.6))
+    assert decision.action == "scale_out"
+
+
+def test_gains_count_as_far_as_they_can_be_measured() -> None:
+    """With flat maps eq. 4 adds up the times of tuples that are served at the same time."""
+    seen = cost_of(decide(COSTLY, video(6.0, (3, 5, 1), measured_s=0.6)))
+    half = video(6.0, (3, 5, 1), measured_s=0.5 * video(6.0, (3, 5, 1), None).model_s)
+    goal = replace(COSTLY, t_min_s=0.1)
+    assert cost_of(decide(goal, half)).gain_s == pytest.approx(seen.gain_s / 2)

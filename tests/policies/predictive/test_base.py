@@ -12,11 +12,12 @@ from mead.policies import PolicyOptions, decide, make_policy
 from mead.policies.predictive.kingman import KingmanOptions
 from mead.policies.predictive.map import MapOptions
 from mead.policies.predictive.map_network import ArrivalModel
+from mead.policies.predictive.mead import MeadOptions
 from mead.policies.predictive.mg1 import MG1Options
 from mead.policies.predictive.predictions import response_s
 from mead.policies.predictive.replay import ReplayOptions
 from mead.policies.predictive.replay_network import Draws, WindowReplay
-from mead.policies.reasons import FewArrivals, OutOfReach, Overload, Predicted, Remark
+from mead.policies.reasons import FewArrivals, NoRate, OutOfReach, Overload, Predicted, Remark
 from mead.queueing import MAP, Arrivals, Edge, Unstable
 from mead.values import (
     Allocation,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 OPTIONS: dict[str, PolicyOptions] = {
     "mg1": MG1Options(),
     "kingman": KingmanOptions(),
+    "mead": MeadOptions(best=2, max_states=4),
     "map": MapOptions(best=2),
     "replay": ReplayOptions(),
 }
@@ -110,6 +112,17 @@ def test_a_few_arrivals_are_used_if_there_are_enough(
 
 
 @EVERY
+def test_a_window_of_equal_stamps_has_no_rate(
+    name: str, log_analysis: Describer, observed: Observer, bursty: FloatArray
+) -> None:
+    """A burst under one coarse stamp fills the shorter window, although the longer one has a rate."""
+    pipeline, options = log_analysis(), OPTIONS[name].model_copy(update={"windows": (2_000, 500)})
+    iats_s = np.concatenate([bursty[:1_500], np.zeros(500)])
+    plan = planned(options, observed(pipeline, iats_s=iats_s), pipeline)
+    assert (plan.reason.cause, plan.reason.facts) == (Cause.TOO_FEW, (NoRate(500),))
+
+
+@EVERY
 def test_the_worst_window_counts(name: str, log_analysis: Describer, observed: Observer) -> None:
     rng = np.random.default_rng(2)
     busy, quiet = MAP.poisson(350.0).sample(9_000, rng), MAP.poisson(150.0).sample(4_000, rng)
@@ -150,7 +163,7 @@ SHARES = (0.4, 0.55, 0.7, 0.85, 1.0)
 LEVEL = st.builds(Resources, st.sampled_from(SHARES), st.integers(1, 2))
 
 
-@EVERY
+@pytest.mark.parametrize("name", [*MODELS, "replay"])
 @settings(max_examples=12, deadline=None)
 @given(
     demands=st.tuples(st.floats(0.0003, 0.0025), st.floats(0.0003, 0.0025)),
@@ -171,14 +184,17 @@ def test_more_cpu_never_makes_a_predicted_response_longer(
     operators = [Operator(n, d, batches=batches, max_replicas=2) for n, d in zip("ab", demands, strict=True)]
     pipeline = Pipeline("two", operators, [Edge("a", "b", selectivity)])
     high = [Resources(max(x.share, y.share), max(x.replicas, y.replicas)) for x, y in zip(low, more, strict=True)]
+    if name == "kingman":  # by its formula a faster operator smooths less what it sends on, to the harm of the next
+        high[0] = low[0]
     model = WindowReplay(WINDOW, Draws(0)) if name == "replay" else MODELS[name]
     before, after = (
         make_policy(OPTIONS[name]).predict(pipeline, Allocation.of(a=a, b=b), [model])[0].paths["a>b"]  # type: ignore[attr-defined]
         for a, b in (low, high)
     )
     assert isinstance(before, Unstable) or not isinstance(after, Unstable)
-    # Replicas are one server of their joint speed and a longer service: percentiles of that are a little off.
-    tolerated = 1e-3 if [x.replicas for x in low] == [x.replicas for x in high] else 1e-2
+    # Replicas are one server of their joint speed and a longer service: percentiles of that are a little off. So are
+    # those of micro-batches that begin at other moments.
+    tolerated = 1e-3 if batches is None and [x.replicas for x in low] == [x.replicas for x in high] else 1e-2
     for percent in (None, 95.0):
         assert response_s(after, percent) <= response_s(before, percent) * (1 + tolerated)
 

@@ -34,9 +34,10 @@ def test_lr_is_that_of_scikit_learn() -> None:
     assert said(Linear(WINDOW)) == pytest.approx(model.predict(INDEX[WINDOW:]), rel=1e-9)
 
 
-def test_fft_is_the_sum_of_its_trend_and_its_ten_strongest_waves() -> None:
+@pytest.mark.parametrize("degree", [3, None])
+def test_fft_is_the_sum_of_its_trend_and_its_ten_strongest_waves(degree: int | None) -> None:
     window = SERIES[-WINDOW:]
-    trend = polynomial.polyfit(np.arange(WINDOW), window, 3)
+    trend = np.zeros(1) if degree is None else polynomial.polyfit(np.arange(WINDOW), window, degree)
     rest = window - polynomial.polyval(np.arange(WINDOW), trend)
     turns = np.exp(-2j * np.pi * np.outer(np.arange(WINDOW), np.arange(WINDOW)) / WINDOW)
     spectrum = turns @ rest
@@ -46,7 +47,7 @@ def test_fft_is_the_sum_of_its_trend_and_its_ten_strongest_waves() -> None:
         + sum((spectrum[k] * np.exp(2j * np.pi * k * t / WINDOW)).real for k in strongest) / WINDOW
         for t in range(WINDOW, WINDOW + STEPS)
     ]
-    assert said(Fourier(WINDOW)) == pytest.approx(expected, rel=1e-6)
+    assert said(Fourier(WINDOW, degree=degree)) == pytest.approx(expected, rel=1e-6)
 
 
 def test_ann_of_the_authors_program_is_their_recipe() -> None:

@@ -96,6 +96,19 @@ def test_phases_are_told_apart_by_the_arrivals_ahead() -> None:
     assert phase_groups(arrivals).tolist() == [1, 1, 0, 0]
 
 
+@pytest.mark.parametrize("rate_per_s", [9.0, 0.01])
+def test_phases_without_mass_do_not_disturb(rate_per_s: float) -> None:
+    """A phase that is entered once in the age of the world; the others are told apart whatever its rate."""
+    rates = np.array([rate_per_s, 5.0, 0.1])
+    switch = np.array([[0, 1e-3, 1e-3], [1e-300, 0, 0.01], [1e-300, 0.01, 0]])
+    arrivals = MAP(switch - np.diag(switch.sum(axis=1) + rates), np.diag(rates))
+    with np.errstate(divide="raise", invalid="raise"):
+        groups = phase_groups(arrivals)
+        left = departures(arrivals, PH.exponential(0.01), groups)
+    assert groups[1:].tolist() == [1, 0]
+    assert MAP(left.D0, left.D1).rate_per_s == pytest.approx(arrivals.rate_per_s)
+
+
 def test_a_saturated_server_sends_one_service_after_the_other() -> None:
     service = PH.erlang(3, 2.0)
     left = Departures.saturated(service)

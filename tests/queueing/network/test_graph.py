@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from mead.queueing import PH, Edge, InvalidNetworkError, Network, Operator
@@ -71,3 +73,9 @@ def test_a_share_for_nobody_is_refused() -> None:
 def test_an_operator_needs_a_server() -> None:
     with pytest.raises(InvalidNetworkError, match="at least one server; got 0"):
         Operator("a", SERVICE, servers=0)
+
+
+def test_a_chain_of_thousands_is_one_path() -> None:
+    names = [f"o{number}" for number in range(3000)]
+    chain = Network([Operator(name, PH.exponential(1.0)) for name in names], [Edge(*pair) for pair in pairwise(names)])
+    assert chain.paths == (tuple(names),)

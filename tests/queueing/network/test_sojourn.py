@@ -73,3 +73,10 @@ def test_times_that_share_a_depth_are_long_together() -> None:
 def test_a_percentile_lies_between_0_and_100(percent: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 100"):
         Response(0.0, (erlang(1, 1.0),)).percentile_s(percent)
+
+
+@pytest.mark.parametrize("count", [9, 100, 200])
+def test_a_sum_of_many_times_keeps_its_spread(count: int) -> None:
+    many = Response(0.0, (erlang(2, 1.0),) * count)
+    for percent in (50.0, 95.0, 99.0):
+        assert many.percentile_s(percent) == pytest.approx(gamma.ppf(percent / 100, 2 * count, scale=0.5), rel=4e-3)

@@ -52,8 +52,9 @@ class TwoKnobs:
     """Every pair of share and replicas is a level of its own.
 
     >>> knobs = TwoKnobs(replica_cost_cores=0.1, replica_change_cost=2.0)
-    >>> given = knobs.levels(Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2))
-    >>> [str(pair) for pair in given], knobs.rents(given).tolist()
+    >>> matcher = Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2)
+    >>> given = knobs.levels(matcher)
+    >>> [str(pair) for pair in given], knobs.rents(matcher, given).tolist()
     (['0.5', '1', '2 x 0.5', '2 x 1'], [0.5, 1.0, 1.1, 2.1])
     >>> knobs.change_costs(given, 0.03, late_s=0.0)[0].tolist()  # from one replica at 0.5: share, replica, both
     [0.0, 0.03, 2.0, 2.03]
@@ -70,10 +71,11 @@ class TwoKnobs:
         """All pairs, the cheapest in cores first."""
         return operator.levels
 
-    def rents(self, given: Sequence[Resources]) -> FloatArray:
-        """Cores, and what every replica beyond the least takes by itself."""
+    def rents(self, operator: Operator, given: Sequence[Resources]) -> FloatArray:
+        """The cost of its cores, and of those that every replica beyond the least takes by itself."""
         replicas = _replicas(given)
-        return np.asarray(_shares(given) * replicas + self.replica_cost_cores * (replicas - replicas.min()))
+        beside = self.replica_cost_cores * (replicas - replicas.min()) * operator.core_price
+        return np.asarray([operator.cost(resources) for resources in given] + beside)
 
     def change_costs(self, given: Sequence[Resources], change_cost: float, late_s: float) -> FloatArray:
         """The share's part and the replicas' part; neither is below what any change costs.

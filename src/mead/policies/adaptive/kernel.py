@@ -34,6 +34,8 @@ class Rule(NamedTuple):
     replicas: FloatArray
     cores: FloatArray
     """Of every level; cores are the product of the two, and never fall from one level to the next."""
+    rents: FloatArray
+    """The cost of holding every level, in cores of the mean price of the pipeline."""
     speeds: FloatArray
     """Of ``mead.policies.adaptive.decision.Server``."""
     overhead_s: float

@@ -24,8 +24,8 @@ class Knobs(Protocol):
     def levels(self, operator: Operator) -> tuple[Resources, ...]:
         """The levels of an operator, cheapest first."""
 
-    def rents(self, given: Sequence[Resources]) -> FloatArray:
-        """The cost of holding each level, in cores."""
+    def rents(self, operator: Operator, given: Sequence[Resources]) -> FloatArray:
+        """The cost of holding each level; with a price of 1, in cores."""
 
     def change_costs(self, given: Sequence[Resources], change_cost: float, late_s: float) -> FloatArray:
         """``[from, to]``: core-seconds that a change costs, if one of a share costs ``change_cost``.
@@ -46,14 +46,15 @@ class Knobs(Protocol):
 
 
 def levels(operator: Operator) -> tuple[Resources, ...]:
-    """The resources of an operator that differ in cores; among equal ones, those with the fewest replicas.
+    """The resources of an operator that differ in cores; among equal ones the cheapest, with the fewest replicas.
 
     >>> levels(Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2))[1]
     Resources(share=1.0, replicas=1)
     """
     distinct: dict[float, Resources] = {}
     for resources in operator.levels:
-        distinct.setdefault(round(resources.cores, 9), resources)
+        cores = round(resources.cores, 9)
+        distinct[cores] = min(distinct.get(cores, resources), resources, key=operator.cost)
     return tuple(distinct.values())
 
 
@@ -66,9 +67,9 @@ class OneKnob:
         """All that differ in cores."""
         return levels(operator)
 
-    def rents(self, given: Sequence[Resources]) -> FloatArray:
-        """Cores."""
-        return np.array([resources.cores for resources in given])
+    def rents(self, operator: Operator, given: Sequence[Resources]) -> FloatArray:
+        """The cost of its cores."""
+        return np.array([operator.cost(resources) for resources in given])
 
     def change_costs(self, given: Sequence[Resources], change_cost: float, late_s: float) -> FloatArray:
         """The same for every change."""

@@ -75,7 +75,7 @@ class Outlook:
     usage: Mapping[Requirement, float]
     """Units of the allowance per tuple, in the worst segment."""
     cores: float
-    """Mean cores in force, plus what it takes to clear the backlog at the end."""
+    """Mean cost of what is in force, in cores of the mean price, plus what it takes to clear the backlog at the end."""
     changes_per_s: float
     operator_s: Mapping[str, float]
     """Mean stay at every operator."""
@@ -140,7 +140,8 @@ def look_ahead(
         if inflow.sum() * operator.demand_s >= rule.speeds[-1] * duration_s:
             overloaded.add(name)
         left = held + sizes.sum() - served.sum()
-        cores += float(rule.cores[given].mean()) + left * operator.demand_s / duration_s
+        dear = rule.rents[-1] / rule.cores[-1]
+        cores += float(rule.rents[given].mean()) + dear * left * operator.demand_s / duration_s
         changes += changed
     responses = {r.path: _along(r.path, stays) for r in pipeline.requirements}
     used = {r: _worst(usage(r, responses[r.path]) * counts, counts) for r in pipeline.requirements}

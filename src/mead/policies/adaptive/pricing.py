@@ -97,7 +97,8 @@ class Rulebook:
         values, sweeps = self._start(
             operator.name, tuple(setting.prices[r] for r in mine), setting.change_cost, cores.size, model.rates.size
         )
-        server = Server(operator.demand_s, self.knobs.rents(given), _speeds(operator, cores), gate_of(operator))
+        rents = self.knobs.rents(operator, given) / pipeline.core_price  # only the ratios of prices matter
+        server = Server(operator.demand_s, rents, _speeds(operator, cores), gate_of(operator))
         arrivals = model.scaled(visits)
         late_s = self.sooner * self.period_s
         change_costs = self.knobs.change_costs(given, float(CHANGE_COSTS[setting.change_cost]), late_s)
@@ -110,6 +111,7 @@ class Rulebook:
             shares=np.array([r.share for r in given]),
             replicas=np.array([float(r.replicas) for r in given]),
             cores=cores,
+            rents=np.array([operator.cost(r) for r in given]) / pipeline.core_price,
             speeds=server.speeds,
             overhead_s=batches.overhead_s,
             trigger_s=batches.trigger_s or 0.0,
@@ -161,10 +163,11 @@ def _elsewhere_s(name: str, requirement: Requirement, stays_s: Mapping[str, floa
 
 
 def _needed(path: str, pipeline: Pipeline, model: RateModel, period_s: float) -> float:
-    """Cores that the operators of a path are busy with, or have at least."""
+    """The cost of the cores that the operators of a path are busy with, or have at least."""
     operators = [pipeline.operator(name) for name in path.split(PATH_SEPARATOR)]
     busy = [model.mean * pipeline.visits[o.name] * o.demand_s / period_s for o in operators]
-    return sum(max(o.least.cores, load) for o, load in zip(operators, busy, strict=True))
+    held = (max(o.least.cores, load) * o.core_price for o, load in zip(operators, busy, strict=True))
+    return sum(held) / pipeline.core_price
 
 
 def _speeds(operator: Operator, cores: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from mead.keys import Positive
-from mead.policies.base import Fraction, NotReady, RuleKeys, not_ready
+from mead.policies.base import Fraction, Interval, NotReady, RuleKeys, not_ready
 from mead.policies.reasons import RateNeed, TargetUtilization
 from mead.policies.registry import register
 from mead.policies.rules import ROUNDING, StepPlanner
@@ -19,7 +19,7 @@ class DS2Options(RuleKeys):
     """Sizes operators by their input rates, as Flink's autoscaler does."""
 
     name: Literal["ds2"] = "ds2"
-    interval_s: Positive = Field(default=60.0, description="time between two decisions, s")
+    interval_s: Interval = Field(default=60.0, description="time between two decisions, s")
     target_utilization: Fraction = Field(default=0.7, description="utilization that an operator should have")
     boundary: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.3, description="tolerated difference of the utilization from its target"

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from mead.keys import Positive
-from mead.policies.base import NotReady, SlowKeys, not_ready
+from mead.policies.base import Interval, NotReady, SlowKeys, not_ready
 from mead.policies.reasons import Fixed
 from mead.policies.registry import register
 from mead.policies.rules import within_limits
@@ -18,7 +18,7 @@ class StaticOptions(SlowKeys):
     """A fixed allocation."""
 
     name: Literal["static"] = "static"
-    interval_s: Positive = Field(default=1.0, description="time between two readings of the metrics, s")
+    interval_s: Interval = Field(default=1.0, description="time between two readings of the metrics, s")
     share: Positive | None = Field(
         default=None, description="cores of every operator, raised to its next level; default its highest level"
     )

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from mead.keys import Positive, wrong_key
-from mead.policies.base import Fraction, NotReady, RuleKeys, not_ready
+from mead.keys import wrong_key
+from mead.policies.base import Fraction, Interval, NotReady, RuleKeys, not_ready
 from mead.policies.reasons import Utilizations
 from mead.policies.registry import register
 from mead.policies.rules import StepPlanner, one_down, one_up
@@ -18,7 +18,7 @@ class ThresholdOptions(RuleKeys):
     """Raises an operator by one level above a CPU utilization, and lowers it below another."""
 
     name: Literal["threshold"] = "threshold"
-    interval_s: Positive = Field(default=10.0, description="time between two decisions, s")
+    interval_s: Interval = Field(default=10.0, description="time between two decisions, s")
     high: Fraction = Field(default=0.7, description="utilization above which an operator gets a level more")
     low: Fraction = Field(default=0.5, description="utilization below which an operator gets a level less")
 

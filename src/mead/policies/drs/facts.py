@@ -27,6 +27,7 @@ CASES = {
     "model_disagrees": "the model sees no shortage",
     "no_response": "there is no response time to go by",
     "T_ra": "a re-allocation would come too soon",
+    "cost": "a re-allocation would cost more than it brings",
     "lower_bound": "the target is out of reach",
     "Kcap": "the target needs more processors than there are",
     "insufficient": "there are too few processors to keep up",
@@ -46,6 +47,17 @@ class Budget(Fact):
 
     def __str__(self) -> str:
         return f"K_max {self.k_max}"
+
+
+@dataclass(frozen=True)
+class Room(Fact):
+    """The replicas that the processors of the machine or cluster hold."""
+
+    replicas: int
+    processors: int
+
+    def __str__(self) -> str:
+        return f"no more than {self.replicas} replicas fit on {self.processors} processors"
 
 
 @dataclass(frozen=True)
@@ -113,6 +125,27 @@ class Postponed(Fact):
     def __str__(self) -> str:
         waits = f"{_placement(self.processors)} has to wait"
         return f"{waits}: only {self.since_s:.0f} s of T_ra {self.t_ra_s:g} s have passed since the last re-allocation"
+
+
+@dataclass(frozen=True)
+class Cost(Fact):
+    """The cost of a re-allocation beside its gain, both as mean times of the inputs of the time to come."""
+
+    processors: tuple[int, ...]
+    downtime_s: float
+    cost_s: float
+    gain_s: float
+    """How much shorter the time becomes; how far it stays below the target, if processors are removed."""
+    horizon_s: float
+
+    @property
+    def worth(self) -> bool:
+        """Whether the re-allocation brings more than it costs."""
+        return self.gain_s > self.cost_s
+
+    def __str__(self) -> str:
+        standstill = f"a standstill of {self.downtime_s:g} s adds {self.cost_s:.3g} s to the inputs of the next"
+        return f"{standstill} {self.horizon_s:.0f} s, and {_placement(self.processors)} has {self.gain_s:.3g} s to gain"
 
 
 @dataclass(frozen=True)

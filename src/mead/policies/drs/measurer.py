@@ -45,7 +45,7 @@ class Measurements:
     operators: dict[str, Measured]
     """In the order of the pipeline."""
     response_s: float | None
-    """From source to the end of the slowest path; None if nothing has left one yet."""
+    """From the arrival of an input until everything that came of it is done; None if nothing is yet."""
 
 
 def recorded(times_s: FloatArray, every: int) -> SampledTimes:
@@ -124,12 +124,9 @@ def _comes_in_lumps(name: str, pipeline: Pipeline) -> bool:
     return any(pipeline.operator(edge.source).batches for edge in pipeline.edges if edge.target == name)
 
 
-def judged_paths(pipeline: Pipeline) -> tuple[str, ...]:
-    """The paths with a requirement; all paths if none has one."""
-    return tuple({requirement.path: None for requirement in pipeline.requirements}) or pipeline.paths
-
-
 def _response_s(observation: Observation, pipeline: Pipeline) -> float | None:
-    """Mean response time of the slowest judged path: an input is done when all of it is."""
-    readings = [observation.paths[path] for path in judged_paths(pipeline)]
+    """Mean time until all of an input is done; without that, of the slowest judged path, as far as tuples leave it."""
+    if observation.inputs is not None:
+        return observation.inputs.mean_s
+    readings = [observation.paths[path] for path in pipeline.judged_paths]
     return max((reading.mean_s for reading in readings if reading.mean_s is not None), default=None)

@@ -132,6 +132,20 @@ class OpenNetwork:
         inside = sum(s.rate_per_s * t for s, t in zip(self.stations, times_s, strict=True) if s.rate_per_s > 0)
         return inside / self.external_per_s
 
+    def pause_s(self, processors: Sequence[int], downtime_s: float, horizon_s: float) -> float:
+        """Mean time that a standstill of ``downtime_s`` adds to every input of the next ``horizon_s``.
+
+        Inputs gather for ``d`` seconds at rate l and leave at the rate l / rho of the busiest operator, so that
+        ``l d^2 / (2 (1 - rho))`` seconds of waiting are spread over ``l H`` inputs. Infinite without spare processors.
+
+        >>> OpenNetwork(5.0, (Station(5.0, 10.0),)).pause_s((1,), downtime_s=6.0, horizon_s=360.0)
+        0.1
+        """
+        if downtime_s == 0:
+            return 0.0
+        spare = 1 - max(station.load / k for station, k in zip(self.stations, processors, strict=True))
+        return downtime_s**2 / (2 * horizon_s * spare) if spare > 0 else inf
+
     def _sojourn_s(self, station: Station, processors: int) -> float:
         a, s = (1.0, 1.0) if self.model is Model.MMK else (station.arrival_scv, station.service_scv)
         refined = self.model is Model.WHITT

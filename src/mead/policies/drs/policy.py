@@ -9,10 +9,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from mead.keys import Positive, wrong_key
-from mead.policies.base import Knob, NotReady, PolicyOptions, not_ready
-from mead.policies.drs.facts import ExternalRate, OrderArrived, Scheduled
-from mead.policies.drs.measurer import Measurements, Measurer, judged_paths
+from mead.keys import ConfigError, Positive, wrong_key
+from mead.policies.base import Interval, Knob, NotReady, PolicyOptions, Restart, not_ready
+from mead.policies.drs.facts import ExternalRate, OrderArrived, Room, Scheduled
+from mead.policies.drs.measurer import Measurements, Measurer
 from mead.policies.drs.model import Model, OpenNetwork, Station
 from mead.policies.drs.schedule import Goal, Situation, decide
 from mead.policies.drs.search import Limits
@@ -22,6 +22,7 @@ from mead.policies.registry import register
 from mead.queueing import PATH_SEPARATOR
 from mead.values import (
     Allocation,
+    Capacity,
     Cause,
     Knowledge,
     Move,
@@ -45,6 +46,7 @@ STAYS = {
     "model_disagrees": Cause.ENOUGH,
     "no_response": Cause.TOO_FEW,
     "T_ra": Cause.RULES,
+    "cost": Cause.RULES,
 }
 """The cause of a plan that moves nothing, by the scheduler's case; any other case means a goal out of reach."""
 
@@ -53,7 +55,7 @@ class DRSOptions(PolicyOptions):
     """DRS: places replicas by a network of queues, for the shortest time with k_max or the fewest for t_max_s."""
 
     name: Literal["drs"] = "drs"
-    interval_s: Positive = Field(default=60.0, description="time between two pulls of metrics and decisions (T_m), s")
+    interval_s: Interval = Field(default=60.0, description="time between two pulls of metrics and decisions (T_m), s")
     k_max: Annotated[int, Field(ge=1)] | None = Field(
         default=None,
         description="replicas of all operators together, with t_max_s the most; default the sum of their limits",
@@ -68,6 +70,11 @@ class DRSOptions(PolicyOptions):
     )
     t_ra_s: Annotated[float, Field(ge=0)] = Field(
         default=360.0, description="least time between two re-allocations (T_ra), s"
+    )
+    downtime_s: Annotated[float, Field(ge=0)] = Field(
+        default=0.0,
+        description="time for which a re-allocation stops everything, s; a re-allocation has to bring more than that "
+        "costs, and in virtual time the pipeline stands still for it",
     )
     model: Literal["mmk", "ggk_ac", "ggk_whitt"] = Field(
         default="mmk", description="M/M/k, GI/G/k (eq. 5), or that with Whitt's refinement"
@@ -84,17 +91,38 @@ class DRSOptions(PolicyOptions):
     )
 
     knobs: ClassVar[tuple[Knob, ...]] = ("replicas",)
+    follows_inputs: ClassVar[bool] = True
 
     @property
     def recorded_every(self) -> int:
         """N_m."""
         return self.sample_every
 
+    @property
+    def restart(self) -> Restart | None:
+        """The standstill of a re-allocation. No tuple is lost."""
+        return Restart(self.downtime_s) if self.downtime_s else None
+
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.t_min_s is not None and self.t_max_s is not None and self.t_min_s >= self.t_max_s:
             raise wrong_key("t_min_s", f"must be below t_max_s, which is {self.t_max_s:g}; got {self.t_min_s:g}")
         return self
+
+    def target_s(self, pipeline: Pipeline) -> float | None:
+        """T_max: the option, or the strictest requirement; None if ``k_max`` is the goal."""
+        if self.t_max_s is not None or self.k_max is not None:
+            return self.t_max_s
+        return min((requirement.bound_s for requirement in pipeline.requirements), default=None)
+
+    def check(self, pipeline: Pipeline) -> None:
+        """Refuse a T_min that is not below the T_max of the requirements."""
+        t_max_s = self.target_s(pipeline)
+        if self.t_min_s is not None and t_max_s is not None and self.t_min_s >= t_max_s:
+            raise ConfigError(
+                f"must be below the strictest requirement, which is {t_max_s:g} s; got {self.t_min_s:g}",
+                ("policy", "t_min_s"),
+            )
 
 
 @register(DRSOptions)
@@ -135,8 +163,9 @@ class DRS:
         since_s = observation.time_s - self._ordered_s
         if self._ordered is not None and self._ordered != now and since_s < knowledge.actuation_delay_s:
             return Plan.keep(self._ordered, Reason(Cause.UNDER_WAY, (UnderWay(since_s),)))
-        situation = self._situation(observation, analysis, pipeline)
-        decision = decide(self.goal(pipeline, situation.gates_s), situation)
+        situation = self._situation(observation, analysis, knowledge)
+        goal = self.goal(pipeline, situation.gates_s, knowledge.capacity)
+        decision = decide(goal, situation)
         placed = decision.placement.processors
         target, cause = now, STAYS.get(decision.case, Cause.IMPOSSIBLE)
         if decision.action != "none":
@@ -145,7 +174,8 @@ class DRS:
             )
             self._ordered, self._ordered_s, cause = target, observation.time_s, Cause.of(now, target)
         scheduled = Scheduled(decision.action, decision.case)
-        facts = (scheduled, *decision.facts, ExternalRate(analysis.external_per_s), *self._arrived)
+        facts = (scheduled, *decision.facts, *self._room(knowledge, goal), ExternalRate(analysis.external_per_s))
+        facts = (*facts, *self._arrived)
         return Plan(
             target,
             target,
@@ -156,22 +186,29 @@ class DRS:
             },
         )
 
-    def goal(self, pipeline: Pipeline, gates_s: float = 0.0) -> Goal:
+    def goal(self, pipeline: Pipeline, gates_s: float = 0.0, capacity: Capacity | None = None) -> Goal:
         """The goal of the options; by default the strictest requirement, and without one all replicas.
 
-        ``gates_s`` is the time that micro-batches take with any number of replicas.
+        ``gates_s`` is the time that micro-batches take with any number of replicas. The ``capacity`` limits ``k_max``.
         """
         options = self.options
-        t_max_s = options.t_max_s
-        if t_max_s is None and options.k_max is None:
-            t_max_s = min((requirement.bound_s for requirement in pipeline.requirements), default=None)
-        k_max = options.k_max
+        t_max_s, k_max = options.target_s(pipeline), options.k_max
         if k_max is None and t_max_s is None:
             k_max = sum(operator.max_replicas for operator in pipeline.operators)
+        if capacity is not None:
+            room = capacity.replicas(pipeline)
+            k_max = room if k_max is None else min(k_max, room)
         t_min_s = options.t_min_s
         if t_min_s is None:
             t_min_s = _over_provision_s(t_max_s or 0.0, gates_s)
-        return Goal(k_max, t_max_s, t_min_s, options.t_ra_s, calibrated=options.calibrated)
+        return Goal(k_max, t_max_s, t_min_s, options.t_ra_s, options.calibrated, options.downtime_s)
+
+    def _room(self, knowledge: Knowledge, goal: Goal) -> tuple[Room, ...]:
+        """The replicas that the processors hold, if more may be used otherwise."""
+        asked = self.options.k_max or sum(operator.max_replicas for operator in knowledge.pipeline.operators)
+        if knowledge.capacity is None or goal.k_max is None or goal.k_max >= asked:
+            return ()
+        return (Room(goal.k_max, knowledge.capacity.processors),)
 
     def _notice(self, observation: Observation) -> None:
         """Date the last re-allocation. Only one that readings show counts, and the start of a run.
@@ -190,7 +227,9 @@ class DRS:
                 self._arrived = (OrderArrived(since_s, now, self._ordered),)
             self._measurer.forget_responses()
 
-    def _situation(self, observation: Observation, measured: Measurements, pipeline: Pipeline) -> Situation:
+    def _situation(self, observation: Observation, measured: Measurements, knowledge: Knowledge) -> Situation:
+        pipeline, capacity = knowledge.pipeline, knowledge.capacity
+        most = {o.name: o.max_replicas for o in pipeline.operators} if capacity is None else capacity.most(pipeline)
         processors = tuple(observation.allocation[o.name].replicas for o in pipeline.operators)
         model = Model(self.options.model)
         network = network_of(measured, pipeline, model)
@@ -203,10 +242,8 @@ class DRS:
             processors,
             measured.response_s,
             observation.time_s - self._reallocated_s,
-            Limits(
-                tuple(o.min_replicas for o in pipeline.operators), tuple(o.max_replicas for o in pipeline.operators)
-            ),
-            max(sum(gates[name] for name in path.split(PATH_SEPARATOR)) for path in judged_paths(pipeline)),
+            Limits(tuple(o.min_replicas for o in pipeline.operators), tuple(most.values())),
+            max(sum(gates[name] for name in path.split(PATH_SEPARATOR)) for path in pipeline.judged_paths),
             _backlogged(observation, pipeline, network, processors),
         )
 

@@ -11,7 +11,10 @@ It does not say what happens if model and measurement contradict each other. Her
   more tuples wait than the model expects: after a backlog, the measured time shows how long tuples have waited;
 - the gates, which micro-batches take with any number of processors, are subtracted from target and measurement before
   these are compared with the model;
-- a target that cannot be met changes nothing, unless a queue grows without end. Then all processors are used.
+- a target that cannot be met changes nothing, unless a queue grows without end. Then all processors are used;
+- a re-allocation stops everything for ``downtime_s``. Its cost is the time that this adds to the inputs of the next
+  ``T_ra``, or of as long as the last re-allocation is ago: a situation that has lasted is expected to last. Processors
+  are added or moved if that shortens the times by more, and removed if the times still keep the target.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from mead.policies.drs.facts import Action, Budget, Needed, Placed, Postponed, Reachable, Sojourn
+from mead.policies.drs.facts import Action, Budget, Cost, Needed, Placed, Postponed, Reachable, Sojourn
 from mead.policies.drs.model import OpenNetwork
 from mead.policies.drs.search import (
     InsufficientProcessors,
@@ -50,6 +53,8 @@ class Goal:
     """Least time between two re-allocations; infinite for advice that is never followed."""
     calibrated: bool = False
     """Search with ``t_max_s / u``, where u is the measured over the modelled time."""
+    downtime_s: float = 0.0
+    """The time for which a re-allocation stops everything."""
 
     def __post_init__(self) -> None:
         if self.k_max is None and self.t_max_s is None:
@@ -96,9 +101,31 @@ class Scheduling:
 def decide(goal: Goal, now: Situation) -> Scheduling:
     """The decision of one period; a re-allocation that comes too early is postponed."""
     wanted = _best_placement(goal.k_max, now) if goal.t_max_s is None else _fewest(goal, goal.t_max_s, now)
-    if wanted.action != "none" and now.since_s < goal.t_ra_s:
+    if wanted.action == "none":
+        return wanted
+    if (cost := _cost(goal, now, wanted)) is not None and not cost.worth:
+        return _none(now, "cost", *wanted.facts, cost)
+    if now.since_s < goal.t_ra_s:
         return _none(now, "T_ra", *wanted.facts, Postponed(wanted.placement.processors, now.since_s, goal.t_ra_s))
     return wanted
+
+
+def _cost(goal: Goal, now: Situation, wanted: Scheduling) -> Cost | None:
+    """Cost and gain of a re-allocation; None if it costs nothing, or has to be made at any cost."""
+    best, horizon_s = wanted.placement, max(goal.t_ra_s, now.since_s)
+    if goal.downtime_s == 0 or not (isfinite(now.model_s) and isfinite(best.sojourn_s)):
+        return None
+    cost_s = now.network.pause_s(best.processors, goal.downtime_s, horizon_s)
+    # With flat maps the model adds up more time than passes, and gains are as much too long.
+    measured_s = now.model_s if now.measured_s is None else now.measured_s - now.gates_s
+    scale = min(1.0, max(measured_s, 0.0) / now.model_s) if now.model_s > 0 else 1.0
+    if wanted.action == "scale_in":
+        if goal.t_max_s is None:
+            return None
+        gain_s = goal.t_max_s - now.gates_s - scale * best.sojourn_s
+    else:
+        gain_s = scale * (now.model_s - best.sojourn_s)
+    return Cost(best.processors, goal.downtime_s, cost_s, gain_s, horizon_s)
 
 
 def _best_placement(k_max: int | None, now: Situation) -> Scheduling:

@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from mead.arrays import FloatArray
-from mead.keys import Positive, wrong_key
-from mead.policies.base import Knob, NotReady, RuleKeys, Tenths, not_ready
+from mead.keys import wrong_key
+from mead.policies.base import Interval, Knob, NotReady, RuleKeys, Tenths, not_ready
 from mead.policies.reasons import Forecast, Remark, ReplicaNeed
 from mead.policies.registry import register
 from mead.policies.rules import StepPlanner
@@ -46,7 +46,7 @@ from mead.values import (
 class ForecastKeys(RuleKeys):
     """The options of all policies that count arrivals in samples and forecast those of the next interval."""
 
-    interval_s: Positive = Field(default=30.0, description="time between two decisions, and length of the forecast, s")
+    interval_s: Interval = Field(default=30.0, description="time between two decisions, and length of the forecast, s")
     sample_s: Tenths = Field(default=5.0, description="length of a sample of the arrivals, s; a multiple of 0.1")
     samples: Annotated[int, Field(ge=1, le=6000)] = Field(
         default=12,
@@ -82,8 +82,9 @@ class PaSpsOptions(ForecastKeys):
     name: Literal["pasps"] = "pasps"
     predictor: Predictor = Field(
         default="ann",
-        description="forecaster: the five of the paper, `ann-repo` for its network as the authors train it, or one of "
-        "MEAD; `conformal` forecasts an upper quantile, `auto` takes the best of late",
+        description="forecaster: the five of the paper, `fft-flat` for its FFT without a trend, `ann-repo` for its "
+        "network as the authors train it, or one of MEAD; `conformal` forecasts an upper quantile, `auto` takes the "
+        "best of late",
     )
     quantile: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=USUAL_QUANTILE, description="part of the forecasts of `conformal` that should not be exceeded"

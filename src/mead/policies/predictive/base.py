@@ -11,8 +11,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import Field
 
 from mead.arrays import FloatArray
-from mead.keys import Positive
-from mead.policies.base import KEPT_IATS, NotReady, RuleKeys, Tuples, not_ready
+from mead.policies.base import KEPT_IATS, Interval, NotReady, RuleKeys, Tuples, not_ready
 from mead.policies.predictive.candidates import list_candidates
 from mead.policies.predictive.predictions import (
     mean_s,
@@ -49,7 +48,7 @@ LEAST_TO_PREDICT = 200
 class PredictiveOptions(RuleKeys):
     """The options of all policies that predict the response time of every candidate and take the cheapest."""
 
-    interval_s: Positive = Field(default=60.0, description="time between two decisions, s")
+    interval_s: Interval = Field(default=60.0, description="time between two decisions, s")
     windows: Annotated[tuple[Tuples, ...], Field(min_length=1)] = Field(
         default=(50_000, 25_000), description="numbers of the last IATs to look at; the worst prediction counts"
     )
@@ -112,10 +111,10 @@ class Predictive(ABC, Generic[Model]):
         iats_s = observation.iats_s
         if iats_s.size < LEAST_TO_PREDICT:
             return NotReady(Reason(Cause.TOO_FEW, (FewArrivals(iats_s.size, LEAST_TO_PREDICT),)))
-        if not iats_s.any():
-            return NotReady(Reason(Cause.TOO_FEW, (NoRate(iats_s.size),)))
         sizes = distinct(self.options.windows, iats_s.size)
         windows = [iats_s[-size:] for size in sizes]
+        if stopped := [window.size for window in windows if not window.any()]:
+            return NotReady(Reason(Cause.TOO_FEW, (NoRate(max(stopped)),)))
         rates = [1.0] * len(windows)
         if self.options.cautious:
             rates = [higher_rate(window, knowledge.pipeline.requirements) for window in windows]

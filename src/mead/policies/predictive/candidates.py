@@ -22,11 +22,12 @@ def list_candidates(
         return ()
     fixed = (target, *others)
     known = [a for a, solution in solutions.items() if a not in fixed and _known(solution, requirements)]
-    nearest = sorted(known, key=lambda a: abs(a.cores - target.cores))[: MOST_KEPT - 1 - len(others)]
+    cost = pipeline.cost(target)
+    nearest = sorted(known, key=lambda a: abs(pipeline.cost(a) - cost))[: MOST_KEPT - 1 - len(others)]
     listed = dict.fromkeys((*fixed, *nearest))
     return tuple(
         Candidate(allocation, tuple(predicted_s(solutions[allocation], r) for r in requirements))
-        for allocation in sorted(listed, key=lambda a: a.cores)
+        for allocation in sorted(listed, key=pipeline.cost)
     )
 
 

@@ -1,4 +1,7 @@
-"""MEAD: Markovian arrival processes fitted to several windows, of which the worst counts."""
+"""The policy `map`: MEAD with MAPs calibrated on the queue, and a margin on the rate.
+
+The policy `mead` is the published one.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ SEED = 0
 
 
 class MapOptions(PredictiveOptions):
-    """MEAD: fits MAPs to several windows; the worst of the best few counts."""
+    """MEAD with our fitter: MAPs calibrated on the queue, and a margin on the rate; the worst of them counts."""
 
     name: Literal["map"] = "map"
     best: Annotated[int, Field(ge=1, le=20)] = Field(default=5, description="number of MAPs of every window")
@@ -28,14 +31,30 @@ class MapOptions(PredictiveOptions):
     )
 
 
-@register(MapOptions)
-class Map(Predictive[ArrivalModel]):
+class MapNetworks(Predictive[ArrivalModel]):
     """The pipeline as a network of MAP/PH/1 queues, the micro-batch ones as MAP batch servers.
 
     The paper's worst case: a requirement is met if it is under every one of the best MAPs of every window.
     """
 
     kind = "MAPs"
+
+    def describe(self, model: ArrivalModel) -> str:
+        """States, rate, variability and burstiness of a MAP."""
+        arrivals = model.arrivals
+        bursts = f"SCV {arrivals.scv:.3g}, index of dispersion {arrivals.idc_limit:.3g} in the long run"
+        return f"MAP of {arrivals.states} states, {arrivals.rate_per_s:.4g}/s, {bursts}"
+
+    def predict(
+        self, pipeline: Pipeline, allocation: Allocation, models: Sequence[ArrivalModel]
+    ) -> list[NetworkSolution]:
+        """The network under each MAP."""
+        return solve_pipeline(pipeline, allocation, models, self.name)
+
+
+@register(MapOptions)
+class Map(MapNetworks):
+    """The best MAPs of each window by the queue that they predict."""
 
     def __init__(self, options: MapOptions) -> None:
         super().__init__(options)
@@ -51,15 +70,3 @@ class Map(Predictive[ArrivalModel]):
         fit = fit_calibrated(iats_s, best=self.best, seed=SEED, previous=previous)
         self._fits[size] = observation.time_s, fit
         return [ArrivalModel(model.map) for model in fit.models]
-
-    def describe(self, model: ArrivalModel) -> str:
-        """States, rate, variability and burstiness of a MAP."""
-        arrivals = model.arrivals
-        bursts = f"SCV {arrivals.scv:.3g}, index of dispersion {arrivals.idc_limit:.3g} in the long run"
-        return f"MAP of {arrivals.states} states, {arrivals.rate_per_s:.4g}/s, {bursts}"
-
-    def predict(
-        self, pipeline: Pipeline, allocation: Allocation, models: Sequence[ArrivalModel]
-    ) -> list[NetworkSolution]:
-        """The network under each MAP."""
-        return solve_pipeline(pipeline, allocation, models, self.name)

@@ -32,6 +32,7 @@ def heuristic_search(pipeline: Pipeline, predict: Predictor) -> Allocation:
     A step that gains less than ``LEAST_GAIN`` of the bound while the bound is still broken is undone, and the path
     given up. An overloaded operator is raised in any case, on any path. Beyond the paper, replicas are added
     where the share is at its highest; where they were, the share is lowered again as far as the requirements allow.
+    An operator whose cores cost twice as much as another's must answer twice as late to be raised before it.
     """
     allocation = _steady(pipeline, predict, _upward)
     for requirement in pipeline.requirements:
@@ -42,11 +43,12 @@ def heuristic_search(pipeline: Pipeline, predict: Predictor) -> Allocation:
             names = requirement.path.split(PATH_SEPARATOR)
             raised = {name: one_up(pipeline.operator(name), allocation[name]) for name in names}
             growing = [name for name in names if raised[name] != allocation[name]]
+            prices = {name: _price(pipeline.operator(name), allocation[name], raised[name]) for name in growing}
             if not growing:
                 break
             slowest = growing[0]
             if len(growing) > 1:
-                slowest = max(growing, key=lambda name: response_s(solution.operators[name]))
+                slowest = max(growing, key=lambda name: response_s(solution.operators[name]) / prices[name])
             grown = allocation.with_(slowest, raised[slowest])
             after = predict(grown)
             before_s = response_s(solution.paths[requirement.path], requirement.percent)
@@ -61,6 +63,11 @@ def heuristic_search(pipeline: Pipeline, predict: Predictor) -> Allocation:
             lower = (allocation.with_(operator.name, Resources(share, replicas)) for share in operator.shares)
             allocation = next(a for a in lower if meets_all(predict(a), pipeline.requirements))
     return allocation
+
+
+def _price(operator: Operator, now: Resources, raised: Resources) -> float:
+    """The price of each core that an operator would get more."""
+    return (operator.cost(raised) - operator.cost(now)) / (raised.cores - now.cores)
 
 
 def _upward(operator: Operator) -> list[Resources]:
@@ -101,7 +108,8 @@ def exact_search(pipeline: Pipeline, predict: Predictor) -> Allocation:
     Allocations are tried in the order of their cost. It relies on more CPU never making a predicted response time
     longer, and so leaves out what need not be tried: levels at which an operator falls behind, or breaks a requirement
     even if all others have all they may have; and, where a path has failed, whatever gives no more to those it depends
-    on. Many operators with many replicas are still too many: after ``MOST_TRIED`` it gives up with an error.
+    on. Kingman's formula breaks that where a faster operator smooths less what it sends on; then something cheaper may
+    be missed. Many operators with many replicas are still too many: after ``MOST_TRIED`` it gives up with an error.
     """
     steady = _steady(pipeline, predict, lambda operator: operator.levels)
     top = _all_that_helps(pipeline, steady)
@@ -109,7 +117,7 @@ def exact_search(pipeline: Pipeline, predict: Predictor) -> Allocation:
         return top
     levels = {
         operator.name: [
-            resources
+            (operator.cost(resources), resources)
             for resources in _from(steady, operator)
             if all(meets(predict(top.with_(operator.name, resources)), r) for r in pipeline.requirements)
         ]
@@ -142,7 +150,7 @@ def trim(pipeline: Pipeline, predict: Predictor) -> Allocation:
     """
     steady = _steady(pipeline, predict, lambda operator: operator.levels)
     allocation = _all_that_helps(pipeline, steady)
-    for operator in sorted(pipeline.operators, key=lambda o: -o.most.cores):
+    for operator in sorted(pipeline.operators, key=lambda o: -o.cost(o.most)):
         if operator.name in involved(pipeline, *pipeline.requirements):
             levels = (allocation.with_(operator.name, resources) for resources in _from(steady, operator))
             meeting = (a for a in levels if all(meets(predict(a), r) for r in pipeline.requirements))
@@ -157,12 +165,13 @@ def most_that_helps(pipeline: Pipeline, predict: Predictor) -> Allocation:
 
 def _all_that_helps(pipeline: Pipeline, steady: Allocation) -> Allocation:
     helpful = involved(pipeline, *pipeline.requirements)
-    return Allocation.of({o.name: o.most if o.name in helpful else steady[o.name] for o in pipeline.operators})
+    return Allocation.of({o.name: o.most if o.name in helpful else _from(steady, o)[0] for o in pipeline.operators})
 
 
-def _from(steady: Allocation, operator: Operator) -> Iterator[Resources]:
-    """The levels at which an operator keeps up."""
-    return (level for level in operator.levels if level.cores >= steady[operator.name].cores - ROUNDING)
+def _from(steady: Allocation, operator: Operator) -> list[Resources]:
+    """The levels at which an operator keeps up, cheapest first."""
+    least = steady[operator.name].cores - ROUNDING
+    return sorted((level for level in operator.levels if level.cores >= least), key=operator.cost)
 
 
 def involved(pipeline: Pipeline, *requirements: Requirement) -> set[str]:
@@ -173,17 +182,17 @@ def involved(pipeline: Pipeline, *requirements: Requirement) -> set[str]:
     return names
 
 
-def _by_cost(levels: dict[str, list[Resources]]) -> Iterator[dict[str, Resources]]:
+def _by_cost(levels: dict[str, list[tuple[float, Resources]]]) -> Iterator[dict[str, Resources]]:
     """All combinations of levels, the cheapest first; those of every operator are in the order of their cost."""
     names = list(levels)
 
     def entry(places: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
-        return sum(levels[name][place].cores for name, place in zip(names, places, strict=True)), places
+        return sum(levels[name][place][0] for name, place in zip(names, places, strict=True)), places
 
     heap = [entry((0,) * len(names))]
     while heap:
         _, places = heappop(heap)
-        yield {name: levels[name][place] for name, place in zip(names, places, strict=True)}
+        yield {name: levels[name][place][1] for name, place in zip(names, places, strict=True)}
         # Raising only from the last raised place on reaches every combination once.
         last = max((i for i, place in enumerate(places) if place), default=0)
         for i in range(last, len(names)):

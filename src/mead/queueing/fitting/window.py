@@ -76,10 +76,10 @@ class Window:
         return WindowFit(size=self.size, used=int(self.unit.size), models=scaled, note=note)
 
 
-def prepare(iats: FloatArray) -> Window | WindowFit:
+def prepare(iats: FloatArray, *, whole: bool = False) -> Window | WindowFit:
     """A window to fit, or at once the answer where there is too little in it.
 
-    What lies before a long silence or before a jump of the rate is left out.
+    IATs before a long silence or before a jump of the rate are left out, unless the ``whole`` window is asked for.
 
     >>> prepare(np.zeros(3)).note
     'no two arrivals are apart in time, so there is nothing to fit'
@@ -93,7 +93,7 @@ def prepare(iats: FloatArray) -> Window | WindowFit:
     notes = []
     if usable.size < iats.size:
         notes.append(f"{iats.size - usable.size} IATs were negative or not finite and are left out")
-    if usable.size >= ENOUGH and usable.any():
+    if usable.size >= ENOUGH and usable.any() and not whole:
         usable, remark = _after_last_silence(usable)
         notes += remark
         usable, remark = _after_level_shift(usable)

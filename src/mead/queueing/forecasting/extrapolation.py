@@ -78,23 +78,35 @@ KEPT_FREQUENCIES = 10
 
 
 class Fourier(Windowed):
-    """The FFT model of the darts library as PA-SPS uses it.
+    """The FFT model of the darts library as PA-SPS uses it: ten frequencies, the window as period.
 
-    Its settings: ``trend="poly"``, ten frequencies, the window as period.
-
-    A cubic runs away beyond its window: on arrivals without a trend this is the worst of all.
+    The authors' program asks for ``trend="poly"``, a cubic. It runs away beyond its window: on arrivals without a trend
+    this is the worst of all. The paper says that it keeps the defaults of darts, which fit no trend (``degree=None``).
 
     >>> squares = Fourier(window=8)
     >>> squares.observe(np.arange(8.0) ** 2)
     >>> squares.forecast(2).round(6).tolist()
     [64.0, 81.0]
+    >>> swing = Fourier(window=4, degree=None)
+    >>> swing.observe(np.array([5.0, 9.0, 5.0, 1.0]))
+    >>> swing.forecast(6).round(6).tolist()
+    [5.0, 9.0, 5.0, 1.0, 5.0, 9.0]
     """
+
+    def __init__(self, window: int, *, degree: int | None = TREND_DEGREE) -> None:
+        super().__init__(window)
+        self._degree = degree
 
     def _beyond(self, window: FloatArray, steps: int) -> FloatArray:
         index = np.arange(window.size, dtype=np.float64)
-        trend = np.polynomial.Polynomial.fit(index, window, min(TREND_DEGREE, window.size - 1))
+        if self._degree is None:
+            trend = np.polynomial.Polynomial([0.0])
+        else:
+            trend = np.polynomial.Polynomial.fit(index, window, min(self._degree, window.size - 1))
         spectrum = np.fft.fft(window - trend(index))
-        spectrum[np.argsort(np.abs(spectrum))[:-KEPT_FREQUENCIES]] = 0.0
+        strength = np.abs(spectrum)
+        equal = np.round(strength / max(strength.max(), np.finfo(float).tiny), 9)  # rounding must not decide
+        spectrum[np.argsort(-equal, kind="stable")[KEPT_FREQUENCIES:]] = 0.0
         ahead = np.arange(window.size, window.size + steps)
         return np.asarray(trend(ahead) + np.fft.ifft(spectrum).real[ahead % window.size])
 

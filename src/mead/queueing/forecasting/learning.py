@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,11 +25,7 @@ class Forest(Windowed):
     """
 
     def _beyond(self, window: FloatArray, steps: int) -> FloatArray:
-        from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415 - takes a second to load
-
-        index = np.arange(window.size + steps, dtype=np.float64)[:, None]
-        forest = RandomForestRegressor(random_state=1).fit(index[: window.size], window)
-        return np.asarray(forest.predict(index[window.size :]))
+        return np.array(_grown(tuple(window.tolist()), steps))
 
 
 REPO_SCALE = 1000.0
@@ -56,25 +53,45 @@ class Perceptron(Windowed):
     def _beyond(self, window: FloatArray, steps: int) -> FloatArray:
         index = np.arange(window.size + steps, dtype=np.float64)
         if self.repo_compat:
-            return np.asarray(REPO_SCALE * _trained(index[: window.size], window / REPO_SCALE, index[window.size :]))
+            return REPO_SCALE * _trained_once(index, window / REPO_SCALE)
         scale = float(window.std())
         if scale == 0:
             return np.full(steps, window[0])
         index = (index - index[: window.size].mean()) / index[: window.size].std()
         target = (window - window.mean()) / scale
-        return np.asarray(window.mean() + scale * _trained(index[: window.size], target, index[window.size :]))
+        return np.asarray(window.mean() + scale * _trained_once(index, target))
 
 
-def _trained(index: FloatArray, target: FloatArray, ahead: FloatArray) -> FloatArray:
-    """Train on the window and predict ``ahead``.
+def _trained_once(index: FloatArray, target: FloatArray) -> FloatArray:
+    return np.array(_trained(tuple(index.tolist()), tuple(target.tolist())))
+
+
+TRAINED_WINDOWS = 512
+"""Windows whose forecasts are kept: training takes 0.2 s, and an experiment runs the same arrivals several times."""
+
+
+@lru_cache(TRAINED_WINDOWS)
+def _grown(window: tuple[float, ...], steps: int) -> FloatArray:
+    """Train a forest on the window and predict the next steps."""
+    from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415 - takes a second to load
+
+    index = np.arange(len(window) + steps, dtype=np.float64)[:, None]
+    forest = RandomForestRegressor(random_state=1).fit(index[: len(window)], np.array(window))
+    return np.asarray(forest.predict(index[len(window) :]))
+
+
+@lru_cache(TRAINED_WINDOWS)
+def _trained(index: tuple[float, ...], target: tuple[float, ...]) -> FloatArray:
+    """Train a network on the window and predict the rest of the index.
 
     scikit-learn takes a second to load, so it is imported here.
     """
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - see above
     from sklearn.neural_network import MLPRegressor  # noqa: PLC0415 - see above
 
+    column = np.array(index)[:, None]
     network = MLPRegressor(random_state=1, max_iter=1000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # 1,000 epochs are what PA-SPS gives it
-        network.fit(index[:, None], target)
-    return np.asarray(network.predict(ahead[:, None]))
+        network.fit(column[: len(target)], np.array(target))
+    return np.asarray(network.predict(column[len(target) :]))

@@ -10,7 +10,9 @@ from mead.queueing.forecasting.forecaster import Forecaster
 from mead.queueing.forecasting.learning import Forest, Perceptron
 from mead.queueing.forecasting.selection import Automatic, Conformal
 
-Predictor: TypeAlias = Literal["basic", "lr", "fft", "ann", "ann-repo", "rf", "ewma", "ar", "conformal", "auto"]
+Predictor: TypeAlias = Literal[
+    "basic", "lr", "fft", "fft-flat", "ann", "ann-repo", "rf", "ewma", "ar", "conformal", "auto"
+]
 PREDICTORS: tuple[Predictor, ...] = get_args(Predictor)
 
 CANDIDATES: tuple[Predictor, ...] = ("ewma", "basic", "lr", "fft", "ar")
@@ -37,6 +39,7 @@ def forecaster(name: Predictor, *, window: int, steps: int, quantile: float = US
         "basic": Basic(window),
         "lr": Linear(window),
         "fft": Fourier(window),
+        "fft-flat": Fourier(window, degree=None),
         "ann": Perceptron(window),
         "ann-repo": Perceptron(window, repo_compat=True),
         "rf": Forest(window),

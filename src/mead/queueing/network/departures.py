@@ -74,7 +74,8 @@ def phase_groups(arrivals: MAP) -> IntArray:
     below = np.cumsum(weight)[:-1]
     sums = np.cumsum(weight * ahead[order])
     # Variance between two groups, up to a constant: (difference of the means)^2 times both weights.
-    between = (sums[:-1] - below * sums[-1]) ** 2 / (below * (1 - below))
+    both = below * (1 - below)
+    between = np.divide((sums[:-1] - below * sums[-1]) ** 2, both, where=both > VANISHING, out=np.zeros_like(both))
     groups = np.zeros(arrivals.states, dtype=np.int64)
     if between.size:
         groups[order[int(between.argmax()) + 1 :]] = 1

@@ -138,13 +138,17 @@ class Network:
         count = sum(ways[operator.name] for operator in self.operators if not self.into(operator.name))
         if count > MOST_PATHS:
             raise InvalidNetworkError(f"{count:,} paths from source to sink; at most {MOST_PATHS:,} are allowed")
-        return tuple(path for o in self.operators if not self.into(o.name) for path in self._continued((o.name,)))
-
-    def _continued(self, start: tuple[str, ...]) -> list[tuple[str, ...]]:
-        edges = self.out_of(start[-1])
-        if not edges:
-            return [start]
-        return [path for edge in edges for path in self._continued((*start, edge.target))]
+        found: list[tuple[str, ...]] = []
+        begun: list[tuple[str, ...]] = [
+            (operator.name,) for operator in reversed(self.operators) if not self.into(operator.name)
+        ]
+        while begun:
+            way = begun.pop()
+            edges = self.out_of(way[-1])
+            begun += [(*way, edge.target) for edge in reversed(edges)]
+            if not edges:
+                found.append(way)
+        return tuple(found)
 
     @cached_property
     def _by_name(self) -> dict[str, Operator]:

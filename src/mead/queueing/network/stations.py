@@ -12,6 +12,7 @@ import numpy as np
 from mead.arrays import IntArray
 from mead.queueing.map import MAP
 from mead.queueing.network.departures import Departures, departures, phase_groups
+from mead.queueing.network.graph import InvalidNetworkError
 from mead.queueing.network.sojourn import Part, Queue, Sojourn
 from mead.queueing.network.streams import Stream, batch_service, diluted, time_in_batch
 from mead.queueing.ph import PH
@@ -21,6 +22,13 @@ from mead.queueing.queues.response import overloaded
 MOST_BATCH_PHASES = 8
 MOST_BATCH_STATES = 64
 """Bounds on the phases of a batch's service, alone and times the source's states; that service is nearly constant."""
+
+MOST_PHASES = 1024
+"""Phases of one queue: states of its arrivals times phases of its service. Solving it takes their third power in time,
+8 seconds for this many."""
+
+MOST_QUEUES = 4
+"""Queues of that size in one network."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +67,8 @@ class Source:
 
     arrivals: MAP
     _departures: dict[tuple[Station, float], Departures] = field(default_factory=dict)
+    _work: float = 0.0
+    """Third powers of the phases of all queues that were solved."""
 
     def station(self, service: PH, stream: Stream) -> Station:
         """An operator of this service that gets this stream."""
@@ -69,12 +79,12 @@ class Source:
     def alone(self, stations: Sequence[Station]) -> list[Sojourn]:
         """The times at stable stations, each fed by the source itself: exact for single tuples."""
         inputs = [Departures.memoryless(self._thinned(station.stream.keep)) for station in stations]
-        queues = _solved(inputs, stations)
+        queues = self._solved(inputs, stations)
         return [_sojourn(s, queue, s.stream.batch) for s, queue in zip(stations, queues, strict=True)]
 
     def behind(self, pacer: Station, stations: Sequence[Station]) -> list[Sojourn]:
         """The times at stable stations that see the departures of another one."""
-        queues = _solved([self._departures_to(station, pacer) for station in stations], stations)
+        queues = self._solved([self._departures_to(station, pacer) for station in stations], stations)
         return [
             # Tuples of one batch leave the pacer one by one, so they do not meet again.
             _sojourn(station, queue, max(station.stream.batch / pacer.stream.batch, 1.0))
@@ -95,6 +105,7 @@ class Source:
         if (pacer, whole) not in self._departures:
             # Tuples that only the station gets pass the pacer without service.
             service = pacer.job if keep <= reference else diluted(pacer.job, reference / keep)
+            self._check_size(self.arrivals.states * service.phases)
             self._departures[pacer, whole] = departures(self._thinned(whole), service, self._groups)
         return self._departures[pacer, whole].thinned(keep / whole)
 
@@ -105,31 +116,42 @@ class Source:
     def _groups(self) -> IntArray:
         return phase_groups(self.arrivals)
 
+    def _solved(self, inputs: Sequence[Departures], stations: Sequence[Station]) -> list[Queue]:
+        """The queues of stable stations, each with its input; those of one form are solved together."""
+        alike: dict[tuple[bytes, int], list[int]] = defaultdict(list)
+        for index, (stream, station) in enumerate(zip(inputs, stations, strict=True)):
+            alike[stream.D1.any(axis=0).tobytes(), station.job.phases].append(index)
+        solved: dict[int, Queue] = {}
+        for indices in alike.values():
+            jobs = [stations[i].job for i in indices]
+            for i, job in zip(indices, jobs, strict=True):
+                self._check_size(max(inputs[i].D0.shape[0], int(inputs[i].D1.any(axis=0).sum()) * job.phases))
+            ages = age_process(
+                np.stack([inputs[i].D0 * job.mean_s for i, job in zip(indices, jobs, strict=True)]),
+                np.stack([inputs[i].D1 * job.mean_s for i, job in zip(indices, jobs, strict=True)]),
+                np.stack([job.alpha for job in jobs]),
+                np.stack([job.T * job.mean_s for job in jobs]),
+            )
+            for row, (i, job) in enumerate(zip(indices, jobs, strict=True)):
+                landing = inputs[i].depth[inputs[i].D1.any(axis=0)]
+                depth = np.repeat(landing, job.phases)
+                # The age process runs in mean service times; b is a mass, which takes the unit that e gives away.
+                solved[i] = Queue(ages.b[row] * job.mean_s, ages.K[row] / job.mean_s, ages.e[row] / job.mean_s, depth)
+        return [solved[index] for index in range(len(inputs))]
+
+    def _check_size(self, phases: int) -> None:
+        """Refuse a queue, or a network of them, that would take minutes and gigabytes."""
+        self._work += phases**3
+        if phases > MOST_PHASES or self._work > MOST_QUEUES * MOST_PHASES**3:
+            raise InvalidNetworkError(
+                f"a queue of {phases:,} phases, the states of its arrivals times the phases of its service, is too "
+                f"large: one may have {MOST_PHASES:,}, and a network {MOST_QUEUES} of that size. Give services fewer "
+                "phases or arrivals fewer states, or use the model 'mg1', 'kingman' or 'gigk'"
+            )
+
 
 def _sojourn(station: Station, queue: Queue, batch: float) -> Sojourn:
     """The time of one tuple in a queue of whole batches, of which it meets ``batch`` tuples at once."""
     if station.stream.batch == 1:
         return Sojourn((Part.of_response(queue),))
     return Sojourn((Part.of_wait(queue), Part.of_service(time_in_batch(station.service, batch))))
-
-
-def _solved(inputs: Sequence[Departures], stations: Sequence[Station]) -> list[Queue]:
-    """The queues of stable stations, each with its input; those of one form are solved together."""
-    alike: dict[tuple[bytes, int], list[int]] = defaultdict(list)
-    for index, (stream, station) in enumerate(zip(inputs, stations, strict=True)):
-        alike[stream.D1.any(axis=0).tobytes(), station.job.phases].append(index)
-    solved: dict[int, Queue] = {}
-    for indices in alike.values():
-        jobs = [stations[i].job for i in indices]
-        ages = age_process(
-            np.stack([inputs[i].D0 * job.mean_s for i, job in zip(indices, jobs, strict=True)]),
-            np.stack([inputs[i].D1 * job.mean_s for i, job in zip(indices, jobs, strict=True)]),
-            np.stack([job.alpha for job in jobs]),
-            np.stack([job.T * job.mean_s for job in jobs]),
-        )
-        for row, (i, job) in enumerate(zip(indices, jobs, strict=True)):
-            landing = inputs[i].depth[inputs[i].D1.any(axis=0)]
-            depth = np.repeat(landing, job.phases)
-            # The age process runs in mean service times; b is a mass, which takes the unit that e gives away.
-            solved[i] = Queue(ages.b[row] * job.mean_s, ages.K[row] / job.mean_s, ages.e[row] / job.mean_s, depth)
-    return [solved[index] for index in range(len(inputs))]

@@ -16,7 +16,7 @@ from mead.queueing.fitting.kpc.targets import Targets, measured
 def bursty_targets(size: int, seed: int) -> Targets:
     process = composed_kpc(np.array([0.6, 0.8]), np.array([0.6, 0.98]), np.array([1.0, 1.5]))
     iats = process.sample(size, np.random.default_rng(seed))
-    return measured(iats / iats.mean(), max_states=16)
+    return measured(iats / iats.mean())
 
 
 def objective_of(process: MAP, targets: Targets) -> float:
@@ -52,7 +52,7 @@ def test_no_block_is_slower_than_its_scv_admits() -> None:
     """Negative correlation beside a positive one pushes the first block to an SCV below 1."""
     rng = np.random.default_rng(8)
     iats = np.abs(1.0 + 0.5 * np.convolve(rng.standard_normal(6001), [1.0, -0.4], mode="valid"))
-    targets = measured(iats / iats.mean(), max_states=16)
+    targets = measured(iats / iats.mean())
     fits = fit_correlation(targets, 2, 50, np.random.default_rng(0))
     assert fits.excess[0, 0] < 0
     assert np.all(fits.decay <= largest_decay(fits.excess) + 1e-12)
@@ -72,7 +72,7 @@ def test_the_optima_are_sorted_and_differ() -> None:
 def test_an_scv_far_from_the_starts_is_found() -> None:
     rng = np.random.default_rng(9)
     iats = np.where(rng.random(20_000) < 0.995, rng.exponential(0.05, 20_000), rng.exponential(200.0, 20_000))
-    targets = measured(iats / iats.mean(), max_states=16)
+    targets = measured(iats / iats.mean())
     assert targets.scv > 100
     fits = fit_correlation(targets, 2, 50, np.random.default_rng(0))
     assert 2 * np.prod(1 + fits.excess[0]) - 1 == pytest.approx(targets.scv, rel=0.02)

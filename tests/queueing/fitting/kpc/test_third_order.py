@@ -26,7 +26,7 @@ def joint_moments(process: MAP, targets: Targets) -> FloatArray:
 
 def targets_of(process: MAP, size: int, seed: int) -> Targets:
     iats = process.sample(size, np.random.default_rng(seed))
-    return measured(iats / iats.mean(), max_states=16)
+    return measured(iats / iats.mean())
 
 
 KNOWN = np.array([0.6, 0.8]), np.array([0.6, 0.98]), np.array([1.2, 0.8])

@@ -3,10 +3,14 @@
 The product of the blocks has the autocorrelation and SCV of the window.
 
 Casale, Zhang and Smirni (2010). The objective is the published one,
-``||rho - rho_model||_1 / ||rho||_2 + (SCV - SCV_model)^2 / SCV^2``, from the published random starts. What differs is
-that no start can leave the blocks that exist: the parameters are unconstrained and mapped onto them, the first block's
+``||rho - rho_model||_1 / ||rho||_2 + (SCV - SCV_model)^2 / SCV^2``. Two things differ.
+
+No start can leave the blocks that exist: the parameters are unconstrained and mapped onto them, the first block's
 decay onto ``[0, largest_decay]``. As published the first block may take any decay with an SCV below 1; the optimum
 then is a block that does not exist, its correlation is dropped when the MAP is built, and the fit is lost.
+
+The starts cover all time scales of the window. Published decays are uniform on (0, 1), so that one start in a thousand
+has a block that lasts a thousand arrivals, and SCVs are uniform on (1, 2) whatever the window has.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import numpy as np
 from mead.arrays import FloatArray, IntArray
 from mead.queueing.fitting.kpc.blocks import EXPONENTIAL, LEAST_EXCESS, largest_decay
 from mead.queueing.fitting.kpc.descent import descend
-from mead.queueing.fitting.kpc.targets import Targets
+from mead.queueing.fitting.kpc.targets import SAMPLES_PER_LAG, Targets
 
 ROUNDED = 1e-2
 """The absolute value is rounded off below this part of the mean autocorrelation, so that it has a curvature."""
@@ -27,9 +31,7 @@ ROUNDED = 1e-2
 LEAST_LOGIT = -12.0
 """Decays below 6e-6 are no correlation at all."""
 
-MATCHED_STARTS = 10
-
-SAME_CURVE = 0.03
+SAME_CURVE = 0.01
 """Two fits whose SCVs and autocorrelations differ by less than this part are one fit found twice."""
 
 
@@ -47,12 +49,9 @@ class CorrelationFits:
 
 
 def fit_correlation(targets: Targets, blocks: int, starts: int, rng: np.random.Generator) -> CorrelationFits:
-    """Descend from ``starts`` random points as published and a few more, and keep the optima that differ."""
-    excess = np.vstack([rng.random((starts, blocks)) / 2.0, _matched_excess(targets, blocks, rng)])  # SCVs on (1, 2)
-    decay = rng.random(excess.shape)
-    excess[:, 0] -= LEAST_EXCESS
-    start = np.hstack([np.log(np.maximum(excess, EXPONENTIAL)), np.log(decay / (1.0 - decay))])
-    low = np.repeat([np.log(EXPONENTIAL), LEAST_LOGIT], blocks)
+    """Descend from ``starts`` random points, and keep the optima that differ."""
+    start = _starts(targets, blocks, starts, rng)
+    low = np.repeat([log(EXPONENTIAL / 2.0), LEAST_LOGIT], blocks)
     # No SCV exceeds the number of IATs; and a state that outlasts the window cannot be told from a trend.
     high = np.full(2 * blocks, np.log(targets.size))
     shape = start.shape
@@ -69,13 +68,21 @@ def fit_correlation(targets: Targets, blocks: int, starts: int, rng: np.random.G
     return CorrelationFits(family.excess[kept], np.exp(family.log_decay[kept]), objective[kept])
 
 
-def _matched_excess(targets: Targets, blocks: int, rng: np.random.Generator) -> FloatArray:
-    """Starts whose product has the window's SCV; one of a hundred, say, is not found from SCVs on (1, 2)."""
+def _starts(targets: Targets, blocks: int, count: int, rng: np.random.Generator) -> FloatArray:
+    """Starting points of the descent, see ``_Family``.
+
+    The product of the blocks has the window's SCV, and the logarithm of a block's life, ``1 / (1 - decay)`` arrivals,
+    is uniform up to the longest lag. By turns 1, 2, ... blocks are not exponential, so that the smaller products
+    are among the optima.
+    """
     log_product = log((1.0 + targets.reachable_scv) / 2.0)  # of 1 + excess over all blocks
-    weight = rng.random((MATCHED_STARTS, blocks))
-    if log_product < 0:  # only the first block can be that regular
-        weight[:, 1:] = 0.0
-    return np.asarray(np.expm1(weight / weight.sum(axis=1, keepdims=True) * log_product))
+    weight = rng.random((count, blocks))
+    used = 1 + np.arange(count) % blocks if log_product > 0 else np.ones(count)  # only the first can be regular
+    weight[np.arange(blocks) >= used[:, None]] = 0.0
+    growth = np.expm1(weight / weight.sum(axis=1, keepdims=True) * log_product)
+    growth[:, 0] -= LEAST_EXCESS
+    odds = np.expm1(rng.random((count, blocks)) * log(targets.size / SAMPLES_PER_LAG))  # decay / (1 - decay)
+    return np.hstack([np.log(np.maximum(growth, EXPONENTIAL / 2.0)), np.log(np.maximum(odds, EXPONENTIAL))])
 
 
 def _misfit(targets: Targets, scv: FloatArray, rho: FloatArray) -> FloatArray:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mead.arrays import FloatArray, IntArray
-from mead.queueing.fitting.kpc.order import DECAYED
 from mead.queueing.statistics.inter_arrivals import acf, scv
+
+DECAYED = 1e-6
+"""An autocorrelation below this has decayed; what follows is noise."""
 
 SAMPLES_PER_LAG = 10
 """The longest lag is a tenth of the window."""
@@ -36,11 +38,9 @@ class Targets:
     scv: float
     third: float
     """``E[X^3] / 6``, which is 1 for Poisson arrivals."""
-    every_rho: FloatArray
-    """Autocorrelation at lags 1, 2, ... for the choice of the order."""
     lags: IntArray
     rho: FloatArray
-    """Autocorrelation at ``lags``, for the fit."""
+    """Autocorrelation at ``lags``."""
     joint_lags: IntArray
     """Rows ``(i, j)`` with ``i <= j``."""
     joint: FloatArray
@@ -62,25 +62,23 @@ class Targets:
         return np.interp(length, log_runs, self.fastest), np.interp(length, log_runs, self.slowest)
 
 
-def measured(iats: FloatArray, max_states: int) -> Targets:
+def measured(iats: FloatArray) -> Targets:
     """Measure IATs of mean 1."""
     longest = -(-iats.size // SAMPLES_PER_LAG)
-    every_rho = acf(iats, range(1, min(longest + max_states, iats.size - 1) + 1))
     lags = _log_spaced(longest, LAGS)
-    rho = every_rho[lags - 1]
+    rho = acf(iats, lags)
     decayed = np.flatnonzero(np.abs(rho) < DECAYED)
     if decayed.size:
         lags, rho = lags[: decayed[0] + 1], rho[: decayed[0] + 1]
     axis = _log_spaced(int(lags[-1]), JOINT_LAGS)
     # Lag pairs that run backwards in the published grid (j < i) take no part in its fit either.
     joint_lags = np.array([(i, j) for i in axis for j in axis if i <= j], dtype=np.int64)
-    joint = np.array([_joint_moment(iats, int(i), int(j)) for i, j in joint_lags])
+    joint = np.array([joint_moment(iats, int(i), int(j)) for i, j in joint_lags])
     runs, fastest, slowest = _extreme_runs(iats)
     return Targets(
         size=iats.size,
         scv=scv(iats),
         third=float((iats**3).mean()) / 6.0,
-        every_rho=every_rho,
         lags=lags,
         rho=rho,
         joint_lags=joint_lags,
@@ -95,7 +93,8 @@ def _log_spaced(last: int, count: int) -> IntArray:
     return np.unique(np.round(np.geomspace(1, last, count)).astype(np.int64))
 
 
-def _joint_moment(iats: FloatArray, i: int, j: int) -> float:
+def joint_moment(iats: FloatArray, i: int, j: int) -> float:
+    """``E[X_t X_{t+i} X_{t+i+j}]``."""
     count = iats.size - i - j
     return float((iats[:count] * iats[i : i + count]) @ iats[i + j :]) / count
 
