@@ -31,14 +31,16 @@ def simulate(
     duration_s: float | None = None,
     history: str | Path | None = None,
     workload: str | None = None,
+    trust: bool = False,
     observers: Iterable[Observer] = (),
 ) -> SimulatedReport:
     """Run a pipeline under a policy in virtual time: half an hour takes seconds.
 
     ``trace`` holds the arrivals at the source, or names their file. ``policy`` is a name or the options of a policy;
-    by default the pipeline file decides. ``duration_s`` takes only the first part of the trace. ``history`` names a
-    file to which every round is added, for ``mead history``. The `as_json` of the report is what ``mead simulate
-    --json`` prints. Raises ConfigError, TraceError and HistoryError.
+    by default the pipeline file decides. If the file names a class of its own, ``trust`` allows to run it.
+    ``duration_s`` takes only the first part of the trace. ``history`` names a file to which every round is added, for
+    ``mead history``. The `as_json` of the report is what ``mead simulate --json`` prints. Raises ConfigError,
+    TraceError and HistoryError.
 
     >>> from mead.values import Operator
     >>> import numpy as np
@@ -52,12 +54,15 @@ def simulate(
         trace = read_trace(trace)
     if duration_s is not None:
         trace = trace.between(0.0, duration_s)
+    trust = trust or policy is not None
     if isinstance(pipeline, Pipeline):
-        described, options = pipeline, _options(policy, None)
+        described, options = pipeline, _options(policy, None, trust=trust)
         conditions, processors = None, None
     else:
-        file = _read(pipeline)
-        described, options = file.pipeline, _options(policy, file.policy)
+        file = pipeline if isinstance(pipeline, PipelineFile) else read_pipeline(pipeline)
+        described, options = file.pipeline, _options(policy, file.policy, trust=trust)
+        if not isinstance(pipeline, PipelineFile) and ":" in options.name:
+            modules_in(Path(pipeline).parent)
         conditions, processors = Conditions.of(file, options), file.keys.processors
     with Session(
         described,
@@ -81,6 +86,7 @@ def run(
     folder: str | Path | None = None,
     master: str | None = None,
     profile: FastProfile | None = None,
+    start_over: bool = False,
     observers: Iterable[Observer] = (),
 ) -> FolderReport:
     """Run a pipeline file on Spark and keep its response times within their bounds.
@@ -88,33 +94,28 @@ def run(
     ``policy`` is a name or the options of a policy; by default the pipeline file decides. ``mode`` "observe" and
     "advise" change nothing. The run ends after ``duration_s``, or on Ctrl-C, SIGTERM or SIGHUP. ``folder`` keeps
     checkpoints, streams, results, history and report, by default a new one in ``runs/``; a run that was killed
-    continues in its folder. ``master`` is the URL of a cluster, by default all cores of this machine. ``profile``
-    switches parts of the fast micro-batch profile off.
+    continues in its folder, unless ``start_over`` moves its arrivals, streams, checkpoints and results into
+    ``FOLDER/earlier``, once nothing refuses the run any more. ``master`` is the URL of a cluster, by default all cores
+    of this machine. ``profile`` switches parts of the fast micro-batch profile off.
 
-    The `as_json` of the report is what ``mead run --json`` prints. If Spark is lost, the report covers the time up to
-    the loss, and its ``run.result.loss`` names the cause. Raises ConfigError, OperatorError, SparkStartError, OSError,
-    and SparkLostError if Spark is lost before the run has begun.
+    The `as_json` of the report is what ``mead run --json`` prints. Its ``run.result.failure`` says why the run did not
+    work; it is empty if it did. If Spark is lost, the report covers the time up to the loss, and ``run.result.loss``
+    names the cause. Raises ConfigError, OperatorError, SparkStartError, HistoryError, OSError, and SparkLostError if
+    Spark is lost before the run has begun.
     """
     from mead.spark.pipeline.end_requests import EndRequests  # noqa: PLC0415 - a simulation needs no Spark
     from mead.spark.pipeline.file_run import FolderReport, RunSettings, new_folder, run_file  # noqa: PLC0415
     from mead.spark.runtime.fast_profile import FastProfile  # noqa: PLC0415
 
-    file, wanted = _read(pipeline), Mode(mode)
-    options, place = _options(policy, file.policy), Path(folder or new_folder(file.pipeline.name))
-    settings = RunSettings(options, place, wanted, duration_s, master, profile or FastProfile())
+    file, wanted = read_pipeline(pipeline), Mode(mode)
+    options, place = _options(policy, file.policy, trust=True), Path(folder or new_folder(file.pipeline.name))
+    modules_in(Path(pipeline).parent)
+    settings = RunSettings(options, place, wanted, duration_s, master, profile or FastProfile(), start_over)
     with EndRequests() as requests:
         report = run_file(file, Path(pipeline).parent, settings, observers=observers, requests=requests)
         about = f"Run of {Path(pipeline).name}, policy {options.name}, mode {wanted.value}."
         return FolderReport.write(report, place, [about])
 
 
-def _read(pipeline: str | Path | PipelineFile) -> PipelineFile:
-    """The pipeline file. Modules that it names may lie beside it."""
-    if isinstance(pipeline, PipelineFile):
-        return pipeline
-    modules_in(Path(pipeline).parent)
-    return read_pipeline(pipeline)
-
-
-def _options(policy: str | PolicyOptions | None, of_file: PolicyOptions | None) -> PolicyOptions:
-    return policy if isinstance(policy, PolicyOptions) else choose_policy(of_file, policy, [])
+def _options(policy: str | PolicyOptions | None, of_file: PolicyOptions | None, *, trust: bool) -> PolicyOptions:
+    return policy if isinstance(policy, PolicyOptions) else choose_policy(of_file, policy, [], trust=trust)

@@ -8,6 +8,7 @@ EXTRAS = {
     "forecast": ("sklearn",),
     "plot": ("matplotlib",),
     "rabbitmq": ("pika",),
+    "vision": ("cv2",),
     "web": ("prometheus_client", "sse_starlette", "starlette", "uvicorn"),
 }
 """By extra, the modules that MEAD imports from its packages."""

@@ -24,8 +24,14 @@ LEAST_PERCENT, MOST_PERCENT = 1.0, 99.99999999
 SHOWN_CHARACTERS = 40
 """How much of a wrong value an error message repeats."""
 
+SECRET = re.compile(r"amqp|://|@")
+"""Occurs in values that may hold a password; no message repeats them."""
+
 LONGEST_NAME = 100
 """Longest name of an operator or pipeline: folders, control groups and columns are named after them."""
+
+MOST_OPERATORS, MOST_EDGES = 200, 1000
+"""The most operators and edges of a pipeline or of a network to solve."""
 
 MOST_CASE_BYTES = 16 * 1024 * 1024
 """Largest size of a JSON file: room for the matrices of a MAP of several hundred states."""
@@ -56,6 +62,18 @@ def wrong_key(key: str | KeyPath, complaint: str) -> PydanticCustomError:
     """The error that a validator of several keys raises about one of them, or about a key inside them."""
     location = (key,) if isinstance(key, str) else key
     return PydanticCustomError("wrong_key", "{complaint}", {"location": location, "complaint": complaint})
+
+
+def shown(value: object) -> str:
+    """A wrong value as an error message repeats it.
+
+    >>> shown(-1), shown("amqp://me:secret@host")
+    ('-1', 'a value that is not shown, as it may hold a password')
+    """
+    text = repr(value)
+    if SECRET.search(text):
+        return "a value that is not shown, as it may hold a password"
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -151,7 +169,7 @@ def read_to_end(file: BinaryIO, most_bytes: int = MOST_CASE_BYTES) -> bytes:
 def _key_path(location: KeyPath) -> str:
     path = ""
     for key in location:
-        path += f"[{key}]" if isinstance(key, int) else f".{key}" if key.isidentifier() else f"[{key!r}]"
+        path += f"[{key}]" if isinstance(key, int) else f".{key}" if key.isidentifier() else f"[{shown(key)}]"
     return f"{path.removeprefix('.')}: " if path else ""
 
 
@@ -196,8 +214,7 @@ def _complaint(error: Any) -> str:
         rule = f"must be {limit} {bound:.12g}"
     else:
         rule = error["msg"].replace("Input should", "must", 1)
-    shown = repr(error["input"])
-    return f"{rule}; got {shown if len(shown) <= SHOWN_CHARACTERS else shown[:SHOWN_CHARACTERS] + '...'}"
+    return f"{rule}; got {shown(error['input'])}"
 
 
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
@@ -205,7 +222,7 @@ FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 def _function(text: str) -> str:
     if not FUNCTION.fullmatch(text):
-        raise ValueError(f"must be module:name, such as my.operators:parse; got {text!r}")
+        raise ValueError(f"must be module:name, such as my.operators:parse; got {shown(text)}")
     return text
 
 

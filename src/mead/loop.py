@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 from mead.clock import Clock
 from mead.monitor import CostEstimates, implausible
 from mead.policies import NotReady, Policy
-from mead.values import Allocation, Cause, Knowledge, Observation, Plan, Round
+from mead.values import Allocation, Cause, CutToFit, Knowledge, Move, Observation, Plan, Round
 
 
 class Engine(Protocol):
@@ -49,7 +49,8 @@ class Mode(Enum):
 class ControlLoop:
     """Runs one round per interval. A round that fails changes nothing: the last good allocation stays in force.
 
-    The first allocation is ``start``, by default the most that every operator may have.
+    The first allocation is ``start``, by default the most that every operator may have and the processors hold. A plan
+    that needs more processors than there are is cut to those.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class ControlLoop:
     ) -> None:
         self.engine, self.policy, self.knowledge, self.clock = engine, policy, knowledge, clock
         self.mode, self.record, self.cpu_s = mode, record, cpu_s
-        self.allocation = start or knowledge.pipeline.most
+        self.allocation = start or knowledge.start
         """The allocation in force, as far as the loop knows, or the one ordered last."""
         self.settled = False
         """Whether the engine took the last order. After an order that failed half-way, anything may be in force."""
@@ -129,7 +130,16 @@ class ControlLoop:
                     return Plan.keep(observation.allocation, analysis.reason)
                 plan = self.policy.plan(observation, analysis, knowledge)
                 self.knowledge.pipeline.check(plan.allocation)
-        return plan
+        return self._fit(plan, observation.allocation)
+
+    def _fit(self, plan: Plan, now: Allocation) -> Plan:
+        """The plan with no more replicas than there are processors for."""
+        capacity, wanted = self.knowledge.capacity, plan.allocation
+        if capacity is None or (fitting := capacity.limit(wanted, now, self.knowledge.pipeline)) == wanted:
+            return plan
+        facts = (*plan.reason.facts, CutToFit(capacity.processors, capacity.used(wanted)))
+        reason = replace(plan.reason, cause=Cause.IMPOSSIBLE, facts=facts, move=Move(now, fitting))
+        return replace(plan, allocation=fitting, reason=reason, predicted={})
 
     def _execute(self, turn: Turn, allocation: Allocation) -> None:
         """Order the allocation unless it is already in force. After a failure, the next round orders again."""

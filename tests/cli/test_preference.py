@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,43 @@ def test_a_folder_is_answered_window_by_window(tmp_path: Path) -> None:
     rows = pq.read_table(out).to_pylist()
     for window, values in best.items():
         assert sorted((float(r["price"]), -float(r["stars"])) for r in rows if r["window"] == window) == values
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_relation_from_a_module_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One offer is better than another if it is cheaper by ten or more, whatever its stars."""
+    stream = offers(tmp_path / "offers")
+    (tmp_path / "by_price.py").write_text("def dominates(a, b):\n    return a[0] + 10 <= b[0]\n")
+    monkeypatch.chdir(tmp_path)
+    words = ["--event-time", "seen", "--compare", "price", "--compare", "stars", "--dominates", "by_price:dominates"]
+    lengths = ["--window", f"{WINDOW_MS} ms", "--slide", f"{SLIDE_MS} ms"]
+    document = answer("preference", tmp_path / "offers", *words, *lengths)
+    origin_us, inside = oracle.admitted([stream], 1000 * SLIDE_MS)
+    expected = oracle.windows_of(inside, origin_us, 1000 * WINDOW_MS, 1000 * SLIDE_MS, 1000 * SLIDE_MS)
+    sizes = {w: sum(row[0] < min(other[0] for other in rows) + 10 for row in rows) for w, rows in expected}
+    assert {one["window"]: one["size"] for one in document["windows"]} == sizes
+
+
+@pytest.mark.usefixtures("spark")
+def test_wrong_time_stamps_are_set_aside_counted_and_shown(tmp_path: Path) -> None:
+    """Nanoseconds for microseconds, an hour ahead, and nothing: in the first of two micro-batches."""
+    stream = offers(tmp_path / "offers")
+    file = tmp_path / "offers/offers.csv"
+    header, *lines = file.read_text().splitlines()
+    seen_us = stream[0].event_us
+    wrong = [f"{seen},1,5" for seen in (1000 * seen_us, seen_us + 3_600_000_000, 0)]
+    for name, some, read in (("a", [*lines[:150], *wrong], 1), ("b", lines[150:], 2)):
+        (tmp_path / f"offers/{name}.csv").write_text("\n".join([header, *some]) + "\n")
+        os.utime(tmp_path / f"offers/{name}.csv", (read, read))
+    file.unlink()
+    words = ["--event-time", "seen", "--minimise", "price", "--maximise", "stars", "--files", "1"]
+    lengths = ["--window", f"{WINDOW_MS} ms", "--slide", f"{SLIDE_MS} ms"]
+    document = answer("preference", tmp_path / "offers", *words, *lengths, "--folder", tmp_path / "state")
+    origin_us, inside = oracle.admitted([stream], 1000 * SLIDE_MS)
+    expected = oracle.windows_of(inside, origin_us, 1000 * WINDOW_MS, 1000 * SLIDE_MS, 1000 * SLIDE_MS)
+    sizes = {window: len(oracle.skyline_of(rows)) for window, rows in expected}
+    assert {one["window"]: one["size"] for one in document["windows"]} == sizes
+    assert (document["tuples"], document["far"], document["dropped"]) == (303, 2, 1)
 
 
 @pytest.mark.parametrize(

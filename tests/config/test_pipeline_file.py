@@ -175,6 +175,18 @@ def test_files_of_windows_editors_are_read(tmp_path: Path) -> None:
         ("phases: 2} ", "batch: {}} ", "6: operators[2].batch.overhead_s: is missing"),
         ("phases: 2} ", "function: my.module} ", "6: operators[2].function: must be module:name, such as"),
         ("phases: 2} ", "shares: [1, 0.5]} ", "6: operators[2].shares: levels must rise from one to the next"),
+        (
+            "phases: 2} ",
+            "prices: [1, 2]} ",
+            "6: operators[2]: operator matcher: give one price, or one for each",
+        ),
+        (
+            "phases: 2} ",
+            "prices: [5, 4, 3, 2, 1]} ",
+            "6: operators[2]: operator matcher: prices must be above 0",
+        ),
+        ("phases: 2} ", "price: 1, prices: [1]} ", "6: operators[2].prices: give price or prices, not both"),
+        ("phases: 2} ", "price: 0} ", "6: operators[2].price: must be > 0; got 0"),
         ("phases: 2} ", "shares: []} ", "6: operators[2].shares: must have at least 1 entry; got 0"),
         ("name: matcher", "name: parser", "6: operators[2]: two operators have the name 'parser'"),
         ("name: matcher", "name: a>b", "6: operators[2]: an operator needs a name without '>'"),

@@ -30,6 +30,15 @@ def with_operator(**keys: Any) -> dict[str, Any]:
     return {"operators": [CASE["operators"][0], {"name": "matcher", "mean_service_s": 0.002} | keys]}
 
 
+def test_sizes_of_a_case_are_limited() -> None:
+    many = {"operators": [{"name": f"o{number}", "mean_service_s": 0.001} for number in range(500)], "edges": []}
+    assert complaint(many) == "operators: must have at most 200 entries; got 500"
+    assert complaint({"edges": [["parser", "matcher"]] * 1001}) == "edges: must have at most 1000 entries; got 1001"
+    assert complaint({"percentiles": [50] * 21}) == "percentiles: must have at most 20 entries; got 21"
+    matrix = {"D0": [[1.0]] * 1025, "D1": [[1.0]]}
+    assert complaint({"arrival": matrix}) == "arrival.D0: a matrix may have 1,024 rows; got 1,025"
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("solve-*.json")), ids=lambda path: path.name)
 def test_examples_are_cases(path: Path) -> None:
     parse(SolveCase, read_file(path))

@@ -40,6 +40,7 @@ def live_result(
         "changes": record.changes,
         "timeline": tuple(record.timeline),
         "cores": {name: core_s / duration_s for name, core_s in record.core_s(duration_s).items()},
+        "cost": record.cost_s(pipeline, duration_s) / duration_s,
         "responses": {path: monitor.whole for path, monitor in paths.items()},
         "parts": {path: monitor.parts for path, monitor in paths.items()},
         "start": record.start,

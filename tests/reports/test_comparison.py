@@ -29,7 +29,7 @@ def test_a_course_follows_the_run() -> None:
 
 def trial(name: str, response_s: float, cores: float, *, drained: bool = True, failed: int = 0) -> Trial:
     verdict = Verdict(Requirement("a>b", 1.0), 100, response_s, waiting=not drained, broken_windows=0.0)
-    return Trial(name, None, [verdict], {"a": cores}, changes=0, failed_rounds=failed)
+    return Trial(name, None, [verdict], {"a": cores}, cost=cores, changes=0, failed_rounds=failed)
 
 
 def test_the_cheapest_policy_meets_all_requirements_for_certain() -> None:

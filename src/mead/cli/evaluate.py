@@ -16,11 +16,13 @@ from mead.cli.inputs import (
     PipelinePath,
     PlotPath,
     Sorted,
+    Trust,
     UnitName,
     policy_or_fail,
     read_pipeline_or_fail,
     read_trace_or_fail,
 )
+from mead.cli.runs.spark_run import FAILED
 from mead.cli.terminal import AsJson, Seed, check_writable, collect, print_json, print_parts
 from mead.extras import require
 
@@ -93,6 +95,7 @@ def evaluate(
         Path | None, typer.Option(metavar="FOLDER", help="Folder for live runs; default a new one in `runs/`.")
     ] = None,
     plot: PlotPath = None,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare policies on your pipeline and trace.
@@ -115,15 +118,17 @@ def evaluate(
     file = read_pipeline_or_fail(ctx, pipeline)
     if not file.pipeline.requirements:
         ctx.fail(f"{pipeline}: requirements: give at least one; policies are compared by the bounds that they meet")
-    chosen = {text: _options(ctx, file, pipeline.parent, text) for text in policy or _usual(file, live=live)}
-    arrivals = None
+    trusted = trust or live or bool(policy)  # a live run runs the code of the file in any case
+    names = policy or _usual(file, live=live)
+    chosen = {text: _options(ctx, pipeline, file, text, trust=trusted) for text in names}
+    arrivals, failed = None, list[str]()
     if trace is not None:
         arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
     if live or arrivals is None:
         place = folder or _new_folder(file)
-        runs = _live(ctx, file, pipeline.parent, chosen, arrivals, duration or LIVE_S, place, quiet=as_json)
+        runs = _live(ctx, file, pipeline.parent, chosen, arrivals, duration or LIVE_S, place, failed, quiet=as_json)
     else:
-        runs = _simulated(file, chosen, _first(ctx, arrivals, duration), range(seed, seed + seeds))
+        runs = _simulated(ctx, file, chosen, _first(ctx, arrivals, duration), range(seed, seed + seeds))
     trials = collect(runs, len(chosen) * (1 if live else seeds), lambda trial: trial.policy)
     arrivals_name = "its own source" if trace is None else trace.name
     comparison = Comparison.of(file.pipeline.name, arrivals_name, "spark" if live else "simulator", trials)
@@ -131,8 +136,10 @@ def evaluate(
         _plot(ctx, f"{file.pipeline.name}, {arrivals_name}, seed {seed}", [t for t in trials if t.seed == seed], plot)
     if as_json:
         print_json(comparison.as_json())
-        return
-    print_parts([*comparison.parts(), *([] if plot is None else [f"Plot: {plot}"])])
+    else:
+        print_parts([*comparison.parts(), *([] if plot is None else [f"Plot: {plot}"])])
+    if failed:
+        raise typer.Exit(FAILED)
 
 
 def _usual(file: PipelineFile, *, live: bool) -> list[str]:
@@ -142,10 +149,10 @@ def _usual(file: PipelineFile, *, live: bool) -> list[str]:
     return list(dict.fromkeys([file.policy.name, *(["static"] if live else policy_names())]))
 
 
-def _options(ctx: typer.Context, file: PipelineFile, beside: Path, text: str) -> PolicyOptions:
+def _options(ctx: typer.Context, path: Path, file: PipelineFile, text: str, *, trust: bool) -> PolicyOptions:
     """Read ``name@key=value@key=value``."""
     name, *settings = text.split("@")
-    return policy_or_fail(ctx, file, beside, name, settings)
+    return policy_or_fail(ctx, path, file, name, settings, trust=trust)
 
 
 def _new_folder(file: PipelineFile) -> Path:
@@ -165,15 +172,19 @@ def _first(ctx: typer.Context, arrivals: Trace, duration_s: float | None) -> Tra
 
 
 def _simulated(
-    file: PipelineFile, chosen: dict[str, PolicyOptions], arrivals: Trace, seeds: Sequence[int]
+    ctx: typer.Context, file: PipelineFile, chosen: dict[str, PolicyOptions], arrivals: Trace, seeds: Sequence[int]
 ) -> Iterator[Trial]:
     """Simulate every policy with every seed."""
     from mead.api import simulate
     from mead.reports.comparison import Trial
+    from mead.workload import TraceError
 
     for text, options in chosen.items():
         for seed in seeds:
-            report = simulate(file, arrivals, policy=options, seed=seed)
+            try:
+                report = simulate(file, arrivals, policy=options, seed=seed)
+            except TraceError as error:
+                ctx.fail(f"--trace: {error}")
             yield Trial.of_simulation(text, seed, report.run)
 
 
@@ -185,16 +196,17 @@ def _live(
     arrivals: Trace | None,
     duration_s: float,
     folder: Path,
+    failed: list[str],
     *,
     quiet: bool,
 ) -> Iterator[Trial]:
-    """Run every policy on Spark, each in its own folder. Ctrl-C ends the comparison after the current run."""
-    import numpy as np
+    """Run every policy on Spark, each in its own folder; add those whose run or report did not work to ``failed``.
 
+    Ctrl-C ends the comparison after the current run.
+    """
     from mead.cli.runs.display import Display
     from mead.cli.runs.spark_run import failures, refuse_used, warn
     from mead.reports.comparison import Trial
-    from mead.spark.pipeline.build import ARRIVALS
     from mead.spark.pipeline.end_requests import EndRequests
     from mead.spark.pipeline.file_run import FolderReport, RunSettings, run_file
 
@@ -204,16 +216,17 @@ def _live(
     refuse_used(ctx, folder)
     for text, options in chosen.items():
         place = folder / text
-        if arrivals is not None:
-            place.mkdir(parents=True)
-            np.save(place / ARRIVALS, arrivals.timestamps_us - arrivals.timestamps_us[0])
-        settings = RunSettings(options, place, duration_s=duration_s)
+        settings = RunSettings(options, place, duration_s=duration_s, arrivals=arrivals)
         with failures(ctx, place), EndRequests() as requests:
             report = run_file(file, beside, settings, observers=[Display(quiet=quiet)], requests=requests)
-            FolderReport.write(report, place, warn=warn)
+            written = FolderReport.write(report, place, warn=warn)
         yield Trial.of_live(text, report)
+        if report.result.failure:
+            warn(f"{ctx.command_path}: the run of {text} did not work: {report.result.failure}")
+        if report.result.failure or written.page is None:
+            failed.append(text)
         if report.result.interrupted or report.result.loss:
-            typer.echo(f"{ctx.command_path}: the run of {text} ended early; later policies are missing", err=True)
+            warn(f"{ctx.command_path}: the run of {text} ended early; later policies are missing")
             return
 
 

@@ -40,6 +40,9 @@ PolicyOption = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the policy, see below; may be repeated."),
 ]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Run the policy class that the pipeline file names, if it names one.")
+]
 PlotPath = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw to this file: .png, .pdf or .svg.")]
 
 
@@ -99,11 +102,18 @@ def read_pipeline_or_fail(ctx: typer.Context, path: Path) -> PipelineFile:
 
 
 def policy_or_fail(
-    ctx: typer.Context, file: PipelineFile, beside: Path, name: str | None, settings: Sequence[str] = ()
+    ctx: typer.Context,
+    path: Path,
+    file: PipelineFile,
+    name: str | None = None,
+    settings: Sequence[str] = (),
+    *,
+    trust: bool,
 ) -> PolicyOptions:
     """The options of a policy, or the end of the command with the reason.
 
-    A user's own policy may lie beside the pipeline file. The policy is made once to find its mistakes before a run.
+    A user's own policy may lie beside the pipeline file; ``trust`` allows the one that the file names. The policy is
+    made once to find its mistakes before a run.
     """
     from mead.config import choose_policy
     from mead.keys import ConfigError
@@ -111,12 +121,13 @@ def policy_or_fail(
     from mead.policies import make_policy
 
     try:
-        options = choose_policy(file.policy, name, settings)
+        options = choose_policy(file.policy, name, settings, trust=trust)
         if ":" in options.name:
-            modules_in(beside)
+            modules_in(path.parent)
+        options.check(file.pipeline)
         make_policy(options)
     except ConfigError as error:
-        ctx.fail(str(error))
+        ctx.fail(f"{path}: {error}" if error.location else str(error))
     return options
 
 

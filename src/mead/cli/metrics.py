@@ -14,7 +14,7 @@ def list_(*, as_json: AsJson = False) -> None:
     """List all metrics with type, unit, labels and meaning."""
     from dataclasses import asdict
 
-    from mead.web.metrics import Metric
+    from mead.web.prometheus.metrics import Metric
 
     if as_json:
         print_json({"metrics": [asdict(metric.value) | {"labels": list(metric.value.labels)} for metric in Metric]})
@@ -27,7 +27,6 @@ def list_(*, as_json: AsJson = False) -> None:
     table = plain_table("Metrics", "name", "type", "labels", "meaning")
     for column in table.columns:
         column.justify = "left"
-    table.columns[-1].no_wrap = False
     for metric in Metric:
         it = metric.value
         table.add_row(it.name, it.type, ", ".join(it.labels), f"{it.meaning}{f', in {it.unit}' if it.unit else ''}")
@@ -37,7 +36,7 @@ def list_(*, as_json: AsJson = False) -> None:
 @app.command()
 def dashboard() -> None:
     """Print a dashboard for Grafana as JSON: `mead metrics dashboard > mead.json`, then import it."""
-    from mead.web.dashboard import dashboard as document
+    from mead.web.prometheus.dashboard import dashboard as document
 
     print_json(document())
 
@@ -45,6 +44,6 @@ def dashboard() -> None:
 @app.command()
 def alerts() -> None:
     """Print alert rules for Prometheus as YAML: requirement broken, controller silent, run gone."""
-    from mead.web.alerts import alert_rules
+    from mead.web.prometheus.alerts import alert_rules
 
     typer.echo(alert_rules(), nl=False)

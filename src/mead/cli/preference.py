@@ -44,6 +44,16 @@ def preference(
     maximise: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to maximise; may be repeated.")
     ] = None,
+    compare: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column for `--dominates`; may be repeated.")
+    ] = None,
+    dominates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION",
+            help="A dominance relation of your own on the columns of `--compare`, in place of minimise and maximise.",
+        ),
+    ] = None,
     window: Annotated[
         str, typer.Option(metavar="LENGTH", help="Length of a window, such as `10 s` or `500 ms`.")
     ] = "1 s",
@@ -67,6 +77,13 @@ def preference(
         float,
         typer.Option(metavar="RATIO", help="Accept this fraction of dropped tuples and wait less (adaptive K-slack)."),
     ] = 0.0,
+    max_ahead: Annotated[
+        str,
+        typer.Option(
+            metavar="LENGTH",
+            help="Set tuples aside whose event time is further ahead of their arrival: unit or clock is wrong.",
+        ),
+    ] = "10 min",
     out: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Write the results to this folder, as Parquet, in window order."),
@@ -133,18 +150,24 @@ def preference(
     """
     if source is not None and event_time is None:
         ctx.fail("name the column of the event time with --event-time")
-    if source is None and (minimise or maximise or event_time or arrival_time):
+    if source is None and (minimise or maximise or compare or dominates or event_time or arrival_time):
         ctx.fail("these options need a FOLDER to read; generated points have their own columns")
     from mead.preference.kernels.dominance import PreferenceError
     from mead.preference.spark.query_spec import length_ms
 
     try:  # check before Spark starts
-        for what, length in (("--window", window), ("--slide", slide), ("--slack", slack)):
+        for what, length in (
+            ("--window", window),
+            ("--slide", slide),
+            ("--slack", slack),
+            ("--max-ahead", max_ahead),
+        ):
             if length is not None:
                 length_ms(length, what)
     except PreferenceError as error:
         ctx.fail(str(error))
     found = [] if source is None else _files(ctx, source)
+    relation = None if dominates is None else _relation(ctx, dominates)
     check_java(ctx)
     from mead.preference.spark.handle import QueryFailedError
 
@@ -154,6 +177,7 @@ def preference(
         "top": top,
         "slack": slack,
         "target_drop_ratio": target_drop,
+        "max_ahead": max_ahead,
         "workers": workers,
         "splitting": splitting,
         "elastic": elastic,
@@ -171,6 +195,7 @@ def preference(
                 stream = _stream(ctx, spark, source, found, files)
                 asked |= {"event_time": event_time, "arrival_time": arrival_time}
                 asked |= {"minimise": minimise or [], "maximise": maximise or []}
+                asked |= {"compare": compare or [], "dominates": relation}
                 query, tuples = _ask(stream, place, asked, at_once=duration is None), None
             with query:
                 if duration is None or source is None:
@@ -182,6 +207,18 @@ def preference(
                 _tell(query, out, as_json=as_json)
         except (PreferenceError, QueryFailedError) as error:
             ctx.fail(str(error))
+
+
+def _relation(ctx: typer.Context, name: str) -> Any:
+    """Import the function, from the present folder too."""
+    from mead.keys import ConfigError
+    from mead.loading import load_object, modules_in
+
+    modules_in(Path())
+    try:
+        return load_object(name)
+    except ConfigError as error:
+        ctx.fail(f"--dominates: {error}")
 
 
 def _place(ctx: typer.Context, folder: Path | None, opened: ExitStack) -> Path:
@@ -297,8 +334,15 @@ def _follow(query: PreferenceQuery, duration_s: float) -> None:
 
 def _write(query: PreferenceQuery, place: Path, out: Path) -> None:
     """Write the results since the last call with Spark's file sink."""
+    from pyspark.errors import StreamingQueryException
+
+    from mead.preference.spark.handle import QueryFailedError
+
     writer = query.results.writeStream.format("parquet").option("checkpointLocation", str(place / "written"))
-    writer.trigger(availableNow=True).start(str(out.resolve())).awaitTermination()
+    try:
+        writer.trigger(availableNow=True).start(str(out.resolve())).awaitTermination()
+    except StreamingQueryException as error:
+        raise QueryFailedError.of(error) from None
 
 
 def _tell(query: PreferenceQuery, out: Path | None, *, as_json: bool) -> None:
@@ -308,6 +352,7 @@ def _tell(query: PreferenceQuery, out: Path | None, *, as_json: bool) -> None:
             {
                 "tuples": query.engine.state.offset,
                 "dropped": query.dropped,
+                "far": query.far,
                 "rejected": query.rejected,
                 "micro_batches": query.engine.state.step + 1,
                 "windows": [
@@ -340,5 +385,10 @@ def _tell(query: PreferenceQuery, out: Path | None, *, as_json: bool) -> None:
         f"{query.rejected:,} more could not be compared",
         highlight=False,
     )
+    if query.far:
+        console.print(
+            f"{query.far:,} of the tuples were set aside: their event times lie too far ahead (--max-ahead)",
+            highlight=False,
+        )
     if out is not None:
         console.print(f"Written: {out}", highlight=False, markup=False)

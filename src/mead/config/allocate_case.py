@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from mead.keys import Keys, wrong_key
 
@@ -17,12 +17,7 @@ Processors = Annotated[int, Field(ge=1, le=MOST_PROCESSORS)]
 
 
 class AllocateCase(Keys):
-    """Where to place processors; or, without ``mu_i``, how many tuples reach every operator.
-
-    Keys that are not known are not looked at: a case may carry a name, notes, or the answer that is expected.
-    """
-
-    model_config = ConfigDict(extra="ignore")
+    """Where to place processors; or, without ``mu_i``, how many tuples reach every operator."""
 
     lambda0: Annotated[float, Field(gt=0, le=1e12)] | None = Field(
         default=None, description="tuples per second from outside"
@@ -45,6 +40,18 @@ class AllocateCase(Keys):
         default=None, description="sojourn time to keep with the fewest processors, s"
     )
     Kcap: Processors | None = Field(default=None, description="with Tmax: no more processors than these")
+    # Collections of test cases carry a name, notes and expected answers beside the case. They are not looked at.
+    id: Any = None
+    name: Any = None
+    kind: Any = None
+    note: Any = None
+    topology: Any = None
+    expected: Any = None
+    brute_force: Any = None
+    T_L_correct: Any = None
+    T_L_paper_literal: Any = None
+    paper_literal_algorithm1: Any = None
+    paper_literal_rejects: Any = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -15,7 +15,7 @@ MOST_LEVELS_OF_SHARE = 100
 MOST_REPLICAS = 10_000
 
 Replicas = Annotated[int, Field(ge=1, le=MOST_REPLICAS)]
-GroupingKind: TypeAlias = Literal["shuffle", "least_utilised", "weighted_random"]
+GroupingKind: TypeAlias = Literal["shuffle", "round_robin", "least_utilised", "weighted_random"]
 
 
 def _rising(shares: tuple[float, ...]) -> tuple[float, ...]:
@@ -45,7 +45,8 @@ class GroupingKeys(Keys):
     """In virtual time, a queue for every replica, and the choice between them (PA-SPS, load-aware grouping)."""
 
     kind: GroupingKind = Field(
-        description="any replica with equal probability, Algorithm 1 of PA-SPS, or at random weighted by load"
+        description="any replica with equal probability, all in turn, Algorithm 1 of PA-SPS, or at random weighted by "
+        "load"
     )
     speeds: Annotated[tuple[Positive, ...], Field(max_length=MOST_REPLICAS)] = Field(
         default=(), description="speeds of the replicas relative to their share; default all 1"
@@ -83,6 +84,12 @@ class OperatorKeys(Keys):
     replicas: ReplicasKeys = Field(
         default=ReplicasKeys(min=1, max=1), description="parallel tasks that it may have; default one"
     )
+    price: Positive | None = Field(
+        default=None, description="price of a core, relative to those of other operators; default 1"
+    )
+    prices: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MOST_LEVELS_OF_SHARE)] | None = Field(
+        default=None, description="in place of price: the price of a replica at each of its shares; default price"
+    )
     batch: BatchKeys | None = Field(default=None, description="micro-batches; default tuple by tuple")
     grouping: GroupingKeys | None = Field(
         default=None, description="a queue for every replica, in virtual time; default one queue for all"
@@ -107,6 +114,8 @@ class OperatorKeys(Keys):
     def _one_of_two(self) -> Self:
         if self.scv is not None and self.phases is not None:
             raise wrong_key("phases", "give scv or phases, not both")
+        if self.price is not None and self.prices is not None:
+            raise wrong_key("prices", "give price or prices, not both")
         if self.grouping is not None and self.batch is not None:
             raise wrong_key("grouping", "is for tuples one by one; a micro-batch is split evenly over the replicas")
         if self.grouping is not None and len(self.grouping.speeds) > self.replicas.max:
@@ -123,5 +132,12 @@ class OperatorKeys(Keys):
         batch = self.batch
         batches = None if batch is None else Batches(batch.overhead_s, batch.trigger_s, batch.max_tuples)
         return Operator(
-            self.name, self.demand_s, scv, self.shares or shares, self.replicas.min, self.replicas.max, batches
+            self.name,
+            self.demand_s,
+            scv,
+            self.shares or shares,
+            self.replicas.min,
+            self.replicas.max,
+            batches,
+            self.prices or self.price or 1.0,
         )

@@ -17,10 +17,12 @@ from pydantic import ConfigDict, Field, model_validator
 
 from mead.config.operator_keys import NotNegative, OperatorKeys, Replicas, Shares
 from mead.config.policy_choice import PolicyKey
-from mead.config.source_keys import SourceKeys, StreamsKeys
+from mead.config.source_keys import RabbitMQKeys, RabbitMQStreamsKeys, SourceKeys, StreamsKeys
 from mead.config.yaml_lines import MOST_BYTES, Document, LineError, read_yaml
 from mead.keys import (
     LEAST_PERCENT,
+    MOST_EDGES,
+    MOST_OPERATORS,
     MOST_PERCENT,
     ConfigError,
     EdgeKey,
@@ -39,8 +41,10 @@ from mead.values import DEFAULT_SHARES, InvalidPipelineError, Knowledge, Pipelin
 MOST_LEVELS = 50_000
 """The most combinations of share and replicas of one operator: policies look at each."""
 
-MOST_OPERATORS = 200
-MOST_EDGES = 1000
+KEYS_BESIDE_URLS = frozenset(
+    key for kind in (SourceKeys, RabbitMQKeys, StreamsKeys, RabbitMQStreamsKeys) for key in kind.model_fields
+) | {"source", "streams"}
+URL_LINE = re.compile(rb"rabbitmq|url|amqp|://|@")
 PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)_s")
 
 
@@ -220,6 +224,13 @@ def read_pipeline(path: str | Path) -> PipelineFile:
 
 def parse_pipeline(text: bytes) -> PipelineFile:
     """The same from the text of a file; mistakes are LineErrors."""
+    try:
+        return _parsed(text)
+    except LineError as error:
+        raise _without_url(error, text) from error
+
+
+def _parsed(text: bytes) -> PipelineFile:
     document = read_yaml(text)
     if not isinstance(document.value, dict):
         raise LineError(1, "a pipeline file is a mapping that begins with `name:` and `operators:`")
@@ -227,6 +238,16 @@ def parse_pipeline(text: bytes) -> PipelineFile:
         return PipelineFile(parse(PipelineKeys, json.dumps(document.value)))
     except ConfigError as error:
         raise _at_its_line(error, document) from error
+
+
+def _without_url(error: LineError, text: bytes) -> LineError:
+    """The error without words from a line that may hold a url: of an unquoted one, the password may look like a key."""
+    line = text.splitlines()[error.line - 1 :][:1]
+    if not line or not URL_LINE.search(line[0]):
+        return error
+    if error.location and did_you_mean(str(error.location[-1]), KEYS_BESIDE_URLS):
+        return error
+    return LineError(error.line, "cannot be read: put quotes around the url, and check the keys", error.location[:-1])
 
 
 def _at_its_line(error: ConfigError, document: Document) -> LineError:

@@ -33,10 +33,13 @@ PolicyKey = Annotated[SerializeAsAny[PolicyOptions], BeforeValidator(_options)]
 """The key ``policy`` of a file: the registry knows which options belong to a name."""
 
 
-def choose_policy(of_file: PolicyOptions | None, name: str | None, settings: Sequence[str]) -> PolicyOptions:
+def choose_policy(
+    of_file: PolicyOptions | None, name: str | None, settings: Sequence[str], *, trust: bool = False
+) -> PolicyOptions:
     """The options of a file with a few changed by ``key=value``, or those of another policy.
 
-    The options of the file apply to its own policy only; another one starts from its defaults.
+    The options of the file apply to its own policy only; another one starts from its defaults. A class that the file
+    names is refused unless the user trusts the file, or has named that class too (``trust``).
 
     >>> of_file = options_class("map")(best=3)
     >>> choose_policy(of_file, None, ["windows=20000,10000"]).windows
@@ -45,6 +48,12 @@ def choose_policy(of_file: PolicyOptions | None, name: str | None, settings: Seq
     30.0
     """
     name = name or (of_file.name if of_file else DEFAULT)
+    if of_file is not None and name == of_file.name and ":" in name and not trust:
+        raise ConfigError(
+            f"{name} is code, and would run with your rights: add --trust (Python: trust=True) if you trust this file, "
+            "or choose a policy by --policy",
+            ("policy", "name"),
+        )
     kind = options_class(name)
     values: dict[str, Plain] = {"name": name}
     if of_file is not None and name == of_file.name:

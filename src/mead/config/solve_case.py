@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from mead.keys import EdgeKey, Keys, Percent, Positive, parse
+from mead.keys import MOST_EDGES, MOST_OPERATORS, EdgeKey, Keys, Percent, Positive, parse
 
 LARGEST_RATE = 1e30
 """Entries of matrices are zero or lie between this and its inverse: a fit may need very small ones."""
@@ -15,9 +15,13 @@ MOST_PHASES = 128
 """An Erlang distribution of more phases is a constant for all that a queue can tell."""
 
 MOST_SERVERS = 100_000
+MOST_STATES = 1024
+MOST_PERCENTILES = 20
 
 
 def _rectangular(rows: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...], ...]:
+    if len(rows) > MOST_STATES:
+        raise ValueError(f"a matrix may have {MOST_STATES:,} rows; got {len(rows):,}")
     if len({len(row) for row in rows}) != 1:
         raise ValueError("the rows of a matrix must all have the same length, and there must be at least one")
     if any(rate and not 1 / LARGEST_RATE < abs(rate) < LARGEST_RATE for row in rows for rate in row):
@@ -97,10 +101,14 @@ class SolveCase(Keys):
     """One queue or a network of queues, for ``mead solve``."""
 
     arrival: ArrivalKeys
-    operators: Annotated[tuple[OperatorKeys, ...], Field(min_length=1)]
-    edges: tuple[EdgeKey, ...] = Field(default=(), description="[from, to, selectivity]; without the third element 1")
+    operators: Annotated[tuple[OperatorKeys, ...], Field(min_length=1, max_length=MOST_OPERATORS)]
+    edges: Annotated[tuple[EdgeKey, ...], Field(max_length=MOST_EDGES)] = Field(
+        default=(), description="[from, to, selectivity]; without the third element 1"
+    )
     model: Literal["map", "mg1", "kingman", "mmk", "gigk"] = "map"
-    percentiles: tuple[Percent, ...] = Field(default=(50.0, 95.0, 99.0), description="each from 1 to 99.99999999")
+    percentiles: Annotated[tuple[Percent, ...], Field(max_length=MOST_PERCENTILES)] = Field(
+        default=(50.0, 95.0, 99.0), description="each from 1 to 99.99999999"
+    )
 
 
 class MatricesFile(Keys):

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from mead.broker_url import LOCAL_BROKER, check_template
 from mead.keys import Function, Keys, Positive, wrong_key
 
-LOCAL_BROKER = "amqp://guest:guest@127.0.0.1:5672/"
 Text = Annotated[str, Field(min_length=1)]
+BrokerUrl = Annotated[
+    str,
+    BeforeValidator(check_template),
+    Field(repr=False, description="of the broker; `${NAME}` is a variable of the environment, such as a password"),
+]
 
 
 class PayloadKeys(Keys):
@@ -44,7 +49,7 @@ class GenerateKeys(Keys):
 class RabbitMQKeys(Keys):
     """A RabbitMQ stream. Its rows have the columns id, arrival_us, value and key."""
 
-    url: Text = Field(default=LOCAL_BROKER, description="of the broker")
+    url: BrokerUrl = LOCAL_BROKER
     stream: Text = Field(description="the name of the stream; declared if it is not there")
     exchange: Text | None = Field(default=None, description="an existing fanout exchange that feeds it; default none")
     value: Literal["string", "binary"] = Field(default="string", description="type of the column value")
@@ -85,7 +90,7 @@ def _age(text: str) -> str:
 class RabbitMQStreamsKeys(Keys):
     """RabbitMQ streams: one for each operator whose output others read, declared if it is not there."""
 
-    url: Text = Field(default=LOCAL_BROKER, description="of the broker")
+    url: BrokerUrl = LOCAL_BROKER
     prefix: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
         default=None,
         description="with which names of streams begin, as in `prefix.operator`; default the pipeline's name",

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from mead.keys import ConfigError, KeyPath
+from mead.keys import ConfigError, KeyPath, shown
 
 Plain: TypeAlias = "dict[str, Plain] | list[Plain] | str | int | float | bool | None"
 
@@ -168,8 +168,7 @@ def _scalar(kind: str, text: str, line: int, location: KeyPath) -> Plain:
             case "float":
                 return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
     except (ValueError, KeyError):
-        shown = text if len(text) <= 20 else f"{text[:20]}..."
-        raise LineError(line, f"cannot be read as a value of type {kind}: {shown!r}", location) from None
+        raise LineError(line, f"cannot be read as a value of type {kind}: {shown(text)}", location) from None
     raise LineError(line, f"unknown tag !{kind}; remove it", location)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isclose
 from statistics import fmean
 from typing import Any
 
@@ -60,6 +61,8 @@ class Trial:
     verdicts: Sequence[Verdict]
     cores: Mapping[str, float]
     """Time average of the cores given to each operator."""
+    cost: float
+    """Time average of the cost of all operators; with all prices 1, their cores."""
     changes: int
     failed_rounds: int
     outcome: Outcome | None = field(default=None, repr=False)
@@ -73,13 +76,14 @@ class Trial:
             operator.name: timeline.mean_cores(operator.name, run.duration_s) for operator in run.pipeline.operators
         }
         failed = sum(bool(this.error) for this in run.rounds)
-        return cls(policy, seed, outcome.verdicts, cores, outcome.changes, failed, outcome, Course.of(run))
+        cost = timeline.mean_cost(run.pipeline, run.duration_s)
+        return cls(policy, seed, outcome.verdicts, cores, cost, outcome.changes, failed, outcome, Course.of(run))
 
     @classmethod
     def of_live(cls, policy: str, report: LiveReport) -> Trial:
         """Take the verdicts of a live run from its report."""
         result = report.result
-        return cls(policy, None, report.verdicts, result.cores, result.changes, result.failed_rounds)
+        return cls(policy, None, report.verdicts, result.cores, result.cost, result.changes, result.failed_rounds)
 
     @property
     def met(self) -> bool | None:
@@ -103,6 +107,7 @@ class Trial:
                 for one in self.verdicts
             ],
             "cores": dict(self.cores),
+            "cost": self.cost,
             "changes": self.changes,
             "failed_rounds": self.failed_rounds,
         }
@@ -126,6 +131,11 @@ class PolicySummary:
         return fmean(sum(trial.cores.values()) for trial in self.trials)
 
     @property
+    def cost(self) -> float:
+        """Cost of all operators together, mean over the runs."""
+        return fmean(trial.cost for trial in self.trials)
+
+    @property
     def note(self) -> str:
         """Failed rounds; empty if there were none."""
         failed = sum(trial.failed_rounds for trial in self.trials)
@@ -137,6 +147,7 @@ class PolicySummary:
             "policy": self.policy,
             "met": self.met,
             "cores_mean": self.cores,
+            "cost_mean": self.cost,
             "runs": [trial.as_json() for trial in self.trials],
         }
 
@@ -159,8 +170,8 @@ class Comparison:
 
     @property
     def cheapest(self) -> PolicySummary | None:
-        """The policy with the fewest cores among those that met all requirements in every run."""
-        return min((one for one in self.summaries if one.met), key=lambda one: one.cores, default=None)
+        """The policy of the lowest cost among those that met all requirements in every run."""
+        return min((one for one in self.summaries if one.met), key=lambda one: one.cost, default=None)
 
     def as_json(self) -> dict[str, Any]:
         """The document of `mead evaluate`."""
@@ -187,7 +198,8 @@ class Comparison:
         best = self.cheapest
         if best is None:
             return "No policy met all requirements."
-        return f"Cheapest policy that met all requirements: {best.policy}, {best.cores:.2f} cores."
+        priced = "" if isclose(best.cost, best.cores) else f" at a cost of {best.cost:.2f}"
+        return f"Cheapest policy that met all requirements: {best.policy}, {best.cores:.2f} cores{priced}."
 
     def _table(self) -> Table:
         runs = max((len(one.trials) for one in self.summaries), default=1)

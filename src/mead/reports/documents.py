@@ -47,6 +47,7 @@ def decision_json(decision: Decision) -> dict[str, Any]:
         "after": None if decision.after is None else allocation_json(decision.after),
         "target": None if decision.target is None else allocation_json(decision.target),
         "changed": decision.changed,
+        "changes": decision.changes,
         "applied": decision.applied,
         "reason": decision.reason,
         "because": decision.cause.value,

@@ -57,13 +57,16 @@ def percent_or_nothing(value: float | None) -> str:
 
 
 def plain_table(title: str, first: str, *others: str | Text) -> Table:
-    """A table with names in the first column and right-aligned numbers in the others."""
+    """A table with names in the first column and right-aligned numbers in the others.
+
+    Where the terminal is too narrow, headings and cells continue on a second line; none is left out.
+    """
     table = Table(
         title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0)
     )
     table.add_column(first, overflow="fold")
     for heading in others:
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right", overflow="fold")
     return table
 
 

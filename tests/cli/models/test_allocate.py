@@ -59,6 +59,7 @@ def test_the_example_shows_a_table() -> None:
         ({"lambda0": None, "lambda_i": None, "gamma": [1.0], "G": [[0.0, 1.0]]}, "G: must have 1 rows and columns"),
         ({"mu_i": None}, "mu_i: is missing"),
         ({"model": "mm1"}, "model: "),
+        ({"Kmaxx": 3}, "Kmaxx: there is no such key; did you mean Kmax"),
     ],
 )
 def test_bad_input_is_one_line(change: dict[str, Any], said: str) -> None:

@@ -106,7 +106,7 @@ def test_too_little_data_is_an_answer(tmp_path: Path) -> None:
         ("1.0\n\x00\x01\n", "this is not text"),
         (
             "1700000000000\n1700000000250\n",
-            "the last time stamp is 1.7e+12 s, too far away; check the unit of the file (--unit)",
+            "row 1: time stamp 1.7e+12 s is too far away; check the unit of the file (--unit)",
         ),
     ],
 )

@@ -189,6 +189,12 @@ def test_what_cannot_be_shown_is_one_line(past: Path, trace: Path, tmp_path: Pat
     )
     assert complaint("history", trace).endswith("is not a history; name another file")
     assert "--changes and --limit need a run" in complaint("history", past, "--changes")
+    for number in (2**63, 10**30):
+        assert "should be less than or equal to 1000000000" in complaint(
+            "history", past, "--run", "-1", "--limit", number
+        )
+        assert "should be less than or equal to 1000000000" in complaint("history", past, "--keep", number)
+        assert f"there is no run {number}" in complaint("history", past, "--run", number)
     assert complaint("simulate", LOG_ANALYSIS, "--trace", trace, "--history", tmp_path / "none" / "past.sqlite") == (
         f"mead simulate: {tmp_path}/none/past.sqlite: there is no folder {tmp_path}/none; make it first"
     )

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from tests.cli import program
+from tests.listening import descendants, listening_tcp
 from tests.paths import EXAMPLES
 from tests.spark import log_pipeline as logs
 from tests.waiting import PATIENCE_S
@@ -188,11 +189,12 @@ def test_a_run_whose_java_is_killed_leaves_its_report_and_nothing_else(tmp_path:
     with started("run", file, "--folder", folder, "--json") as process:
         wait(process, lambda: any(done >= 2 for done in rounds(folder / "history.sqlite")), "no two rounds")
         (java,) = (one.pid for one in list_processes() if one.parent == process.pid and is_java(one.pid))
+        assert all(address.is_loopback for address in listening_tcp(descendants(process.pid)).values())
         os.kill(java, signal.SIGKILL)
         output, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, said) == (1, "")
+    assert (process.returncode, said) == (1, "mead run: the run did not work: Java has ended\n")
     answer = json.loads(output)
-    assert (answer["loss"], answer["drained"]) == ("Java has ended", False)
+    assert (answer["loss"], answer["failure"], answer["drained"]) == ("Java has ended", "Java has ended", False)
     assert answer["tuples"] > 0
     assert Path(answer["report"]).exists()
     assert rounds(folder / "history.sqlite")[0] >= 2

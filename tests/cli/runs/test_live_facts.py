@@ -17,7 +17,9 @@ from mead.policies.predictive.map import MapOptions
 from mead.policies.registry import OwnOptions
 from mead.reports.live import Board
 from mead.session import RunFacts, Session
-from mead.web.exposition import exposition
+from mead.simulator import simulate
+from mead.web.prometheus.exposition import exposition
+from mead.workload import Trace
 
 OWN = OwnOptions(name="clear_up:ClearUp")
 TWO_LEVEL = MapOptions(interval_s=60.0, two_level=True)
@@ -35,6 +37,7 @@ def test_page_and_history_say_how_often_the_loop_turns(
     file = tmp_path / "history.sqlite"
     with Session(runs.PIPELINE, options, engine="spark", history=file) as session:
         page = session.facts
+        simulate(session, Trace.from_iats_s([0.5] * 4), seed=1)  # a run is in the history once it has begun
     with History.read(file) as history:
         (past,) = history.runs()
     assert page.interval_s == RunFacts.of(past).interval_s == interval_s

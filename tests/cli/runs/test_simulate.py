@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.program import answer, run
+from tests.cli.program import answer, complaint, run
 from tests.paths import EXAMPLES
 
 from mead.config import read_pipeline
@@ -261,3 +261,26 @@ def test_a_start_is_all_that_may_be_had(bursty: Path) -> None:
     ]
     given = Allocation.of({name: Resources(**entry) for name, entry in start.items()})
     assert given == pipeline.most
+
+
+# -- runs that would not end ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["simulate", "evaluate"])
+def test_a_trace_with_a_gap_of_thirty_years_is_refused(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "gap.npy"
+    np.save(path, np.array([0.0, 0.5, 1.0, 1e9, 1e9 + 0.5]))
+    said = complaint(command, LOG_ANALYSIS, "--trace", path, "--policy", "static")
+    assert "it lasts 1e+09 s, which takes 1,000,000,000 rounds of 1 s; at most 3,000,000 are simulated" in said
+    assert "--duration" in said
+    whole = answer("simulate", LOG_ANALYSIS, "--trace", path, "--policy", "static", "--duration", 2)
+    assert whole["duration_s"] == pytest.approx(1.0)
+
+
+def test_rounds_of_less_than_a_hundredth_of_a_second_are_refused(bursty: Path) -> None:
+    for name, options in policies().items():
+        if "interval_s" in options.model_fields:
+            said = complaint(
+                "simulate", LOG_ANALYSIS, "--trace", bursty, "--policy", name, "--option", "interval_s=1e-12"
+            )
+            assert "interval_s: must be" in said

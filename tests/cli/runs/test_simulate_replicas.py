@@ -56,7 +56,7 @@ def test_unequal_replicas_need_a_grouping_that_looks_at_loads(simulated: Any) ->
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("GROUPING", ", grouping: {kind: shufle}", "operators[0].grouping.kind: must be 'shuffle', 'least_utilised'"),
+        ("GROUPING", ", grouping: {kind: shufle}", "operators[0].grouping.kind: must be 'shuffle', 'round_robin'"),
         ("GROUPING", ", grouping: {kind: shuffle, speeds: [1, 0]}", "operators[0].grouping.speeds[1]: must be > 0"),
         (
             "GROUPING",

@@ -221,3 +221,20 @@ def test_any_numbers_give_finite_times_or_are_refused(case: dict[str, Any]) -> N
         margin = figures.utilization - SATURATED
         assert margin < 1e-9 if figures.stable else margin > -1e-9
         assert all(time_s >= 0 for time_s in figures.times_s)
+
+
+def test_a_queue_that_would_take_minutes_is_refused() -> None:
+    """20 states x Erlang-128 took 108 s and gigabytes."""
+    rates = np.ones((20, 20)) - 20 * np.eye(20)
+    arrival = {"D0": (rates - 100 * np.eye(20)).tolist(), "D1": (100 * np.eye(20)).tolist()}
+    with pytest.raises(ConfigError, match=r"^model: a queue of 2,560 phases.* is too large: one may have 1,024.*fewer"):
+        solved(arrival=arrival, operators=[operator("a", 0.005, service={"type": "erlang", "phases": 128})])
+
+
+def test_many_queues_that_would_take_minutes_together_are_refused() -> None:
+    rates = np.ones((4, 4)) - 4 * np.eye(4)
+    arrival = {"D0": (rates - 100 * np.eye(4)).tolist(), "D1": (100 * np.eye(4)).tolist()}
+    service = {"type": "erlang", "phases": 128}
+    fork = [operator(f"o{number}", 0.005 + 0.00001 * number, service=service) for number in range(100)]
+    with pytest.raises(ConfigError, match=r"^model: .* and a network 4 of that size"):
+        solved(arrival=arrival, operators=fork)

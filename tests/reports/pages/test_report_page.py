@@ -16,7 +16,8 @@ from mead.history import History
 from mead.queueing import Edge
 from mead.reports.judge import DRAINED
 from mead.reports.pages import RunFigures, render_comparison
-from mead.reports.pages.report_page import MOST_DECISIONS, render_report
+from mead.reports.pages.report_page import render_report
+from mead.reports.pages.run_figures import MOST_DECISIONS
 from mead.reports.runs import SimulatedReport
 from mead.reports.tables import number
 from mead.values import Cause, Note, Operator, Pipeline, Plan, Reason, Requirement, Round

@@ -8,7 +8,7 @@ from tests.web import runs
 
 from mead.policies.baselines.static import StaticOptions
 from mead.reports.frames import Frame
-from mead.reports.live import Board, model_error
+from mead.reports.live import Board
 from mead.reports.what_if.savings import Savings, plan_savings, recorded_savings, savings_figures, simulated_savings
 from mead.values import Operator, Pipeline, Requirement
 
@@ -22,11 +22,14 @@ def frames(mode: str, policy: str = "mg1") -> list[Frame]:
     return board.since(0)
 
 
+ERRORS = {"parser>matcher": 0.25, "parser>counter": -0.1}
+
+
 def test_plan_savings_are_the_planned_cores_and_the_predicted_times() -> None:
     rounds = runs.simulated("mg1", "advise").rounds
     plans = [this.plan for this in rounds if this.plan is not None]
     assert len(plans) == len(rounds)
-    found = plan_savings(frames("advise"), runs.PIPELINE)
+    found = plan_savings(frames("advise"), runs.PIPELINE, ERRORS)
     assert found is not None
     # Every plan holds for the ten seconds until the next, and the last one is counted for as long.
     assert found.instead == pytest.approx(np.mean([plan.allocation.cores for plan in plans]))
@@ -39,24 +42,24 @@ def test_plan_savings_are_the_planned_cores_and_the_predicted_times() -> None:
 
 
 def test_savings_come_with_the_model_error_and_the_caution() -> None:
-    found = plan_savings(frames("advise"), runs.PIPELINE)
+    found = plan_savings(frames("advise"), runs.PIPELINE, ERRORS)
     assert found is not None
-    errors = {path: model_error(frames("advise"), path) for path in ("parser>matcher", "parser>counter")}
-    assert found.as_json()["model_error"] == pytest.approx(errors)
+    errors = ERRORS
+    assert found.as_json()["model_error"] == errors
     highest = max(this.plan.grounds.caution for this in runs.simulated("mg1", "advise").rounds if this.plan)
     assert highest > 1
     assert f"Model error for the allocation in force: parser>matcher {errors['parser>matcher']:+.0%}, " in str(found)
     assert f"; the bounds were taken up to {highest:.2g} times tighter" in str(found)
     assert found.as_json()["caution"] == highest
-    trusted = plan_savings([replace(frame, caution=1.0) for frame in frames("advise")], runs.PIPELINE)
+    trusted = plan_savings([replace(frame, caution=1.0) for frame in frames("advise")], runs.PIPELINE, ERRORS)
     assert "Model error" in str(trusted)
     assert "tighter" not in str(trusted)
     assert "Model error" not in str(replace(found, model_error={}))
 
 
 def test_a_run_without_plans_has_no_plan_savings() -> None:
-    assert plan_savings(frames("observe"), runs.PIPELINE) is None
-    assert plan_savings([], runs.PIPELINE) is None
+    assert plan_savings(frames("observe"), runs.PIPELINE, {}) is None
+    assert plan_savings([], runs.PIPELINE, {}) is None
 
 
 def test_simulated_savings_are_those_of_the_policy_in_control() -> None:
@@ -84,4 +87,4 @@ def test_a_policy_that_wants_more_cores_saves_nothing() -> None:
 
 def test_without_known_cores_in_force_there_are_no_savings() -> None:
     unknown = [replace(frame, cores=None) for frame in frames("advise")]
-    assert plan_savings(unknown, runs.PIPELINE) is None
+    assert plan_savings(unknown, runs.PIPELINE, {}) is None

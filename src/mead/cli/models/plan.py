@@ -14,6 +14,7 @@ from mead.cli.inputs import (
     PipelinePath,
     Sorted,
     TracePath,
+    Trust,
     UnitName,
     policy_or_fail,
     read_pipeline_or_fail,
@@ -36,6 +37,7 @@ def plan(
     unit: UnitName = None,
     sort: Sorted = False,
     seed: Seed = 0,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare the allocations that policies would choose at the end of a trace, and the cost of other bounds.
@@ -53,7 +55,7 @@ def plan(
 
     file = read_pipeline_or_fail(ctx, pipeline)
     names = dict.fromkeys(policy or (*policy_names(), file.policy.name))
-    options = [policy_or_fail(ctx, file, pipeline.parent, name) for name in names]
+    options = [policy_or_fail(ctx, pipeline, file, name, trust=trust or bool(policy)) for name in names]
     arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
     try:
         arrivals.rate_per_s  # noqa: B018 - nothing can be planned without one

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mead.cli.runs.serve import DEFAULT_PORT, PageOptions, Port
-from mead.cli.runs.spark_run import LOST, failures, print_report, refuse_used, warn
+from mead.cli.runs.spark_run import end_run, failures, print_report, refuse_used, warn
 from mead.cli.terminal import AsJson, print_json
 from mead.extras import require
 
@@ -68,9 +68,8 @@ def demo(
         notes = [] if full is None else [str(full)]
         report = FolderReport.write(run, folder, notes, warn=warn)
     if as_json:
-        where = {"folder": str(folder), "report": str(report.page)}
-        print_json(run.as_json() | {"full_share": None if full is None else full.as_json()} | where)
+        full_share = None if full is None else full.as_json()
+        print_json(run.as_json() | {"full_share": full_share} | report.place_json())
     else:
         print_report(report, notes)
-    if run.result.loss:
-        raise typer.Exit(LOST)
+    end_run(ctx, report)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from mead.cli.runs.serve import PageOptions, warn_if_open
+from mead.cli.runs.serve import PageOptions, read_token, warn_if_open
 from mead.extras import require
 from mead.keys import printable
 from mead.reports.live import Board, Snapshot, snapshot_table
@@ -68,6 +68,7 @@ class Display(Observer):
         require("web", "the live page")
         from mead.web.server import serving
 
-        served = serving(self.board, page.host, page.port, or_any=page.or_any, known_as=page.known_as)
+        token = read_token(page.token_file)
+        served = serving(self.board, page.host, page.port, or_any=page.or_any, known_as=page.known_as, token=token)
         typer.echo(f"Watch it: {stack.enter_context(served)}", err=True)
-        warn_if_open(page.host)
+        warn_if_open(page.host, token)

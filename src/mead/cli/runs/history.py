@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mead.history import History, PastRun
 
 SHOWN_DECISIONS = 20
+MOST_SHOWN = 1_000_000_000
 LAST = -1
 
 HistoryPath = Annotated[
@@ -35,11 +36,14 @@ def history(
     ] = None,
     changes: Annotated[bool, typer.Option("--changes", help="Only decisions that changed something.")] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only the last N decisions.  [default: 20; with --json all]")
+        int | None,
+        typer.Option(
+            min=1, max=MOST_SHOWN, metavar="N", help="Only the last N decisions.  [default: 20; with --json all]"
+        ),
     ] = None,
     keep: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="First delete all runs but the last N."),
+        typer.Option(min=1, max=MOST_SHOWN, metavar="N", help="First delete all runs but the last N."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -14,6 +14,7 @@ from mead.extras import require
 
 if TYPE_CHECKING:
     from mead.arrays import FloatArray
+    from mead.web.token import Token
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
 FOLLOWED_S = 1.0
@@ -31,6 +32,15 @@ KnownAs = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="Another host name of this machine; may be repeated.", show_default=False),
 ]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="MEAD_TOKEN_FILE",
+        help="File with a token of at least 16 characters. Clients need it to read the page.",
+        show_default=False,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,7 @@ class PageOptions:
     or_any: bool = False
     """Take a free port if that one is in use."""
     known_as: tuple[str, ...] = ()
+    token_file: Path | None = None
 
 
 def serve(
@@ -60,6 +71,7 @@ def serve(
     host: Host = DEFAULT_HOST,
     port: Port = DEFAULT_PORT,
     known_as: KnownAs = None,
+    token_file: TokenFile = None,
 ) -> None:
     """Show a run in the browser: response times, pipeline, decisions, workload and what-if.
 
@@ -73,20 +85,22 @@ def serve(
     from threading import Event
 
     from mead.history import History, HistoryError
+    from mead.keys import ConfigError
     from mead.reports.live import HistoryBoard, history_file
-    from mead.web.server import ServeError, serving
+    from mead.web.server import serving
 
     file = history_file(run_or_history)
     arrivals = _arrivals(ctx, trace, file)
     try:
+        token = read_token(token_file)
         with History.read(file) as history:
             past = HistoryBoard(history, choose_run(history, run), wall_s=time.time)
             past.follow()
             if arrivals is not None:
                 past.with_arrivals(arrivals)
-            with serving(past.board, host, port, known_as=known_as or ()) as address:
+            with serving(past.board, host, port, known_as=known_as or (), token=token) as address:
                 typer.echo(f"{past.board.facts.pipeline.name}: {address}  (Ctrl-C ends the server)")
-                warn_if_open(host)
+                warn_if_open(host, token)
                 try:
                     while not past.board.finished:
                         time.sleep(FOLLOWED_S)
@@ -94,16 +108,31 @@ def serve(
                     Event().wait()  # the run is over; serve it until Ctrl-C
                 except KeyboardInterrupt:
                     typer.echo("")
-    except (HistoryError, ServeError) as error:
+    except (HistoryError, ConfigError) as error:
         ctx.fail(str(error))
 
 
-def warn_if_open(host: str) -> None:
+def read_token(file: Path | None) -> Token | None:
+    """The token in a file, if one is named. Raises ConfigError."""
+    from mead.web.token import Token
+
+    return None if file is None else Token.read(file)
+
+
+def warn_if_open(host: str, token: Token | None) -> None:
     """Warn about a page that other machines can reach."""
     from mead.web.guard import is_loopback
 
-    if not is_loopback(host):
-        typer.echo(f"Every machine that reaches {host} can read the page; there is no password.", err=True)
+    if is_loopback(host):
+        return
+    if token is None:
+        typer.echo(
+            f"Every machine that reaches {host} can read the page; there is no password. "
+            "Ask for a token with --token-file FILE, or use a tunnel.",
+            err=True,
+        )
+    else:
+        typer.echo(f"Machines that reach {host} can read the page with the token; HTTP does not encrypt it.", err=True)
 
 
 def _arrivals(ctx: typer.Context, trace: Path | None, history: Path) -> FloatArray | None:

@@ -16,6 +16,7 @@ from mead.cli.inputs import (
     PolicyOption,
     Sorted,
     TracePath,
+    Trust,
     UnitName,
     policy_or_fail,
     read_pipeline_or_fail,
@@ -46,6 +47,7 @@ def simulate(
     seed: Seed = 0,
     plot: PlotPath = None,
     history: HistoryPath = None,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a pipeline under a policy in virtual time: half an hour takes seconds.
@@ -63,7 +65,7 @@ def simulate(
         require("plot", "--plot")
         check_writable(ctx, plot, PLOT_ENDINGS)
     file = read_pipeline_or_fail(ctx, pipeline)
-    options = policy_or_fail(ctx, file, pipeline.parent, policy, option or ())
+    options = policy_or_fail(ctx, pipeline, file, policy, option or (), trust=trust or policy is not None)
     arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
     with progress_bar(min(duration or arrivals.duration_s, arrivals.duration_s)) as bar:
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from mead.spark.pipeline.file_run import FolderReport
     from mead.spark.runtime.fast_profile import FastProfile
 
-LOST = 1
-"""The exit code of a run whose Spark was lost."""
+FAILED = 1
+"""The exit code of a run that did not work, or whose report could not be written."""
 
 
 class ProfilePart(StrEnum):
@@ -62,11 +62,21 @@ def failures(ctx: typer.Context, folder: Path) -> Iterator[None]:
         yield
     except SparkLostError as lost:
         typer.echo(f"{ctx.command_path}: {lost}", err=True)
-        raise typer.Exit(LOST) from None
+        raise typer.Exit(FAILED) from None
     except (ConfigError, HistoryError, OperatorError, SparkStartError) as error:
         ctx.fail(str(error))
     except OSError as error:
         ctx.fail(f"{error.filename or folder}: {error.strerror or error}")
+
+
+def end_run(ctx: typer.Context, report: FolderReport) -> None:
+    """End the command after its output: with an error code, and the reason in one line, if the run did not work."""
+    from mead.keys import printable
+
+    if reason := report.run.result.failure:
+        typer.echo(f"{ctx.command_path}: the run did not work: {printable(reason)}", err=True)
+    if reason or report.page is None:
+        raise typer.Exit(FAILED)
 
 
 def print_report(report: FolderReport, notes: Sequence[str]) -> None:
@@ -80,7 +90,8 @@ def print_report(report: FolderReport, notes: Sequence[str]) -> None:
     for part in report.run.tables():
         console.print(part)
         console.print()
-    for line in (*notes, f"Report: {report.page}", f"Results (Parquet): {folder / RESULTS}"):
+    page = [] if report.page is None else [f"Report: {report.page}"]
+    for line in (*notes, *page, f"Results (Parquet): {folder / RESULTS}"):
         typer.echo(line)
     typer.echo(f"Every decision: mead history {folder / IN_FOLDER} --run -1 --changes")
     typer.echo(f"How one was made: mead explain change {folder}")

@@ -11,6 +11,7 @@ import typer
 
 from mead.cli.runs.history import LAST, RunNumber
 from mead.cli.runs.keyboard import GONE, keys
+from mead.cli.runs.serve import TokenFile, read_token
 from mead.cli.terminal import AsJson, print_json
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def top(
     once: Annotated[
         bool, typer.Option("--once", help="Print one snapshot and exit; the default without a terminal.")
     ] = False,
+    token_file: TokenFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Watch a run in the terminal: shares, load, backlog, response times with requirements, the last decision.
@@ -51,29 +53,30 @@ def top(
     """
     from rich.console import Console
 
+    from mead.keys import ConfigError
     from mead.reports.live import snapshot_table
     from mead.web.watcher import WatchError
 
     place = run_or_address or str(_newest(ctx))
     console = Console()
     try:
-        with _watching(place, run) as watcher:
+        with _watching(place, run, token_file) as watcher:
             if as_json:
                 print_json(watcher.snapshot().as_json())
             elif once or not console.is_terminal:
                 console.print(snapshot_table(watcher.snapshot()))
             else:
                 _follow(console, watcher, interval)
-    except WatchError as error:
+    except (WatchError, ConfigError) as error:
         ctx.fail(str(error))
 
 
 @contextmanager
-def _watching(place: str, run: int) -> Iterator[Watcher]:
+def _watching(place: str, run: int, token_file: Path | None) -> Iterator[Watcher]:
     from mead.web.watcher import HistoryWatcher, PageWatcher
 
     if place.startswith(("http://", "https://")):
-        yield PageWatcher(place)
+        yield PageWatcher(place, read_token(token_file))
         return
     with closing(HistoryWatcher(Path(place), None if run == LAST else run)) as watcher:
         yield watcher

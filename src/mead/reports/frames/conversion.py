@@ -94,6 +94,7 @@ def frame_from_history(past: PastRound, decision: Decision, pipeline: Pipeline) 
                 decision.before,
                 past.in_force,
                 decision.after or past.in_force,
+                None if past.merged is None else past.merged.cores(o.name),
             )
             for o in pipeline.operators
         },
@@ -105,6 +106,8 @@ def frame_from_history(past: PastRound, decision: Decision, pipeline: Pipeline) 
         },
         phase_s=dict(past.phase_s),
         caution=decision.caution,
+        rounds=past.rounds,
+        merged=past.merged,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from mead.history import number
+from mead.history import Merged, number
 from mead.values import Allocation, Cause, OperatorReading, PathReading, Prediction
 
 
@@ -67,10 +67,15 @@ class OperatorFrame:
         before: Allocation | None,
         in_force: Allocation | None,
         planned: Allocation | None,
+        had_cores: float | None = None,
     ) -> OperatorFrame:
-        """Build it from a reading and from the allocation before, in force, and planned."""
+        """Build it from a reading and from the allocation before, in force, and planned.
+
+        ``had_cores`` is the average of its cores if more than one allocation was in force.
+        """
         held = in_force.get(name) if in_force else None
         had = before.get(name) if before else held
+        cores = had_cores or (had.cores if had else 0.0)
         wanted = planned.get(name) if planned else None
         timed = reading if reading is not None and interval_s is not None and interval_s > 0 else None
         over_s = interval_s or 1.0
@@ -83,7 +88,7 @@ class OperatorFrame:
             rate_per_s=number(timed.arrived / over_s) if timed else None,
             backlog=int(reading.backlog) if reading else None,
             busy_s=number(reading.busy_s) if reading else None,
-            utilization=number(timed.busy_s / over_s / had.cores) if timed and had and had.cores > 0 else None,
+            utilization=number(timed.busy_s / over_s / cores) if timed and cores > 0 else None,
             throttled_s=number(reading.throttled_s) if reading else None,
             throttled=number(timed.throttled_s / over_s) if timed else None,
         )
@@ -158,10 +163,21 @@ class Frame:
     phase_s: Mapping[str, float]
     caution: float = 1.0
     """How many times tighter the bounds were taken because recent predictions were too optimistic."""
+    rounds: int = 1
+    """How many rounds were merged into this one."""
+    merged: Merged | None = None
+    """Sums over them, if it is an old half-minute of a history."""
+
+    @property
+    def changes(self) -> int:
+        """How many changes it stands for."""
+        return int(self.changed) if self.merged is None else self.merged.changes
 
     def as_json(self) -> dict[str, Any]:
         """The document of `/api/rounds` and `/events`."""
-        return _plain(self) | {
+        fields = _plain(self)
+        del fields["merged"]
+        return fields | {
             "kind": self.kind.value,
             "because": self.because.value,
             "operators": {name: _plain(operator) for name, operator in self.operators.items()},

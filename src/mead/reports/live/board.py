@@ -7,6 +7,7 @@ numbers and wakes the listeners, which cannot slow it down. The memory is bounde
 from __future__ import annotations
 
 import logging
+from bisect import bisect_right
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import TypeAlias
 from mead.arrays import FloatArray, frozen
 from mead.monitor import PathMonitor, ResponseSketch
 from mead.reports.frames import Frame, Kind, frame_from_round
-from mead.session import KEPT_ROUNDS, RunFacts
+from mead.session import RunFacts
 from mead.values import WINDOW_S, Allocation, Cause, Pipeline, Round
 
 log = logging.getLogger(__name__)
@@ -26,6 +27,11 @@ Sums: TypeAlias = defaultdict[str, float]
 
 SILENT_ROUNDS, LEAST_SILENT_S = 10, 60.0
 """A controller is silent if it made no round for this many intervals and this many seconds."""
+
+MOVES = {Kind.UP, Kind.DOWN, Kind.SHIFT}
+
+KEPT_FRAMES = 3_600
+"""An hour at one round a second, 2 KiB each."""
 
 RECENT_PARTS = 2
 """Half-minutes of a run that count as now for response times."""
@@ -51,9 +57,12 @@ class Totals:
 
     def add(self, frame: Frame) -> None:
         """Add one round."""
-        self.rounds += 1
-        self.changes += frame.changed
-        self.decisions[frame.kind, frame.because] += 1
+        self.rounds += frame.rounds
+        self.changes += frame.changes
+        kept = frame.rounds - frame.changes if frame.kind in MOVES else 0
+        self.decisions[frame.kind, frame.because] += frame.rounds - kept
+        if kept:
+            self.decisions[Kind.KEEP, frame.because] += kept
         for phase, spent_s in frame.phase_s.items():
             self.phase_s[phase] += max(spent_s, 0.0)
         for name, operator in frame.operators.items():
@@ -79,7 +88,7 @@ class Board:
     """The state of one run. Rounds are numbered from 1; the last ``kept`` stay."""
 
     def __init__(
-        self, facts: RunFacts, *, wall_s: Callable[[], float], kept: int = KEPT_ROUNDS, stays: bool = False
+        self, facts: RunFacts, *, wall_s: Callable[[], float], kept: int = KEPT_FRAMES, stays: bool = False
     ) -> None:
         self.facts, self._wall_s = facts, wall_s
         self.stays = stays
@@ -139,9 +148,7 @@ class Board:
     def since(self, number: int, most: int | None = None) -> list[Frame]:
         """The kept rounds after that number, oldest first; at most the first ``most`` of them."""
         with self._lock:
-            if not self._frames:
-                return []
-            skipped = max(0, number - self._frames[0].number + 1)
+            skipped = bisect_right(self._frames, number, key=lambda frame: frame.number)  # merged ones leave gaps
             end = None if most is None else skipped + most
             return list(islice(self._frames, skipped, end))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -57,6 +58,7 @@ class DecisionRecord:
             "kind": frame.kind.value,
             "because": frame.because.value,
             "changed": frame.changed,
+            "changes": frame.changes,
             "applied": frame.applied,
             "reason": frame.reason,
             "error": frame.error,
@@ -107,33 +109,77 @@ def model_error(frames: Sequence[Frame], path: str) -> float | None:
     return seen_s / predicted_s - 1 if predicted_s > 0 else None
 
 
-def list_decisions(
-    frames: Sequence[Frame], *, changes_only: bool, limit: int | None = None
-) -> Iterator[DecisionRecord]:
+class Decisions:
+    """Collects decisions and their effects, round by round. The last ``limit`` stay."""
+
+    def __init__(self, *, changes_only: bool, limit: int | None = None) -> None:
+        self.surprises: Counter[str] = Counter()
+        """By path, decisions whose effect was far from the prediction, without the last one."""
+        self._changes_only = changes_only
+        self._kept: deque[DecisionRecord] = deque(maxlen=limit)
+        self._last: _Watched | None = None
+
+    def add(self, frame: Frame) -> None:
+        """Add a round. Its readings belong to the effect of the decision before, also if it decides itself."""
+        if self._last is not None:
+            self._last.see(frame)
+        if frame.changed or not self._changes_only:
+            ended = None if self._last is None else self._last.record(frame.time_s)
+            if ended is not None:
+                self._kept.append(ended)
+            self.surprises.update(_surprises(ended, frame))
+            self._last = _Watched(frame)
+
+    def records(self) -> list[DecisionRecord]:
+        """The last decisions, oldest first."""
+        if self._last is not None:
+            self._kept.append(self._last.record(None))
+            self._last = None
+        return list(self._kept)
+
+
+def _surprises(ended: DecisionRecord | None, by: Frame) -> Mapping[str, int]:
+    """By path, whether the decision that this round ends was surprising; merged rounds say it of theirs, too."""
+    if by.merged is not None and by.merged.surprises is not None:
+        return by.merged.surprises
+    return {path: int(one.surprising) for path, one in ended.effects.items()} if ended is not None else {}
+
+
+def list_decisions(frames: Iterable[Frame], *, changes_only: bool, limit: int | None = None) -> list[DecisionRecord]:
     """The last ``limit`` decisions, oldest first. An effect includes the readings of the next decision."""
-    places = [i for i, frame in enumerate(frames) if frame.changed or not changes_only]
-    places = places if limit is None else places[-limit:]
-    for place, following in pairwise([*places, len(frames) - 1]):
-        frame, later = frames[place], frames[place + 1 : following + 1]
-        last = place == places[-1]
-        yield DecisionRecord(
-            frame,
-            None if last else frames[following].time_s,
-            {name: _effect(name, frame, later) for name in frame.paths},
+    decisions = Decisions(changes_only=changes_only, limit=limit)
+    for frame in frames:
+        decisions.add(frame)
+    return decisions.records()
+
+
+class _Watched:
+    """A decision, and the tuples that have left since."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame, self.until_s = frame, frame.time_s
+        self.completed: Counter[str] = Counter()
+        self.sum_s: defaultdict[str, float] = defaultdict(float)
+
+    def see(self, frame: Frame) -> None:
+        self.until_s = frame.time_s
+        if not frame.missing:
+            for path, seen in frame.paths.items():
+                self.completed[path] += seen.completed
+                self.sum_s[path] += seen.response_sum_s
+
+    def record(self, until_s: float | None) -> DecisionRecord:
+        return DecisionRecord(self.frame, until_s, {path: self._effect(path) for path in self.frame.paths})
+
+    def _effect(self, path: str) -> PathEffect:
+        predicted, completed = self.frame.paths[path], self.completed[path]
+        mean_s = self.sum_s[path] / completed if completed else None
+        return PathEffect(
+            predicted.predicted_mean_s,
+            predicted.predicted_p95_s,
+            predicted.predicted_stable,
+            completed if self.frame.applied else 0,
+            mean_s if self.frame.applied else None,
+            self.until_s - self.frame.time_s,
+            InForce(predicted.expected_mean_s, mean_s),
         )
-
-
-def _effect(path: str, frame: Frame, later: Sequence[Frame]) -> PathEffect:
-    predicted = frame.paths[path]
-    seen = [one.paths[path] for one in later if not one.missing]
-    completed = sum(one.completed for one in seen)
-    mean_s = sum(one.response_sum_s for one in seen) / completed if completed else None
-    return PathEffect(
-        predicted.predicted_mean_s,
-        predicted.predicted_p95_s,
-        predicted.predicted_stable,
-        completed if frame.applied else 0,
-        mean_s if frame.applied else None,
-        later[-1].time_s - frame.time_s if later else 0.0,
-        InForce(predicted.expected_mean_s, mean_s),
-    )

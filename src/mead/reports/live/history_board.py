@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mead.arrays import FloatArray
-from mead.history import IN_FOLDER, Decision, History, PastRound, PastRun
+from mead.history import IN_FOLDER, History, HistoryError, PastRound, PastRun
 from mead.reports.frames import Frame, frame_from_history
 from mead.reports.live.board import Board
 from mead.session import RunFacts
 from mead.values import Pipeline
 
-BETWEEN = (10, 1000)
-"""Rounds that a writer may add between two queries: by the wall clock, and in virtual time."""
+AT_ONCE = 1000
+"""Rounds that are read at once, so that a run of weeks takes no more memory than one of minutes."""
 
 
 class HistoryBoard:
@@ -46,17 +46,19 @@ class HistoryBoard:
 
 def read_frames(history: History, run: int, pipeline: Pipeline, *, after: int) -> Iterator[tuple[PastRound, Frame]]:
     """The rounds of a run after that number, oldest first, each with its frame."""
-    rounds = history.rounds(run, after=after)
-    known: dict[int, Decision] = {}
-    for between in BETWEEN if rounds else ():
-        # A writer may add rounds between the two queries, so read some more decisions.
-        known = {one.round: one for one in history.decisions(run, limit=len(rounds) + between)}
-        if rounds[0].round in known:
-            break
-    for past in rounds:
-        if past.round not in known:
-            return  # the next reading has it
-        yield past, frame_from_history(past, known[past.round], pipeline)
+    with history.snapshot():
+        while rounds := history.rounds(run, after=after, limit=AT_ONCE):
+            plans = history.plans(run, after=after, limit=AT_ONCE)
+            for past, plan in zip(rounds, plans, strict=True):
+                try:
+                    frame = frame_from_history(past, plan, pipeline)
+                except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                    where = f"{history.path}: run {run}, round {past.round}"
+                    raise HistoryError(f"{where}: does not fit the pipeline of the run ({error!r})") from error
+                yield past, frame
+            if len(rounds) < AT_ONCE:
+                return
+            after = rounds[-1].round
 
 
 def history_file(path: Path) -> Path:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from mead.reports.judge import CountedTimes, Verdict
-from mead.reports.live.decisions import list_decisions
 from mead.reports.pages.run_figures import RunFigures
 from mead.reports.pages.standalone import html_table, standalone_page
 from mead.reports.pages.thinning import frame_columns, thin_frames
@@ -22,9 +21,6 @@ REPORT = "report.html"
 
 MOST_ROUNDS = 1800
 """The most rounds in the charts of a page. A screen has fewer points."""
-
-MOST_DECISIONS = 300
-"""The most changes, and the most decisions, on a page. The history has all of them."""
 
 VIEWS = {"now": "Over time", "pipeline": "By operator", "why": "Decisions and their reasons"}
 
@@ -135,8 +131,8 @@ def _numbers(figures: RunFigures) -> dict[str, Any]:
         "run": RunFacts.of(run).as_json() | {"requirements": requirements, "changes": run.changes},
         "rounds": frame_columns(thin_frames(frames, MOST_ROUNDS)),
         "decisions": {
-            name: [one.as_json() for one in list_decisions(frames, changes_only=only, limit=MOST_DECISIONS)]
-            for name, only in (("changes", True), ("all", False))
+            name: [one.as_json() for one in records]
+            for name, records in (("changes", figures.changes), ("all", figures.decisions))
         },
     }
 

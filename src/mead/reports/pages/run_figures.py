@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from mead.history import History, PastRun
 from mead.reports.documents import run_json
 from mead.reports.frames import Frame, OperatorFrame
 from mead.reports.judge import ENGINE, PERCENTS, Verdict, all_met, judge_past
-from mead.reports.live.decisions import DecisionRecord, list_decisions
+from mead.reports.live.decisions import DecisionRecord, Decisions
 from mead.reports.live.history_board import read_frames
+from mead.reports.pages.thinning import CondensedFrames
 from mead.reports.what_if.savings import Savings, plan_savings, recorded_savings
+
+MOST_DECISIONS = 300
+"""The most decisions of each kind in a report: the last ones."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,11 @@ class RunFigures:
 
     run: PastRun
     frames: Sequence[Frame]
+    """All rounds; merged to half-minutes in a run of many hours."""
+    changes: Sequence[DecisionRecord]
+    """The last decisions that changed something."""
+    decisions: Sequence[DecisionRecord]
+    """The last decisions of all kinds."""
     paths: Mapping[str, PathFigures]
     verdicts: tuple[Verdict, ...]
     operators: Mapping[str, OperatorFigures]
@@ -61,14 +70,24 @@ class RunFigures:
         """Read a run from its history."""
         run = history.run(number)
         pipeline = run.pipeline
-        frames = [frame for _, frame in read_frames(history, number, pipeline, after=0)]
         figures, errors = history.figures(number), history.model_errors(number)
-        operators = _operators(run, frames)
-        changes = list(list_decisions(frames, changes_only=True))
+        read = _Reading(run)
+        for _, frame in read_frames(history, number, pipeline, after=0):
+            read.add(frame)
+        operators, frames = read.operators(), read.condensed.frames
+        changes, decisions = read.changes.records(), read.decisions.records()
+        surprises = read.changes.surprises + Counter(
+            path for one in changes[-1:] for path, effect in one.effects.items() if effect.surprising
+        )
         return cls(
             run,
             frames,
-            {path: _path(path, frames, changes, figures.get(path, {}), errors.get(path)) for path in pipeline.paths},
+            changes,
+            decisions,
+            {
+                path: _path(path, frames, surprises[path], figures.get(path, {}), errors.get(path))
+                for path in pipeline.paths
+            },
             tuple(judge_past(r, frames, run.duration_s, figures) for r in pipeline.requirements),
             operators,
             {
@@ -76,9 +95,9 @@ class RunFigures:
                 for name, value in figures.get("", {}).items()
                 if name.startswith(ENGINE)
             },
-            max((frame.caution for frame in frames), default=1.0),
-            sum(frame.caution > 1 for frame in frames) / len(frames) if frames else 0.0,
-            _savings(run, frames, figures, sum(one.given for one in operators.values())),
+            read.highest_caution,
+            read.cautious / max(run.rounds, 1),
+            _savings(history, run, figures, errors, sum(one.given for one in operators.values())),
         )
 
     @property
@@ -143,7 +162,7 @@ class RunFigures:
 def _path(
     path: str,
     frames: Sequence[Frame],
-    changes: Sequence[DecisionRecord],
+    surprises: int,
     known: Mapping[str, float],
     error: float | None,
 ) -> PathFigures:
@@ -154,26 +173,49 @@ def _path(
         known.get("mean_s", sum_s / completed if completed else None),
         {f"p{percent:g}": known.get(f"p{percent:g}_s") for percent in PERCENTS},
         error,
-        sum(one.effects[path].surprising for one in changes),
+        surprises,
     )
 
 
-def _operators(run: PastRun, frames: Sequence[Frame]) -> dict[str, OperatorFigures]:
-    found = {}
-    duration_s = max(run.duration_s, 1e-9)
-    for operator in run.pipeline.operators:
-        seen = [frame.operators[operator.name] for frame in frames]
+class _Reading:
+    """The sums that a report needs of every single round, in memory that does not grow with the run."""
+
+    def __init__(self, run: PastRun) -> None:
+        self.run = run
+        self.condensed = CondensedFrames()
+        self.changes = Decisions(changes_only=True, limit=MOST_DECISIONS)
+        self.decisions = Decisions(changes_only=False, limit=MOST_DECISIONS)
         # An allocation is in force until the next round. A run that acts begins with the highest levels.
-        first = operator.most.cores if run.mode == "act" else _cores(seen[0]) if seen else 0.0
-        held = [first, *map(_cores, seen)]
-        times_s = [0.0, *(frame.time_s for frame in frames), run.duration_s]
-        core_s = sum(cores * (end_s - start_s) for cores, (start_s, end_s) in zip(held, pairwise(times_s), strict=True))
-        found[operator.name] = OperatorFigures(
-            core_s / duration_s,
-            sum(one.busy_s or 0.0 for one in seen) / duration_s,
-            sum(one.throttled_s or 0.0 for one in seen) / duration_s,
-        )
-    return found
+        acts = run.mode == "act"
+        self._held = {o.name: o.most.cores if acts else None for o in run.pipeline.operators}
+        self.highest_caution, self.cautious = 1.0, 0
+        self._since_s = 0.0
+        self._sums = {operator.name: [0.0, 0.0, 0.0] for operator in run.pipeline.operators}
+
+    def add(self, frame: Frame) -> None:
+        """Add one round."""
+        for part in (self.condensed, self.changes, self.decisions):
+            part.add(frame)
+        self.highest_caution = max(self.highest_caution, frame.caution)
+        merged = frame.merged
+        self.cautious += (frame.rounds if frame.caution > 1 else 0) if merged is None else merged.cautious
+        for name, seen in frame.operators.items():
+            sums, held = self._sums[name], self._held[name]
+            sums[0] += (_cores(seen) if held is None else held) * (frame.time_s - self._since_s)
+            sums[1] += seen.busy_s or 0.0
+            sums[2] += seen.throttled_s or 0.0
+            if merged is not None:
+                sums[0] += merged.core_s.get(name, 0.0)
+            self._held[name] = _cores(seen) if merged is None else 0.0
+        self._since_s = frame.time_s
+
+    def operators(self) -> dict[str, OperatorFigures]:
+        """Time averages of the cores of every operator."""
+        duration_s = max(self.run.duration_s, 1e-9)
+        for name, held in self._held.items():
+            self._sums[name][0] += (held or 0.0) * (self.run.duration_s - self._since_s)
+        self._since_s = self.run.duration_s
+        return {name: OperatorFigures(*(value / duration_s for value in sums)) for name, sums in self._sums.items()}
 
 
 def _cores(operator: OperatorFrame) -> float:
@@ -181,8 +223,13 @@ def _cores(operator: OperatorFrame) -> float:
 
 
 def _savings(
-    run: PastRun, frames: Sequence[Frame], figures: Mapping[str, Mapping[str, float]], in_force: float
+    history: History,
+    run: PastRun,
+    figures: Mapping[str, Mapping[str, float]],
+    errors: Mapping[str, float],
+    in_force: float,
 ) -> Savings | None:
     if run.mode == "advise":
-        return plan_savings(frames, run.pipeline)
+        frames = (frame for _, frame in read_frames(history, run.number, run.pipeline, after=0))
+        return plan_savings(frames, run.pipeline, errors)
     return recorded_savings(figures, in_force, run.pipeline) if run.mode == "observe" else None

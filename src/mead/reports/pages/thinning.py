@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from math import ceil
 from typing import Any
 
 from mead.reports.frames import Frame, OperatorFrame, PathFrame
+from mead.values import STEP_S
+
+MOST_FRAMES = 10_000
+"""Rounds that are kept one by one, some 40 MB."""
 
 SHORT = 6
 """Significant digits of a number in a page."""
@@ -22,6 +27,26 @@ def thin_frames(frames: Sequence[Frame], most: int) -> list[Frame]:
     together = ceil(len(frames) / most) or 1
     groups = (frames[i : i + together] for i in range(0, len(frames), together))
     return [group[0] if len(group) == 1 else _merge(group) for group in groups]
+
+
+class CondensedFrames:
+    """The rounds of a run of any length: single ones, and half-minutes once there are too many.
+
+    Half-minutes are the steps of the windows in which requirements are judged, so the verdicts are the same.
+    """
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self._most = MOST_FRAMES
+
+    def add(self, frame: Frame) -> None:
+        """Add a round, and merge if there are too many."""
+        self.frames.append(frame)
+        if len(self.frames) > self._most:
+            groups = groupby(self.frames, lambda one: ceil(one.time_s / STEP_S))
+            merged = [list(group) for _, group in groups]
+            self.frames = [group[0] if len(group) == 1 else _merge(group) for group in merged]
+            self._most = len(self.frames) + MOST_FRAMES
 
 
 def frame_columns(frames: Sequence[Frame]) -> dict[str, Any]:
@@ -47,6 +72,8 @@ def _merge(group: Sequence[Frame]) -> Frame:
         changed=any(frame.changed for frame in group),
         applied=any(frame.applied and frame.changed for frame in group) or last.applied,
         caution=max(frame.caution for frame in group),
+        rounds=sum(frame.rounds for frame in group),
+        merged=None,
         operators={
             name: _merge_operators([frame.operators[name] for frame in group], spans_s) for name in last.operators
         },
@@ -75,7 +102,10 @@ def _merge_paths(group: Sequence[PathFrame]) -> PathFrame:
         response_sum_s=sum_s,
         mean_s=sum_s / completed if completed else None,
         p95_s=max((one.p95_s for one in group if one.p95_s is not None), default=None),
-        beyond={bound_s: sum(one.beyond.get(bound_s, 0) for one in group) for bound_s in group[-1].beyond},
+        beyond={
+            bound_s: sum(one.beyond.get(bound_s, 0) for one in group)
+            for bound_s in dict.fromkeys(bound_s for one in group for bound_s in one.beyond)
+        },
     )
 
 

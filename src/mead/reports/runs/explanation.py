@@ -79,7 +79,8 @@ class Explanation:
             return f"breaks {', '.join(broken)}"
         if broken := self._broken(one, self.grounds.caution):
             return f"would break {', '.join(broken)} with bounds {self.grounds.caution:.2g} times tighter"
-        return _dearer(one.allocation.cores - wanted.cores)
+        pipeline = self.run.pipeline
+        return _dearer(pipeline.cost(one.allocation) - pipeline.cost(wanted), "" if pipeline.priced else " cores")
 
     def _broken(self, one: Candidate, caution: float) -> list[str]:
         """The requirements that a candidate was predicted to break with bounds ``caution`` times tighter."""
@@ -116,6 +117,7 @@ class Explanation:
                 {
                     "allocation": allocation_json(one.candidate.allocation),
                     "cores": one.candidate.allocation.cores,
+                    "cost": self.run.pipeline.cost(one.candidate.allocation),
                     "predicted_s": dict(zip(requirements, one.candidate.response_s, strict=False)),
                     "extra_cost": one.candidate.extra_cost,
                     "margin": one.margin,
@@ -159,13 +161,13 @@ def _margin(one: Candidate, requirements: tuple[Requirement, ...]) -> float | No
     return min((part for part in left if part is not None), default=None) if None not in left else None
 
 
-def _dearer(more: float) -> str:
+def _dearer(more: float, unit: str) -> str:
     """Why a candidate was rejected that was predicted to meet every bound."""
     if abs(more) <= SAME:
         return "equally good"
     if more > 0:
-        return f"meets all bounds, but costs {number(more)} cores more"
-    return f"meets all bounds with {number(-more)} cores less; the search missed it"
+        return f"meets all bounds, but costs {number(more)}{unit} more"
+    return f"meets all bounds with {number(-more)}{unit} less; the search missed it"
 
 
 def explanation_tables(this: Explanation) -> Iterator[Table | Text]:
@@ -200,7 +202,8 @@ def _observation(this: Explanation) -> Table:
     table = plain_table(title, "operator", "tuples/s", "waiting", "had cores", "busy")
     for name, reading in seen.operators.items():
         cores = None if before is None else before[name].cores
-        busy = reading.busy_s / interval_s / cores if interval_s > 0 and cores else None
+        average = cores if seen.merged is None else seen.merged.cores(name)
+        busy = reading.busy_s / interval_s / average if interval_s > 0 and average else None
         table.add_row(
             plain_text(name),
             number(reading.arrived / interval_s) if interval_s > 0 else NOTHING,
@@ -218,7 +221,7 @@ def _candidates(this: Explanation) -> Table:
     of = f"; predicted in {unit.name}" if shown else ""
     headings = [plain_text(f"{r.statistic} of {r.path}\nrequired {unit.show(r.bound_s)}") for r in shown]
     table = plain_table(f"Candidates, the cheapest first{of}", "allocation", "cores", *headings, "")
-    table.columns[-1].justify, table.columns[-1].no_wrap = "left", False
+    table.columns[-1].justify = "left"
     for one in this.candidates:
         taken = one.verdict.startswith(("chosen", "wanted"))
         left = _left(one.margin) if taken else ""

@@ -20,7 +20,7 @@ def runs_table(runs: Sequence[PastRun], model_errors: Sequence[Mapping[str, floa
     columns = ("pipeline", "policy", "rounds", "changes", "errors", "model", "lasted", "started")
     table = plain_table("Runs", "", *columns)
     pipeline, policy = table.columns[1:3]
-    pipeline.justify, pipeline.no_wrap, policy.justify = "left", False, "left"
+    pipeline.justify = policy.justify = "left"
     for run, errors in zip(runs, model_errors, strict=True):
         mode = "" if run.mode == "act" else f", {run.mode}"
         table.add_row(
@@ -57,7 +57,7 @@ def decision_tables(
         *("time in s", "decision", "predicted", "observed"),
     )
     table.columns[0].justify = "right"
-    table.columns[2].justify, table.columns[2].no_wrap, table.columns[2].ratio = "left", False, 1
+    table.columns[2].justify, table.columns[2].ratio = "left", 1
     table.expand = True
     if len(required) > 1:
         table.add_column("path", no_wrap=True)
@@ -70,8 +70,9 @@ def decision_tables(
         explain = f"mead explain ROUND {file} --run {run.number}"
         yield plain_text(f"!: far from the prediction. `{explain}` explains a decision.")
     total = run.changes if changes_only else run.rounds
-    if len(decisions) < total:
-        yield Text(f"The last {len(decisions):,} of {total:,}; --limit shows more.")
+    count = sum(decision.changes if changes_only else decision.rounds for decision in decisions)
+    if count < total:
+        yield Text(f"The last {count:,} of {total:,}; --limit shows more.")
 
 
 def _times_s(effect: Effect) -> tuple[float | None, float | None]:
@@ -103,8 +104,12 @@ def describe(decision: Decision) -> Text:
     text.stylize("bold", 0, len(change))
     if decision.changed and not decision.applied:
         text.append(" (not applied)", style="red")
+    if decision.changes > 1:
+        more = decision.changes - 1
+        text.append(f" (and {more} more change{'s' if more > 1 else ''} in this half-minute)")
     if decision.error:
-        text.append_text(plain_text(f"\n{decision.error}", style="red"))
+        times = f" (the last of {decision.rounds} failures in this half-minute)" if decision.rounds > 1 else ""
+        text.append_text(plain_text(f"\n{decision.error}{times}", style="red"))
     return text
 
 

@@ -66,6 +66,7 @@ class LiveReport:
         result = self.result
         return [
             *([f"{result.loss}, before the end of the run."] if result.loss else ()),
+            *([f"The run did not work: {result.failure}."] if result.failure and not result.loss else ()),
             *(() if result.drained else [UNDRAINED]),
             *result.restarts[:5],
             *(f"{complaint} ({times:,} times)" for complaint, times in result.complaints.items()),
@@ -92,6 +93,7 @@ class LiveReport:
             "paths": {path: self._path_json(path) for path in result.pipeline.paths},
             "cpu_share_mean": result.mean_cores,
             "cores": result.cores,
+            "cost": result.cost,
             "operator_cpu": {name: ran for name, (ran, _) in self.used.items()},
             "operator_throttled": {name: held for name, (_, held) in self.used.items()},
             "engine_cpu": dict(self.own_load),
@@ -106,6 +108,7 @@ class LiveReport:
             "complaints": dict(result.complaints),
             "interrupted": result.interrupted,
             "loss": result.loss,
+            "failure": result.failure,
             "timeline": [
                 {"time_s": 0.0, "allocation": allocation_json(result.start), "predicted": {}, "reason": "start"},
                 *(
@@ -183,6 +186,8 @@ class LiveReport:
             )
         table.add_section()
         table.add_row("mean of the operators", f"{result.mean_cores:.3f}")
+        if result.pipeline.priced:
+            table.add_row("cost of all", f"{result.cost:.3f}")
         for who, load in self.own_load.items():
             table.add_row(who, "", NOT_MEASURED if load is None else f"{load:.3f}")
         return table

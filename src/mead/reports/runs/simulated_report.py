@@ -69,6 +69,8 @@ class SimulatedReport:
     paths: Mapping[str, PathReport]
     cores: Mapping[str, float]
     """Time average of each operator's cores, all replicas together."""
+    cost: float
+    """Time average of the cost of all operators."""
     start: Allocation
     rounds: tuple[Round, ...]
     tuples: int
@@ -95,6 +97,7 @@ class SimulatedReport:
                 for path in run.pipeline.paths
             },
             cores={o.name: timeline.mean_cores(o.name, run.duration_s) for o in run.pipeline.operators},
+            cost=timeline.mean_cost(run.pipeline, run.duration_s),
             start=timeline.allocations[0],
             rounds=tuple(run.rounds),
             tuples=counters.arrived,
@@ -123,6 +126,7 @@ class SimulatedReport:
             "paths": {path: report.as_json() for path, report in self.paths.items()},
             "cpu_share_mean": self.outcome.cpu,
             "cores": dict(self.cores),
+            "cost": self.cost,
             "changes": self.outcome.changes,
             "failed_rounds": len(self.failed_rounds),
             "timeline": [
@@ -172,6 +176,8 @@ class SimulatedReport:
             table.add_row(Text(name), f"{cores:.3f}")
         table.add_section()
         table.add_row("mean of the operators", f"{self.outcome.cpu:.3f}")
+        if self.run.pipeline.priced:
+            table.add_row("cost of all", f"{self.cost:.3f}")
         return table
 
     def _summary(self) -> Text:

@@ -8,7 +8,7 @@ demands and overheads that the run learned.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ from mead.reports.live.board import Board
 from mead.reports.live.decisions import model_error
 from mead.session import Session
 from mead.values import Pipeline
-from mead.workload import Trace
+from mead.workload import Trace, TraceError
 
 SEED = 0
 WOULD = "would be "
@@ -84,41 +84,46 @@ class Savings:
         }
 
 
-def plan_savings(frames: Sequence[Frame], pipeline: Pipeline) -> Savings | None:
-    """Savings by the plans of a run in mode advise; None without plans, or if the cores in force are unknown."""
-    planned = [(frame, lasted_s) for frame, lasted_s in _with_durations(frames) if frame.kind not in WITHOUT_PLAN]
-    if sum(lasted_s for _, lasted_s in planned) <= 0:
+def plan_savings(frames: Iterable[Frame], pipeline: Pipeline, errors: Mapping[str, float]) -> Savings | None:
+    """Savings by the plans of a run in mode advise; None without plans, or if the cores in force are unknown.
+
+    ``errors`` are the model errors by path, as far as they are known.
+    """
+    in_force, instead, caution = _Average(), _Average(), 1.0
+    predicted = {requirement: _Average() for requirement in pipeline.requirements}
+    for frame, lasted_s in _with_durations(frames):
+        if frame.kind in WITHOUT_PLAN:
+            continue
+        in_force.add(_cores_in_force(frame), lasted_s)
+        instead.add(_planned_cores(frame), lasted_s)
+        caution = max(caution, frame.caution)
+        for requirement, average in predicted.items():
+            key = {None: "predicted_mean_s", 95.0: "predicted_p95_s"}.get(requirement.percent)
+            average.add(getattr(frame.paths[requirement.path], key) if key else None, lasted_s)
+    if in_force.value is None or instead.value is None:
         return None
-    in_force = _time_average((frame.cores, lasted_s) for frame, lasted_s in planned)
-    instead = _time_average((_planned_cores(frame), lasted_s) for frame, lasted_s in planned)
-    if in_force is None or instead is None:
-        return None
-    predicted_s = {}
-    for requirement in pipeline.requirements:
-        key = {None: "predicted_mean_s", 95.0: "predicted_p95_s"}.get(requirement.percent)
-        predicted_s[str(requirement)] = _time_average(
-            (getattr(frame.paths[requirement.path], key) if key else None, lasted_s) for frame, lasted_s in planned
-        )
-    errors = {path: model_error(frames, path) for path in dict.fromkeys(r.path for r in pipeline.requirements)}
     return Savings(
-        in_force,
-        instead,
-        predicted_s,
+        in_force.value,
+        instead.value,
+        {str(requirement): average.value for requirement, average in predicted.items()},
         "by its plans and its predictions for them",
-        {path: error for path, error in errors.items() if error is not None},
-        max(frame.caution for frame, _ in planned),
+        {r.path: errors[r.path] for r in pipeline.requirements if r.path in errors},
+        caution,
     )
 
 
 def simulated_savings(
     pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in_force: float
 ) -> Savings | None:
-    """Savings of a policy that controls the recorded arrivals in virtual time; None if there were no arrivals."""
+    """Savings of a policy that controls the recorded arrivals in virtual time; None if that cannot be simulated."""
     from mead.simulator import run  # noqa: PLC0415 - attaching to a query must not load the simulator
 
     if iats_s.size == 0 or not iats_s.any():
         return None
-    result = run(pipeline, Trace.from_iats_s(iats_s), options, seed=SEED)
+    try:
+        result = run(pipeline, Trace.from_iats_s(iats_s), options, seed=SEED)
+    except TraceError:  # months with few arrivals: too many rounds to simulate
+        return None
     responses = {r: result.simulation.responses(r.path).response_s for r in pipeline.requirements}
     return Savings(
         in_force,
@@ -139,7 +144,9 @@ def session_savings(session: Session) -> Savings | None:
         board = Board(session.facts, wall_s=time.time)
         for this in rounds:
             board.add(this)
-        return plan_savings(board.since(0), pipeline)
+        frames = board.since(0)
+        errors = {path: model_error(frames, path) for path in pipeline.paths}
+        return plan_savings(frames, pipeline, {path: error for path, error in errors.items() if error is not None})
     if session.mode is Mode.ACT or session.options is None or not rounds:
         return None
     ended_s = rounds[-1].time_s
@@ -165,21 +172,44 @@ def recorded_savings(figures: Mapping[str, Mapping[str, float]], in_force: float
     return Savings(in_force, of_run[f"{WOULD}cores"], times_s, basis)
 
 
-def _time_average(values: Iterable[tuple[float | None, float]]) -> float | None:
-    known = [(value, lasted_s) for value, lasted_s in values if value is not None]
-    weight_s = sum(lasted_s for _, lasted_s in known)
-    return sum(value * lasted_s for value, lasted_s in known) / weight_s if weight_s > 0 else None
+class _Average:
+    """A time average of the known values."""
+
+    def __init__(self) -> None:
+        self._sum = self._weight_s = 0.0
+
+    def add(self, value: float | None, lasted_s: float) -> None:
+        if value is not None:
+            self._sum += value * lasted_s
+            self._weight_s += lasted_s
+
+    @property
+    def value(self) -> float | None:
+        return self._sum / self._weight_s if self._weight_s > 0 else None
 
 
-def _with_durations(frames: Sequence[Frame]) -> Iterator[tuple[Frame, float]]:
+def _with_durations(frames: Iterable[Frame]) -> Iterator[tuple[Frame, float]]:
     """Each round with the time until the next; the last one with the interval before it."""
-    if frames:
-        ends_s = [frame.time_s for frame in frames[1:]] + [frames[-1].time_s + (frames[-1].interval_s or 0.0)]
-        yield from ((frame, end_s - frame.time_s) for frame, end_s in zip(frames, ends_s, strict=True))
+    before: Frame | None = None
+    for frame in frames:
+        if before is not None:
+            yield before, frame.time_s - before.time_s if before.merged is None else before.merged.lasted_s
+        before = frame
+    if before is not None:
+        yield before, before.interval_s or 0.0
+
+
+def _cores_in_force(frame: Frame) -> float | None:
+    merged = frame.merged
+    if frame.cores is None or merged is None or merged.lasted_s <= 0:
+        return frame.cores
+    return sum(merged.core_s.values()) / merged.lasted_s
 
 
 def _planned_cores(frame: Frame) -> float | None:
     operators = frame.operators.values()
     if any(o.planned_share is None or o.planned_replicas is None for o in operators):
         return None
+    if frame.merged is not None and frame.merged.lasted_s > 0:
+        return sum(frame.merged.planned_core_s.values()) / frame.merged.lasted_s
     return sum((o.planned_share or 0.0) * (o.planned_replicas or 0) for o in operators)
