@@ -12,20 +12,27 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from experiments.clairvoyant import clairvoyant
 from experiments.mead_paper.tables import Case
+from mead.arrays import FloatArray
 from mead.config import choose_policy
 from mead.loading import modules_in
 from mead.policies import PolicyOptions, make_policy, options_class
 from mead.reports.comparison import Course
 from mead.reports.judge import Outcome, Verdict
-from mead.simulator import Conditions, FaultyMetrics, run
+from mead.simulator import Conditions, FaultyMetrics, SimulatedRun, run
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 WORTH_A_PROCESS = 4
 """Least number of runs per process; for fewer, starting the process takes longer."""
+
+
+PROBABILITIES = np.linspace(0.0, 1.0, 401)
+"""Where a distribution of response times is kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +47,19 @@ class Result:
     proven_cpu: float | None = None
     """For a clairvoyant schedule: a cost that no schedule can undercut."""
     course: Course | None = field(default=None, repr=False)
+    quantiles_s: FloatArray | None = field(default=None, repr=False)
+    """Response times of the case's path at ``PROBABILITIES``."""
+
+    @classmethod
+    def of(cls, case: Case, label: str, seed: int, run: SimulatedRun, proven_cpu: float | None = None) -> Result:
+        """Judge a run."""
+        responses_s = run.simulation.responses(case.requirement.path).response_s
+        quantiles_s = np.quantile(responses_s, PROBABILITIES) if responses_s.size else None
+        return cls(case, label, seed, Outcome.of(run), proven_cpu, Course.of(run), quantiles_s)
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the one requirement of the case."""
+        """The verdict on the requirement of the case."""
         return None if self.outcome is None else self.outcome.verdicts[0]
 
 
@@ -94,7 +110,7 @@ class PolicyContender:
             conditions=self.conditions,
             metrics=self.metrics,
         )
-        return Result(case, self.label, seed, Outcome.of(done), course=Course.of(done))
+        return Result.of(case, self.label, seed, done)
 
 
 @dataclass(frozen=True)
@@ -115,7 +131,7 @@ class BoundContender:
         )
         if best is None:
             return Result(case, self.label, seed, None)
-        return Result(case, self.label, seed, Outcome.of(best.run), best.proven_cpu, Course.of(best.run))
+        return Result.of(case, self.label, seed, best.run, best.proven_cpu)
 
 
 BOUNDS = (BoundContender(10.0), BoundContender(1.0))

@@ -1,9 +1,9 @@
 """Arrivals, and the log-analysis pipeline of the MEAD paper that they drive.
 
-The pipeline is ``parser -> {counter, matcher}``. The matcher is the bottleneck and the only operator whose share is
-chosen; parser and counter have a share of 0.40. A matcher demand of 1.5 ms reproduces the paper's M/G/1 and Kingman
-rows on the Bellcore trace, so the paper's three traces have that demand. Any other trace gets the demand that loads a
-full share to one half, unless a demand is given.
+The pipeline is ``parser -> {counter, matcher}``. The matcher is the bottleneck and, unless all operators are free, the
+only one whose share is chosen; parser and counter then have a share of 0.40. A matcher demand of 1.5 ms reproduces the
+paper's M/G/1 and Kingman rows on the Bellcore trace, so the paper's three traces have that demand. Any other trace gets
+the demand that loads a full share to one half, unless a demand is given.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mead.queueing import Edge
-from mead.values import Batches, Operator, Pipeline, Requirement
+from mead.values import DEFAULT_SHARES, Batches, Operator, Pipeline, Requirement
 from mead.workload import Generator, LiveMapsStandIn, Markovian, Poisson, RandomWalk, Steps, Synt, Trace
 
-PATH = "parser>matcher"
+PATH, OTHER_PATH = "parser>matcher", "parser>counter"
 DURATION_S = 1800.0
 """Half an hour, as in the paper."""
 
@@ -48,6 +48,10 @@ class Workload:
     arrivals: Generator | Trace
     batches: Batches | None = None
     """The micro-batches of every operator; None if operators take one tuple at a time."""
+    free: bool = False
+    """Whether the shares of all operators are chosen, and both paths have the requirement, as in the paper."""
+    others: float = PARSER_PART
+    """Demand of parser and counter over that of the matcher."""
 
     def trace(self, seed: int) -> Trace:
         """The arrivals for a seed. A recorded trace is the same for all seeds."""
@@ -57,16 +61,18 @@ class Workload:
 
     def pipeline(self, requirement: Requirement) -> Pipeline:
         """The pipeline under that requirement."""
-        light_s = self.demand_s * PARSER_PART
+        light_s = self.demand_s * self.others
+        shares = DEFAULT_SHARES if self.free else (HELD_SHARE,)
+        other = [replace(requirement, path=OTHER_PATH)] if self.free else []
         return Pipeline(
             "log-analysis",
             [
-                Operator("parser", light_s, shares=(HELD_SHARE,), batches=self.batches),
-                Operator("counter", light_s, shares=(HELD_SHARE,), batches=self.batches),
+                Operator("parser", light_s, shares=shares, batches=self.batches),
+                Operator("counter", light_s, shares=shares, batches=self.batches),
                 Operator("matcher", self.demand_s, batches=self.batches),
             ],
             [Edge("parser", "counter"), Edge("parser", "matcher")],
-            [requirement],
+            [requirement, *other],
         )
 
 

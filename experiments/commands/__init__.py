@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from experiments.commands import arena, drs, live, mead, pasps, ppq
+from experiments.commands import arena, drs, live, mead, mead_figures, pasps, ppq
 from mead.cli.terminal import OneLineErrors
 
 app = typer.Typer(
@@ -15,7 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     subcommand_metavar="EXPERIMENT [OPTIONS]",
 )
-for module in (mead, live, drs, pasps, ppq, arena):
+for module in (mead, mead_figures, live, drs, pasps, ppq, arena):
     module.add_to(app)
 
 

@@ -22,6 +22,35 @@ def fig6(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
     show_entries("drs-fig6", "applications", done, fig6_parts(done), as_json=as_json)
 
 
+def fig7(*, seeds: Seeds = 5, seed: Seed = 1, as_json: AsJson = False) -> None:
+    """Fig. 7 of the DRS paper: how closely measured times follow those of the model, over six allocations.
+
+    Example: `python -m experiments drs-fig7 --seeds 10`
+    """
+    from experiments.drs.fig6 import APPLICATIONS, compare_placements
+    from experiments.drs.fig7 import Correlation, fig7_parts
+
+    comparisons = (compare_placements(application, range(seed, seed + seeds)) for application in APPLICATIONS)
+    done = collect(comparisons, len(APPLICATIONS), lambda one: one.application.name)
+    found = [Correlation(one) for one in done]
+    show_entries("drs-fig7", "applications", found, fig7_parts(found), as_json=as_json)
+
+
+def demands(
+    *,
+    step: Annotated[float, typer.Option(min=0.001, metavar="SECONDS", help="step of the grid")] = 0.01,
+    as_json: AsJson = False,
+) -> None:
+    """Search demands that lead to the published decisions of Figs. 6 and 9 of the DRS paper.
+
+    Example: `python -m experiments drs-demands`
+    """
+    from experiments.drs.demands import demands_parts, search
+
+    found = search(step)
+    show_entries("drs-demands", "searches", [found], demands_parts(found), as_json=as_json)
+
+
 def fig8(*, seed: Seed = 1, as_json: AsJson = False) -> None:
     """Fig. 8 of the DRS paper: from a bad start to the best placement of 22 processors.
 
@@ -41,15 +70,23 @@ def fig9(
     t_min: Annotated[
         float | None, typer.Option(min=0.0, metavar="SECONDS", help="T_min; default one that fits the demands here.")
     ] = None,
+    demands: Annotated[
+        str, typer.Option(metavar="FIGURE", help="demands that fit the decisions of fig9 or fig6")
+    ] = "fig9",
+    downtime: Annotated[
+        float, typer.Option(min=0.0, metavar="SECONDS", help="time for which a re-allocation stops everything")
+    ] = 3.0,
     as_json: AsJson = False,
 ) -> None:
     """Fig. 9 of the DRS paper: reaction to 6, 12 and 18 frames per second, smoothed over 3 and 6 minutes.
 
-    Example: `python -m experiments drs-fig9 --t-min 0.45`
+    Example: `python -m experiments drs-fig9 --demands fig6 --downtime 0`
     """
-    from experiments.drs.fig9 import PATTERNS, T_MIN_S, WINDOWS, fig9_parts, reactions
+    from experiments.drs.fig9 import PATTERNS, VIDEOS, WINDOWS, fig9_parts, reactions
 
-    found = reactions(range(seed, seed + seeds), T_MIN_S if t_min is None else t_min)
+    if demands not in VIDEOS:
+        raise typer.BadParameter(f"choose from {', '.join(VIDEOS)}; got {demands!r}", param_hint="--demands")
+    found = reactions(range(seed, seed + seeds), demands, t_min, downtime)
     done = collect(found, len(PATTERNS) * len(WINDOWS) * seeds, lambda one: one.pattern.name)
     show_entries("drs-fig9", "runs", done, fig9_parts(done), as_json=as_json)
 
@@ -80,5 +117,5 @@ def table2(*, as_json: AsJson = False) -> None:
 
 def add_to(app: typer.Typer) -> None:
     """Add the experiments of the DRS paper."""
-    for command in (fig6, fig8, fig9, fig10, table2):
+    for command in (fig6, fig7, fig8, fig9, demands, fig10, table2):
         app.command(f"drs-{command.__name__}")(command)

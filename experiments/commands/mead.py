@@ -1,19 +1,23 @@
-"""Commands ``mead-...``: the experiments of the MEAD paper (Russo Russo et al. 2021)."""
+"""Commands ``mead-table1`` to ``mead-table3`` and ``mead-cost``: the tables of the MEAD paper, and its cost."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
 
+from experiments.commands.given_traces import files_of, workloads_of
 from experiments.commands.options import (
     Bounds,
     Demand,
     Duration,
     Folder,
+    Free,
     Jobs,
     Only,
+    Others,
+    Plots,
     Policies,
     Requirements,
     Seeds,
@@ -21,14 +25,11 @@ from experiments.commands.options import (
     make_folder,
     show,
 )
-from mead.cli.inputs import AreIats, ColumnName, Sorted, UnitName, UnitOption, read_trace_or_fail
+from mead.cli.inputs import AreIats, ColumnName, Sorted, UnitName
 from mead.cli.terminal import AsJson, Seed, progress_bar
 
 if TYPE_CHECKING:
-    from experiments.mead_paper.fig3 import Curve
     from experiments.mead_paper.tables import PaperTable
-    from experiments.workloads import Workload
-    from mead.workload import Trace
 
 TABLES = (
     (
@@ -53,10 +54,9 @@ TABLES = (
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add all experiments of MEAD, under their names."""
+    """Add the tables of MEAD, under their names."""
     for table in TABLES:
         _add_table(app, *table)
-    app.command("mead-fig3")(mead_fig3)
     app.command("mead-cost")(mead_cost)
 
 
@@ -76,16 +76,19 @@ def _add_table(app: typer.Typer, name: str, table: str, summary: str, example: s
         duration: Duration = 1800.0,
         demand: Demand = None,
         bounds: Bounds = True,
+        free: Free = False,
+        others: Others = None,
         iat: AreIats = False,
         column: ColumnName = None,
         unit: UnitName = None,
         sort: Sorted = False,
         out: Folder = None,
+        plot: Plots = None,
         as_json: AsJson = False,
     ) -> None:
         from experiments.comparison import BOUNDS, Contender, PolicyContender, results
         from experiments.mead_paper import tables as mead_tables
-        from experiments.mead_paper.report import NOTE, comparison_tables, write_all
+        from experiments.mead_paper.report import NOTE, comparison_tables, plot_all, window_conclusions, write_all
         from experiments.mead_paper.rows import rows_of
         from experiments.workloads import required
 
@@ -95,10 +98,17 @@ def _add_table(app: typer.Typer, name: str, table: str, summary: str, example: s
             contenders: list[Contender] = [PolicyContender.of(text) for text in policy or paper.policies]
         except ValueError as error:
             ctx.fail(str(error))
-        contenders += BOUNDS if bounds else ()
-        files = _files(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
-        cases = paper.cases(_workloads(ctx, files, only, duration, demand), requirements)
-        make_folder(ctx, out)
+        if others is not None and not free:
+            ctx.fail("--others needs --free: parser and counter have a share of 0.40 otherwise")
+        contenders += BOUNDS if bounds and not free else ()  # they know one operator alone
+        files = files_of(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
+        workloads = [
+            replace(workload, free=free, others=others or workload.others)
+            for workload in workloads_of(ctx, files, only, duration, demand)
+        ]
+        cases = paper.cases(workloads, requirements)
+        for folder in (out, plot):
+            make_folder(ctx, folder)
         done = []
         with progress_bar(len(cases) * len(contenders) * seeds) as tell:
             for result in results(cases, contenders, range(seed, seed + seeds), jobs):
@@ -106,48 +116,12 @@ def _add_table(app: typer.Typer, name: str, table: str, summary: str, example: s
                 tell(f"{result.case.workload.name} {result.label}", len(done))
         rows = rows_of(done)
         written = write_all(out, name, paper.title, rows) if out is not None else []
+        written += plot_all(plot, name, rows) if plot is not None else []
         document = {"experiment": name, "rows": [row.as_json() for row in rows]}
-        show(document, [paper.title, *comparison_tables(rows), NOTE], written, as_json=as_json)
+        parts = [paper.title, *comparison_tables(rows), *window_conclusions(rows), NOTE]
+        show(document, parts, written, as_json=as_json)
 
     app.command(name, help=f"{summary}\n\nExample: `python -m experiments {name} {example}`")(command)
-
-
-def mead_fig3(
-    ctx: typer.Context,
-    *,
-    trace: Traces = None,
-    only: Only = None,
-    seed: Seed = 1,
-    duration: Duration = 1800.0,
-    iat: AreIats = False,
-    column: ColumnName = None,
-    unit: UnitName = None,
-    sort: Sorted = False,
-    out: Folder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Fig. 3 of the MEAD paper: predicted and measured response time over utilization, smooth and bursty arrivals.
-
-    Poisson arrivals stand in for the paper's smooth trace.
-
-    Example: `python -m experiments mead-fig3 --only lm --out out`
-    """
-    from time import process_time
-
-    from experiments.mead_paper.fig3 import curve, fig3_tables, write_fig3
-    from experiments.workloads import generated
-
-    files = _files(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
-    workloads = [generated(duration)[0], *_workloads(ctx, files, only, duration, None)]
-    make_folder(ctx, out)
-    curves: list[Curve] = []
-    with progress_bar(len(workloads)) as tell:
-        for workload in workloads:
-            tell(workload.name, len(curves))
-            curves.append(curve(workload, seed=seed, clock=process_time))
-    written = write_fig3(out, curves) if out is not None else []
-    document = {"experiment": "mead-fig3", "curves": [one.as_json() for one in curves]}
-    show(document, fig3_tables(curves), written, as_json=as_json)
 
 
 def mead_cost(
@@ -184,8 +158,8 @@ def mead_cost(
             PolicyContender.of(name)
     except ConfigError as error:
         ctx.fail(str(error))
-    files = _files(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
-    workloads = _workloads(ctx, files, only, duration, None)
+    files = files_of(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
+    workloads = workloads_of(ctx, files, only, duration, None)
     make_folder(ctx, out)
     done, costs = 0, []
     with progress_bar(len(workloads) * (1 + 2 * len(policies))) as tell:
@@ -203,40 +177,3 @@ def mead_cost(
     written = write_costs(out, costs) if out is not None else []
     document = {"experiment": "mead-cost", "costs": [one.as_json() for one in costs]}
     show(document, [part for one in costs for part in cost_tables(one)], written, as_json=as_json)
-
-
-def _files(
-    ctx: typer.Context, traces: list[str] | None, *, iat: bool, column: str | None, unit: UnitOption, sort: bool
-) -> dict[str, Trace | None]:
-    """The traces by name; None for one that has to be generated."""
-    files: dict[str, Trace | None] = {}
-    for text in traces or ():
-        name, equals, path = text.partition("=")
-        if name in {"synt", "lm"}:
-            if equals:
-                ctx.fail(f"--trace {text}: {name} is generated and takes no file; give your trace another name")
-            files[name] = None
-        elif name and path:
-            files[name] = read_trace_or_fail(ctx, Path(path), iat=iat, column=column, unit=unit, sort=sort)
-        else:
-            ctx.fail(f"--trace {text}: write it as NAME=FILE, such as bc=bc-paug89.parquet")
-    return files
-
-
-def _workloads(
-    ctx: typer.Context,
-    files: dict[str, Trace | None],
-    only: list[str] | None,
-    duration_s: float,
-    demand_s: float | None,
-) -> list[Workload]:
-    """The traces that were asked for. Says on standard error which one of the paper is missing."""
-    from experiments.workloads import chosen
-
-    try:
-        workloads, missing = chosen(files, only or (), duration_s, demand_s)
-    except ValueError as error:
-        ctx.fail(str(error))
-    if missing:
-        typer.echo(f"{ctx.command_path}: {missing}", err=True)
-    return workloads

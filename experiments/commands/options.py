@@ -51,6 +51,18 @@ Demand = Annotated[
 Bounds = Annotated[bool, typer.Option("--bounds/--no-bounds", help="Add the clairvoyant schedules.")]
 Folder = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write CSV, Markdown and plots there.")]
 
+Plots = Annotated[Path | None, typer.Option("--plot", metavar="DIR", help="Draw the figures there, as PNG files.")]
+Free = Annotated[
+    bool,
+    typer.Option("--free", help="Choose the shares of all operators, and require the same of both paths."),
+]
+Others = Annotated[
+    float | None,
+    typer.Option(
+        min=1e-3, metavar="PART", help="With --free: demand of parser and counter over the matcher's; default 1/15."
+    ),
+]
+
 
 class JsonEntry(Protocol):
     """One entry of a document."""

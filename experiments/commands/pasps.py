@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.options import show_entries
+from experiments.commands.options import make_folder, show
 from mead.cli.terminal import AsJson, Seed, progress_bar
 
 Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Average over this many seeds.")]
@@ -30,6 +30,10 @@ LogRates = Annotated[
         metavar="FILE",
         help="Rates of the log scenario, CSV with a column `value`, one row per second; default generated ones.",
     ),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Draw replicas and throughput over time there, as in Figs. 9, 10, 13 and 15."),
 ]
 
 SUMMARIES = {
@@ -56,6 +60,7 @@ def _add(app: typer.Typer, name: str, summary: str) -> None:
         seed: Seed = 1,
         duration: Duration = 1320,
         log_rates: LogRates = None,
+        plot: Plot = None,
         as_json: AsJson = False,
     ) -> None:
         from experiments.pasps.report import NOTE, table_parts, table_result
@@ -65,13 +70,20 @@ def _add(app: typer.Typer, name: str, summary: str) -> None:
             tables = chosen_tables(name, system or (), log_rates)
         except ValueError as error:
             ctx.fail(str(error))
+        make_folder(ctx, plot)
         steps = count()
-        with progress_bar(seeds * sum(len(table.systems) for table in tables)) as show:
+        with progress_bar(seeds * sum(len(table.systems) for table in tables)) as tell:
             results = [
-                table_result(table, range(seed, seed + seeds), duration, lambda what: show(what, next(steps)))
+                table_result(table, range(seed, seed + seeds), duration, lambda what: tell(what, next(steps)))
                 for table in tables
             ]
         parts = [part for result in results for part in table_parts(result)]
-        show_entries(name, "tables", results, [*parts, NOTE], as_json=as_json)
+        written: list[Path] = []
+        if plot is not None:
+            from experiments.pasps.plot import plot_table
+
+            written = [plot_table(result, plot) for result in results]
+        document = {"experiment": name, "tables": [result.as_json() for result in results]}
+        show(document, [*parts, NOTE], written, as_json=as_json)
 
     app.command(name, help=f"{summary}\n\nExample: `python -m experiments {name} --seeds 3`")(command)

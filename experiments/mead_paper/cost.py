@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,8 +20,7 @@ from experiments.comparison import PolicyContender
 from experiments.mead_paper.tables import Case
 from experiments.workloads import PATH, Workload, required
 from mead.policies import make_policy
-from mead.policies.predictive.map import MapOptions
-from mead.queueing import DEFAULT_WINDOWS, MAP, Unstable, distinct, fit_windows, solve_network
+from mead.queueing import DEFAULT_WINDOWS, MAP, Fitter, Unstable, distinct, fit_windows, solve_network
 from mead.reports.tables import plain_table
 from mead.simulator import Simulation
 from mead.values import Knowledge, Observation, Pipeline
@@ -31,6 +32,9 @@ REPEATS = 3
 """Repetitions of each step; the median is reported."""
 
 MEAN, P95 = "mean=0.3", "p95=0.5"
+
+FITTERS: dict[str, Fitter] = {"mead": "kpc", "map": "calibrated"}
+"""The fitter of each policy that plans by MAPs."""
 
 
 @dataclass(frozen=True)
@@ -68,20 +72,20 @@ class Costs:
 
 
 def steps_of(workload: Workload, *, seed: int, clock: Callable[[], float]) -> Iterator[Cost]:
-    """The steps of a round of ``map``, one after the other; ``clock`` gives CPU seconds."""
+    """The steps of a round of ``mead`` and ``map``, one after the other; ``clock`` gives CPU seconds."""
     pipeline = workload.pipeline(required(MEAN))
     trace = workload.trace(seed)
     seen = Simulation(pipeline, trace, seed).observe(min(OBSERVED_S, trace.duration_s))
-    for size in distinct(DEFAULT_WINDOWS, seen.iats_s.size):
-        spent_s = _timed(lambda size=size: fit_windows(seen.iats_s, [size], best=5), clock)  # type: ignore[misc]
-        yield Cost(f"fit of the last {min(size, seen.iats_s.size):,} IATs, best 5 MAPs", spent_s, "12-20 s for one MAP")
+    for (policy, fitter), size in product(FITTERS.items(), distinct(DEFAULT_WINDOWS, seen.iats_s.size)):
+        spent_s = _timed(partial(fit_windows, seen.iats_s, [size], fitter=fitter, best=5), clock)
+        name = f"fit of {policy} to the last {min(size, seen.iats_s.size):,} IATs, best 5 MAPs"
+        yield Cost(name, spent_s, "12-20 s for one MAP")
     model = fit_windows(seen.iats_s, [DEFAULT_WINDOWS[0]], best=1)[0].models[0].map
     yield Cost("prediction of the mean, one MAP", _timed(lambda: _solve(pipeline, model, None), clock), "0.2 s")
     yield Cost("prediction of the p95, one MAP", _timed(lambda: _solve(pipeline, model, 95.0), clock), "2.5 s")
-    for text in (MEAN, P95):
-        described = workload.pipeline(required(text))
-        spent_s = _timed(lambda described=described: _round(described, seen), clock)  # type: ignore[misc]
-        yield Cost(f"round of map, {text}", spent_s, "25-40 s")
+    for policy, text in product(FITTERS, (MEAN, P95)):
+        spent_s = _timed(partial(_round, policy, workload.pipeline(required(text)), seen), clock)
+        yield Cost(f"round of {policy}, {text}", spent_s, "25-40 s")
 
 
 def loop_cost(workload: Workload, policy: str, requirement: str, *, seed: int) -> LoopCost:
@@ -95,8 +99,8 @@ def loop_cost(workload: Workload, policy: str, requirement: str, *, seed: int) -
     return LoopCost(policy, requirement, rounds, spent_s / rounds, 100 * outcome.own_load)
 
 
-def _round(pipeline: Pipeline, seen: Observation) -> None:
-    policy, knowledge = make_policy(MapOptions()), Knowledge(pipeline)
+def _round(name: str, pipeline: Pipeline, seen: Observation) -> None:
+    policy, knowledge = make_policy(PolicyContender.of(name).options), Knowledge(pipeline)
     policy.plan(seen, policy.analyze(seen, knowledge), knowledge)
 
 

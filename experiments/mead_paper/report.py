@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from experiments.mead_paper.rows import COLUMNS, RUN_FIGURES, PolicyRow, run_json
+from experiments.mead_paper.rows import RUN_FIGURES, PolicyRow, columns_of, run_json
 from experiments.mead_paper.tables import Case
 from mead.reports.tables import plain_table
 
@@ -18,7 +18,8 @@ NOTE = (
     "response: mean or percentile over the run, mean over the seeds ± half of their range. met: with how many seeds. "
     "broken: five-minute windows, one every 30 s. worst: the same statistic in the worst minute, s. A clairvoyant "
     "schedule knows the future and meets the requirement over the run, not in windows; impossible: not even full share "
-    "meets it. paper: response in s, CPU in %."
+    "meets it. all free: shares of all operators are chosen, and both paths have the requirement; counter: response of "
+    "the other path. paper: response in s, CPU in %."
 )
 
 
@@ -27,13 +28,14 @@ def headline(case: Case, seeds: int) -> str:
     workload, requirement = case.workload, case.requirement
     over = f", {seeds} seeds" if seeds > 1 else ""
     bound = f"{requirement.statistic} at most {requirement.bound_s:g} s"
-    return f"{workload.title}: {bound}; demand {1000 * workload.demand_s:.3g} ms{over}"
+    free = f", all free, others {workload.others:.2g} of it" if workload.free else ""
+    return f"{workload.title}: {bound}; demand {1000 * workload.demand_s:.3g} ms{free}{over}"
 
 
 def comparison_tables(rows: Sequence[PolicyRow]) -> Iterator[Table]:
     """One table for each case."""
     for group in _by_case(rows):
-        table = plain_table(headline(group[0].case, len(group[0].results)), "policy", *COLUMNS)
+        table = plain_table(headline(group[0].case, len(group[0].results)), "policy", *columns_of(group[0].case))
         table.columns[0].min_width, table.columns[0].overflow = 11, "fold"
         for row in group:
             kept = row.met == len(row.results)
@@ -46,6 +48,27 @@ def comparison_tables(rows: Sequence[PolicyRow]) -> Iterator[Table]:
         if proven:
             table.caption, table.caption_justify = proven, "left"
         yield table
+
+
+def window_conclusions(rows: Sequence[PolicyRow]) -> Iterator[str]:
+    """For Table III: the windows with which a policy breaks the requirement, here and in the paper.
+
+    The paper concludes that 100,000 inter-arrival times break it where changes are abrupt, and that 25,000 do not.
+    """
+    for group in _by_case(rows):
+        bound_s = group[0].case.requirement.bound_s
+        families = dict.fromkeys(row.label.partition("@")[0] for row in group if "@windows=" in row.label)
+        for family in families:
+            own = {row.label.partition("@windows=")[2]: row for row in group if row.label.startswith(f"{family}@")}
+            broken = [size for size, row in own.items() if row.met < len(row.results)]
+            said = f"{group[0].case.workload.name}, {family}: broken with {_windows(broken)}"
+            papers = {size: row.published for size, row in own.items() if row.published is not None}
+            published = [size for size, paper in papers.items() if paper.response_s > bound_s]
+            yield f"{said}; in the paper with {_windows(published)}." if papers else f"{said}."
+
+
+def _windows(sizes: Sequence[str]) -> str:
+    return f"windows of {', '.join(sizes)}" if sizes else "no window"
 
 
 def proofs(rows: Sequence[PolicyRow]) -> str:
@@ -61,7 +84,8 @@ def markdown(title: str, rows: Sequence[PolicyRow]) -> str:
     lines = [f"# {title}", "", NOTE, ""]
     for group in _by_case(rows):
         lines += [f"## {headline(group[0].case, len(group[0].results))}", ""]
-        lines += [_line(("policy", *COLUMNS)), _line(["---"] + ["---:"] * len(COLUMNS))]
+        columns = columns_of(group[0].case)
+        lines += [_line(("policy", *columns)), _line(["---"] + ["---:"] * len(columns))]
         lines += [_line([row.label, *row.cells]) for row in group]
         lines += ["", proofs(group), ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -84,22 +108,32 @@ def write_csv(rows: Sequence[PolicyRow], path: Path) -> None:
 
 
 def write_all(folder: Path, name: str, title: str, rows: Sequence[PolicyRow]) -> list[Path]:
-    """CSV, Markdown and one plot for each case; the files that were written."""
-    from mead.reports.comparison_plot import Panel, plot_comparison
-
+    """CSV, Markdown and the plots of every case; the files that were written."""
     folder.mkdir(parents=True, exist_ok=True)
     table, page = folder / f"{name}.csv", folder / f"{name}.md"
     write_csv(rows, table)
     page.write_text(markdown(title, rows))
+    return [table, page, *plot_all(folder, name, rows)]
+
+
+def plot_all(folder: Path, name: str, rows: Sequence[PolicyRow]) -> list[Path]:
+    """For every case, the course of every policy (Figs. 8 and 9) and the distributions of response times (Fig. 10)."""
+    from experiments.mead_paper.plots import plot_distributions
+    from mead.reports.comparison_plot import Panel, plot_comparison
+
     plots = []
     for group in _by_case(rows):
         requirement = group[0].case.requirement
-        plot = folder / f"{name}-{group[0].case.workload.name}-{requirement.statistic}-{requirement.bound_s:g}.png"
+        stem = f"{name}-{group[0].case.workload.name}-{requirement.statistic}-{requirement.bound_s:g}"
+        course, distribution = folder / f"{stem}.png", folder / f"{stem}-distribution.png"
         firsts = [(row.label, row.results[0]) for row in group]
+        title = f"{headline(group[0].case, 1)}, seed {firsts[0][1].seed}"
         panels = [Panel(label, one.outcome, one.course) for label, one in firsts if one.outcome and one.course]
-        plot_comparison(f"{headline(group[0].case, 1)}, seed {firsts[0][1].seed}", panels, plot)
-        plots.append(plot)
-    return [table, page, *plots]
+        plot_comparison(title, panels, course)
+        known = {label: one.quantiles_s for label, one in firsts if one.quantiles_s is not None}
+        plot_distributions(title, known, requirement, distribution)
+        plots += [course, distribution]
+    return plots
 
 
 def _by_case(rows: Iterable[PolicyRow]) -> Iterator[list[PolicyRow]]:

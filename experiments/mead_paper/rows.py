@@ -16,6 +16,14 @@ from mead.reports.judge import Outcome
 COLUMNS = ("response s", "met", "CPU %", "broken", "changes", "worst", "paper (CPU)")
 """The columns of a row after the name of the policy."""
 
+OTHER_COLUMN = "counter s"
+"""The response time of the path to the counter, behind that to the matcher, where it has a requirement, too."""
+
+
+def columns_of(case: Case) -> tuple[str, ...]:
+    """The columns for a case."""
+    return (COLUMNS[0], OTHER_COLUMN, *COLUMNS[1:]) if case.workload.free else COLUMNS
+
 
 @dataclass(frozen=True, eq=False)
 class PolicyRow:
@@ -43,8 +51,10 @@ class PolicyRow:
         done = [(result.outcome, result.outcome.verdicts[0]) for result in self.results if result.outcome is not None]
         if not done:
             return ["impossible", f"0/{len(self.results)}", *[""] * 4, beside]
+        others = [[verdict.response_s or 0.0 for verdict in outcome.verdicts[1:]] for outcome, _ in done]
         return [
             spread([verdict.response_s or 0.0 for _, verdict in done], 3),
+            *([spread([max(one) for one in others], 3)] if others[0] else []),
             f"{self.met}/{len(self.results)}",
             spread([100 * outcome.cpu for outcome, _ in done], 1),
             f"{100 * fmean(verdict.broken_windows or 0.0 for _, verdict in done):.0f} %",
@@ -66,6 +76,7 @@ class PolicyRow:
             "trace": self.case.workload.name,
             "requirement": {self.case.requirement.statistic: self.case.requirement.bound_s},
             "demand_s": self.case.workload.demand_s,
+            "free": self.case.workload.free,
             "policy": self.label,
             "met": self.met,
             "runs": [run_json(result) for result in self.results],
@@ -75,6 +86,7 @@ class PolicyRow:
 
 RUN_FIGURES: Mapping[str, Callable[[Result, Outcome], Any]] = {
     "response_s": lambda _, outcome: outcome.verdicts[0].response_s,
+    "counter_response_s": lambda _, outcome: next((one.response_s for one in outcome.verdicts[1:]), None),
     "met": lambda _, outcome: outcome.met,
     "cpu_percent": lambda _, outcome: 100 * outcome.cpu,
     "broken_windows_percent": lambda _, outcome: 100 * (outcome.verdicts[0].broken_windows or 0.0),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from experiments.workloads import Workload, chosen, generated, live_maps, recorded, required, synt
@@ -61,6 +63,16 @@ def test_only_the_matcher_can_be_given_more() -> None:
     }
     # The paper's CPU percentage at full share: (0.4 + 0.4 + 1.0) / 3.
     assert pipeline.most.mean_cores == pytest.approx(0.6)
+
+
+def test_all_operators_can_be_free_with_the_same_requirement_on_both_paths() -> None:
+    pipeline = replace(live_maps(20.0), free=True, others=0.8).pipeline(required("p99=2"))
+    assert [len(operator.shares) for operator in pipeline.operators] == [5, 5, 5]
+    assert [operator.demand_s for operator in pipeline.operators] == pytest.approx([0.0012, 0.0012, 0.0015])
+    assert {(r.path, r.bound_s, r.percent) for r in pipeline.requirements} == {
+        ("parser>matcher", 2.0, 99.0),
+        ("parser>counter", 2.0, 99.0),
+    }
 
 
 @pytest.mark.parametrize("text", ["mean", "median=3", "p95", "p=3", "p101=1", "mean=-1", "mean=fast", "=3", "pmax=1"])

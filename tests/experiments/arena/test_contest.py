@@ -36,6 +36,8 @@ from mead.policies import policy_names
 from mead.simulator import Simulation, demands_s
 from mead.workload import Markovian, Poisson, Trace
 
+pytestmark = pytest.mark.slow
+
 MEAN = required("mean=0.3")
 
 

@@ -9,6 +9,8 @@ from experiments.arena.contest import Score
 from experiments.arena.hybrid_loads import HEAVY_CORES, LIGHT_CORES, load_bouts
 from experiments.workloads import required
 
+pytestmark = pytest.mark.slow
+
 MINUTES = 8
 """Four swings of the light load; DRS with T_ra of a minute has let go of what it began with."""
 

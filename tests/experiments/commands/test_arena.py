@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.experiments.program import answer, complaint, run
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("--duration", 60, "--seeds", 1, "--jobs", 1)
 
 

@@ -20,9 +20,13 @@ def test_table2_is_shown_beside_the_paper() -> None:
 
 
 def test_fig9_takes_another_t_min() -> None:
-    document = answer("drs-fig9", "--seeds", 1, "--t-min", "0.45")
+    document = answer("drs-fig9", "--seeds", 1, "--t-min", "0.45", "--demands", "fig6")
     first = document["runs"][0]["events"][0]
     assert (first["minute"], first["action"]) == (6.0, "scale in")  # with the paper's T_min, once T_ra is over
+
+
+def test_unknown_demands_are_refused() -> None:
+    assert "choose from fig9, fig6" in complaint("drs-fig9", "--demands", "fig7")
 
 
 def test_no_seeds_are_refused() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.mead_paper.kpc import Match, TraceMatches, WindowMatches, kpc_tables
+from experiments.mead_paper.tables import TABLE_1, TABLE_2, TABLE_3
+from experiments.mead_paper.traces import surprises
+from rich.console import Console
 from tests.experiments.program import answer, complaint, run
 
 from mead.queueing import MAP
@@ -31,6 +36,7 @@ def test_a_table_reports_every_run_with_the_numbers_of_the_paper_beside() -> Non
     assert set(first["runs"][0]) == {
         "seed",
         "response_s",
+        "counter_response_s",
         "met",
         "cpu_percent",
         "broken_windows_percent",
@@ -39,6 +45,49 @@ def test_a_table_reports_every_run_with_the_numbers_of_the_paper_beside() -> Non
         "own_load_percent",
         "proven_cpu_percent",
     }
+
+
+def test_the_published_policy_stands_beside_ours_in_every_table() -> None:
+    both = {"mead", "map"}
+    for table in (TABLE_1, TABLE_2, TABLE_3):
+        assert both <= {name.partition("@")[0] for name in table.policies}
+        for cases in table.published.values():
+            for numbers in cases.values():
+                names = {name.partition("@")[0] for name in numbers}
+                assert "mead" in names  # whose numbers MAP/G/1 of the paper are
+                assert "map" not in names
+    document = answer("mead-table3", "--only", "synt", *SHORT)
+    policies = [row["policy"] for row in document["rows"]]
+    assert policies[:2] == ["mead@windows=25000", "mead@windows=50000"]
+    assert [row["paper"] is not None for row in document["rows"]] == [True] * 3 + [False] * 3
+
+
+def test_kpc_matches_statistics_and_its_best_and_worst_models_predict(arrivals: Path) -> None:
+    (trace,) = answer("mead-kpc", "--trace", f"mine={arrivals}", "--size", "4000", "--duration", "50")["traces"]
+    assert [window["start"] for window in trace["windows"]][:2] == [0, 4000]
+    for window in trace["windows"]:
+        by_name = {match["name"]: match for match in window["matches"]}
+        assert ("window before" in by_name) == (window["start"] > 0)
+        best, worst, calibrated = (by_name[name] for name in ("KPC, best", "KPC, worst", "calibrated"))
+        assert best["scv"] == pytest.approx(1.0, abs=0.1)
+        assert best["joint"] < calibrated["joint"]
+        assert all(w >= b for b, w in zip(best["response"], worst["response"], strict=True))
+        assert 0.4 < best["response"][2] < 2.5
+
+
+def test_the_tables_of_kpc_name_every_model_on_a_narrow_terminal() -> None:
+    names = ("KPC, as ordered", "KPC, best", "KPC, worst", "calibrated", "window before")
+    response = (1.0, 2.0, 4.0, 8.0)
+    matches = tuple(Match(name, 5, 16, 2.5, 1.0, 1.0, 0.05, response[:: 1 if "KPC" in name else -1]) for name in names)
+    trace = TraceMatches("mine", (WindowMatches(0, 50_000, (0.001, 0.01, 0.061, 0.2), matches),))
+    console = Console(width=80, file=StringIO(), record=True)
+    for part in kpc_tables([trace]):
+        console.print(part)
+    said = console.export_text()
+    for name in names:
+        assert said.count(name) >= 2
+    assert "61.0 ms at 0.7" in said
+    assert "predicts the response time at 0.7 worse in 1" in said  # by a factor of 4, where the other is off by 2
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:
@@ -114,6 +163,7 @@ def test_files_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
         *SHORT,
     )
     assert sorted(path.name for path in out.iterdir()) == [
+        "mead-table1-synt-mean-1-distribution.png",
         "mead-table1-synt-mean-1.png",
         "mead-table1.csv",
         "mead-table1.md",
@@ -121,18 +171,70 @@ def test_files_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
     assert sorted(document["files"]) == sorted(str(path) for path in out.iterdir())
 
 
-def test_fig3_shows_that_only_the_map_follows_bursts(tmp_path: Path, arrivals: Path) -> None:
+def test_figures_are_drawn_without_any_other_file(tmp_path: Path, arrivals: Path) -> None:
+    words = ("--trace", f"mine={arrivals}", "--duration", "30", "--plot", str(tmp_path))
+    tables = ("--requirement", "p95=1", "--policy", "static", "--no-bounds", "--jobs", "1")
+    files = answer("mead-table2", *words, *tables)["files"] + answer("mead-traces", *words)["files"]
+    assert sorted(Path(file).name for file in files) == [
+        "mead-table2-mine-p95-1-distribution.png",
+        "mead-table2-mine-p95-1.png",
+        "mead-traces.png",
+    ]
+    assert sorted(files) == sorted(map(str, tmp_path.iterdir()))
+    assert all(Path(file).read_bytes().startswith(b"\x89PNG") for file in files)
+
+
+def test_traces_show_their_rate_and_their_correlation(arrivals: Path) -> None:
+    (course,) = answer("mead-traces", "--trace", f"mine={arrivals}", "--duration", "60")["traces"]
+    times_s = np.load(arrivals)
+    times_s = times_s[times_s - times_s[0] <= 60.0] - times_s[0]
+    counts = [np.count_nonzero((times_s > start) & (times_s <= start + 10)) for start in range(0, 60, 10)]
+    assert [10 * rate for rate in course["rate_per_s"]] == pytest.approx(counts[: len(course["rate_per_s"])], abs=1)
+    iats_s = np.diff(times_s)
+    assert course["acf"][0] == pytest.approx(np.corrcoef(iats_s[:-1], iats_s[1:])[0, 1], abs=0.01)
+    assert course["lags"][0] == 1
+    assert course["rounds"] == 0  # a minute has no minute behind it
+
+
+def test_a_window_is_surprised_by_what_it_does_not_hold() -> None:
+    """A busy spell every ten minutes, seen by a window that reaches back so far and missed by a shorter one."""
+    calm = [np.arange(600.0 * k, 600.0 * (k + 1), 0.5) for k in range(4)]
+    spells = [np.linspace(600.0 * k + 330, 600.0 * k + 340, 400, endpoint=False) for k in range(4)]
+    times_s = np.sort(np.concatenate([*calm, *spells]))
+    short, long = surprises(times_s, 600), surprises(times_s, 2000)
+    assert (short, long) == (4, 1)
+
+
+def test_all_operators_are_free_and_both_paths_have_the_requirement(arrivals: Path) -> None:
+    words = ("--trace", f"mine={arrivals}", "--duration", "60", "--jobs", "1", "--free", "--others", "1.2")
+    table = ("mead-table1", *words, "--requirement", "mean=0.26", "--policy", "static@share=0.7")
+    (row,) = answer(*table)["rows"]
+    (one,) = row["runs"]
+    assert row["free"]
+    assert one["cpu_percent"] == pytest.approx(70.0, abs=1.0)
+    assert one["response_s"] < 0.26 < one["counter_response_s"]  # the counter is slower here, and counts as well
+    assert not one["met"]
+    said = run(*table).stdout
+    assert "counter s" in said
+    assert "clairvoyant" not in said.partition("response:")[0]
+
+
+def test_fig3_shows_that_only_maps_follow_bursts(tmp_path: Path, arrivals: Path) -> None:
     words = ("--trace", f"mine={arrivals}", "--duration", "60")
     document = answer("mead-fig3", *words, "--out", str(tmp_path))
     smooth, bursty = document["curves"]
     assert smooth["trace"] == "poisson"
     for point in smooth["points"][:5]:
-        assert point["mg1_s"] == pytest.approx(point["measured_s"], rel=0.1)
-        assert point["map_s"] == pytest.approx(point["measured_s"], rel=0.1)
-    busy = next(point for point in bursty["points"] if point["utilization"] == 0.7)
-    assert busy["mg1_s"] < 0.6 * busy["measured_s"]
-    assert abs(busy["map_s"] - busy["measured_s"]) < abs(busy["mg1_s"] - busy["measured_s"])
+        for model in ("mg1", "kingman", "kpc", "map"):
+            assert point[f"{model}_s"] == pytest.approx(point["measured_s"], rel=0.1)
+    off = {
+        model: max(abs(np.log(point[f"{model}_s"] / point["measured_s"])) for point in bursty["points"])
+        for model in ("mg1", "kingman", "kpc", "map")
+    }
+    assert off["map"] < off["kpc"] < off["kingman"] < off["mg1"]
+    assert (bursty["kpc_states"], bursty["states"]) == (8, 18)
     assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".md", ".png"}
+    assert "kpc_s" in (tmp_path / "mead-fig3.csv").read_text()
 
 
 def test_cost_names_the_steps_and_the_load_of_a_policy(arrivals: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,6 +265,8 @@ def test_cost_names_the_steps_and_the_load_of_a_policy(arrivals: Path, monkeypat
         (["mead-table1", "--requirement", "fast"], "mean=0.3"),
         (["mead-table1", "--policy", "nobody"], "nobody"),
         (["mead-cost", "--policy", "nobody"], "nobody"),
+        (["mead-kpc", "--only", "synt", "--duration", "60"], "--size asks for 50,000"),
+        (["mead-table1", "--only", "synt", "--others", "1"], "--others needs --free"),
         (["mead-cost", "--only", "synt", "--policy", "static@speed=1"], "speed"),
         (["mead-table1", "--only", "synt", "--out", "/dev/null/x"], "/dev/null/x"),
     ],

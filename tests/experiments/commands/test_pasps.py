@@ -35,6 +35,16 @@ def test_the_same_seed_gives_the_same_answer() -> None:
     assert answer(*words) == answer(*words)
 
 
+def test_figures_are_drawn_and_groupings_compared(tmp_path: Path) -> None:
+    document = answer("pasps-storm", "--duration", 90, *ROWS, "--plot", tmp_path / "figures")
+    assert document["files"] == [str(tmp_path / "figures" / "pasps-table-3.png")]
+    ours, static = document["tables"][0]["rows"]
+    assert (ours["grouping"], static["grouping"]) == ("load_aware", "storm")
+    assert not ours["groupings"]  # the paper has no such row
+    assert static["groupings"]["storm"] == static["metrics"]
+    assert static["groupings"]["shared"]["latency_ms"] == pytest.approx(static["metrics"]["latency_ms"], rel=0.02)
+
+
 def test_rates_of_the_logs_may_be_given(tmp_path: Path) -> None:
     rates = tmp_path / "rates.csv"
     rates.write_text("time,value\n" + "".join(f"{second},500\n" for second in range(120)))

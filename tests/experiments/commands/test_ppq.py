@@ -8,6 +8,8 @@ from tests.experiments.program import answer, complaint, run
 
 from mead.preference.simulator.cost import FORMULA_COMPARISON_S, RUN_COMPARISON_S, TOP_DELTA, expected_sizes
 
+pytestmark = pytest.mark.slow
+
 
 def test_elasticity_alone_saturates_where_both_levels_hold_the_set_point() -> None:
     document = answer("ppq-fig10", "--seeds", 1, "--duration", 40)

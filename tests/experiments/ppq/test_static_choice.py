@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import pytest
 from experiments.ppq.measures import windows_per_s
 from experiments.ppq.static_choice import best_static, peak
 from experiments.ppq.streams import STREAMS
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from mead.preference.control.degrees import Degrees
 from mead.preference.simulator.cost import SKYLINE
 from mead.preference.simulator.system import Setting, simulate
+
+pytestmark = pytest.mark.slow
 
 BY_NAME = {stream.name: stream for stream in STREAMS}
 
