@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OUTPUT_SCHEMA = "id bigint, arrival_us bigint, logo int, matched int"
 
-ENOUGH = 4
+ENOUGH = 8
 """Different features of a logo that must be found in a frame."""
 
 

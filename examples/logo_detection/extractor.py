@@ -18,7 +18,7 @@ def extract(batch: pa.RecordBatch) -> pa.RecordBatch:
     ids, stamps, descriptors = [], [], []
     frames = zip(*(batch.column(name).to_pylist() for name in ("id", "arrival_us", "pixels")), strict=True)
     for number, arrival_us, pixels in frames:
-        found = features(np.frombuffer(pixels, dtype=np.uint8).reshape(HEIGHT, WIDTH)).descriptors
+        found = features(np.frombuffer(pixels, dtype=np.uint8).reshape(HEIGHT, WIDTH))
         ids += [number] * len(found)
         stamps += [arrival_us] * len(found)
         descriptors += [descriptor.tobytes() for descriptor in found]

@@ -78,7 +78,7 @@ def test_patterns_under_drs_are_those_of_brute_force(spark: SparkSession, tmp_pa
 
 def test_logos_under_pasps_are_found_where_they_are(spark: SparkSession, tmp_path: Path) -> None:
     policy = PaSpsOptions(interval_s=1.0, sample_s=0.5, hold_down_s=0.0)
-    result, frames = ran(spark, "logo-detection", policy, tmp_path, {})
+    result, frames = ran(spark, "logo-detection", policy, tmp_path, {"rate_per_s: 13": "rate_per_s: 3"})
     assert result.drained
     assert result.failed_rounds == 0
     rows = logs.results(tmp_path, "aggregator")
