@@ -1,5 +1,5 @@
 # MEAD for Spark. The targets need make and Python 3.11 or newer, and install everything else into .venv. Spark needs
-# Java: apt-get installs it if it is missing and the user may.
+# Java: apt-get installs it if it is missing and the user agrees.
 
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -16,7 +16,7 @@ PIP := $(RUN) -m pip --quiet --quiet
 PROCESSES ?= 3
 BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
 # Tables and figures of the papers, in virtual time.
-PAPERS ?= mead-table1 mead-table2 mead-table3 mead-fig3 mead-cost drs-fig6 drs-fig8 drs-fig9 drs-fig10 drs-table2 \
+PAPERS ?= mead-table1 mead-table2 mead-table3 mead-fig3 mead-traces mead-kpc mead-cost drs-fig6 drs-fig7 drs-fig8 drs-fig9 drs-demands drs-fig10 drs-table2 \
 	pasps-models pasps-storm pasps-peers pasps-complex pasps-datasets \
 	ppq-fig9 ppq-fig10 ppq-fig11 ppq-fig12 ppq-tables ppq-fig17 ppq-fig18
 
@@ -59,7 +59,7 @@ papers: $(VENV)/.dev ## Reproduce the papers' tables and figures, one to two hou
 docs: $(VENV)/.dev ## Build the documentation into site/
 	@$(RUN) -m typer mead.cli utils docs --name mead --title Commands --output docs/reference/commands.md
 	@$(RUN) -m mead.config.reference docs/reference/pipeline-file.md
-	@$(RUN) -m mead.web.metrics_reference docs/reference/metrics.md
+	@$(RUN) -m mead.web.prometheus.reference docs/reference/metrics.md
 	@rm -rf docs/reference/api
 	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going docs site
 	@echo "Documentation: site/index.html"
@@ -68,20 +68,22 @@ pictures: $(VENV)/.dev ## Take the screenshots of the live page and draw the fig
 	@MEAD_PICTURES=docs/pictures $(RUN) -m pytest -q -m slow tests/web/test_pictures.py
 	@$(RUN) tools/figures.py docs/pictures
 
-lock: ## Update the versions in requirements.lock and requirements-dev.lock
+lock: ## Update versions and hashes in requirements.lock and requirements-dev.lock
 	@$(PYTHON) -m venv build/lock
-	@build/lock/bin/python -m pip --quiet --quiet install pip-tools
-	@$(COMPILE) --extra all --output-file requirements.lock pyproject.toml
-	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+	@build/lock/bin/python -m pip --quiet --quiet install uv
+	@$(COMPILE) --extra all --output-file requirements.lock
+	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## Remove all generated files and .venv
 	@rm -rf $(VENV) build dist out runs site docs/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# pip-compile reads the user's pip configuration, which must not end up in the files.
-COMPILE = CUSTOM_COMPILE_COMMAND='make lock' build/lock/bin/pip-compile --quiet --upgrade --allow-unsafe \
-	--all-build-deps --strip-extras --annotation-style line \
-	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
+# Hashes of all files of a release, from the index, without a download. The oldest Python that is supported decides.
+COMPILE = $(BUILD_PACKAGES) | UV_CUSTOM_COMPILE_COMMAND='make lock' build/lock/bin/uv pip compile pyproject.toml - --quiet \
+	--upgrade --generate-hashes --python-version 3.11 --annotation-style line
+# The packages that build MEAD: the project is installed without an isolated environment.
+BUILD_PACKAGES = $(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' \
+	| tr ' ' '\n'
 
 # A virtual environment holds absolute paths: a copy of it would run the code of the folder in which it was made.
 # So .venv records its folder, and is made again in any other.
@@ -107,11 +109,11 @@ $(VENV)/.java: $(VENV)/.made-in
 
 $(VENV)/.run: $(VENV)/.made-in requirements.lock pyproject.toml
 	@echo "Installing MEAD ..."
-	@$(PIP) install -r requirements.lock
+	@$(PIP) install --require-hashes -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run requirements-dev.lock
 	@echo "Installing the packages for tests, checks, benchmarks and documentation ..."
-	@$(PIP) install -r requirements-dev.lock
+	@$(PIP) install --require-hashes -r requirements-dev.lock
 	@touch $@

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from logo_detection.aggregator import judged
+from logo_detection.aggregator import ENOUGH, judged
 from logo_detection.extractor import extract
 from logo_detection.frames import make_frames
 from logo_detection.matcher import make_matcher
@@ -28,7 +28,7 @@ else:
 
 WINDOW, THRESHOLD, LONGEST = 1000, 30, 4
 POSTS, POSTS_IN_A_BATCH = 4000, 20
-FRAMES, LOGOS, SHOWN, ENOUGH = 200, 16, 20, 4
+FRAMES, LOGOS, SHOWN = 100, 16, 20
 
 
 @dataclass

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from experiments.pasps.scenarios import smooth_rates
 from rich.console import Console
 
 from mead.arrays import FloatArray
@@ -82,7 +81,18 @@ def series() -> Iterator[Series]:
     else:
         print(f"{logs.name} is not there: without it")
     rng = np.random.default_rng(1)
-    yield Series("generated hills, 5 s, 12 -> 6", fives_of(rng.poisson(smooth_rates(rng)).astype(np.float64)), 12, 6)
+    yield Series("generated hills, 5 s, 12 -> 6", fives_of(rng.poisson(hills(rng)).astype(np.float64)), 12, 6)
+
+
+HILLS = ((140, 640, 45), (370, 1208, 65), (560, 380, 40), (740, 900, 55), (960, 520, 40), (1130, 1150, 60))
+"""Middle and width in s, height in 1/s."""
+
+
+def hills(rng: np.random.Generator) -> FloatArray:
+    """Rates of 22 minutes, second by second: slow hills between 70 and 1,278/s, shifted by a few seconds."""
+    time_s = np.arange(1320) + rng.uniform(0.0, 20.0)
+    heights = sum(height * np.exp(-(((time_s - middle) / width) ** 2) / 2) for middle, height, width in HILLS)
+    return np.asarray(np.clip(70.0 + heights, 70.0, 1278.0))
 
 
 def fives_of(rates: FloatArray) -> FloatArray:

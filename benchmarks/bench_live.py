@@ -225,7 +225,9 @@ def worker(_: SparkSession) -> Table:
         with tempfile.TemporaryDirectory() as name:
             given = pa.record_batch({STAMP: pa.array(np.arange(rows)), "line": pa.array(["a line of a log"] * rows)})
             log = StreamLog(Path(name))
-            reading = InPlaceReader(InPlaceOperator(Given(given), lambda batch: batch, log, given.schema, Path(name)))
+            reading = InPlaceReader(
+                InPlaceOperator(Given(given), lambda batch: batch, log, given.schema, Path(name), every_stamp=True)
+            )
             with_s, without_s = (
                 best_s(work, 200)
                 for work in (

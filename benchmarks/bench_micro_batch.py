@@ -28,7 +28,7 @@ from rich.console import Console
 
 from mead.spark.log.sink import commit_files, write_stream
 from mead.spark.log.stream_log import INDEX, StreamLog
-from mead.spark.pipeline.in_place import InPlaceOperator
+from mead.spark.pipeline.in_place import InPlaceOperator, InPlaceReader
 from mead.spark.pipeline.in_place import make_source as in_place_source
 from mead.spark.pipeline.operators import to_arrow
 from mead.spark.runtime.fast_profile import FastProfile
@@ -142,7 +142,7 @@ def sinks(spark: SparkSession) -> dict[str, Start]:
         operator = InPlaceOperator(
             EndlessReader(ROWS, str(end)), same, StreamLog(folder / "log"), to_arrow(COLUMNS), None
         )
-        spark.dataSource.register(in_place_source("in-place", operator))
+        spark.dataSource.register(in_place_source("in-place", InPlaceReader(operator)))
         writer = commit_files(spark.readStream.format("in-place").load(), folder / "log")
         return writer.option("checkpointLocation", f"{folder}/checkpoint").start()
 

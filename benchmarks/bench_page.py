@@ -26,7 +26,7 @@ from mead.reports.live import Board, list_decisions
 from mead.session import RunFacts
 from mead.simulator import run
 from mead.web import answers
-from mead.web.exposition import exposition
+from mead.web.prometheus.exposition import exposition
 from mead.web.question import Question
 from mead.workload import Trace
 
@@ -68,7 +68,7 @@ def main() -> None:
     ours.add_row("a scrape of all metrics", f"{best_s(lambda: exposition(board)) * 1e3:.1f}")
     ours.add_row(
         "all decisions with their effects",
-        f"{best_s(lambda: list(list_decisions(frames, changes_only=True))) * 1e3:.1f}",
+        f"{best_s(lambda: list_decisions(frames, changes_only=True)) * 1e3:.1f}",
     )
     console.print(ours)
     console.print(f"A round in the ring takes {kept_bytes / 1024:.1f} KiB; {len(rounds):,} rounds were kept.")

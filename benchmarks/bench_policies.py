@@ -11,8 +11,8 @@ without that, from 1,300 s to 3,100 s of the trace, seed 1. *batches*: `adaptive
 Bellcore, where every operator works in micro-batches that cost 40 ms each beside their tuples. *fresh*: the same two
 under bursts near capacity (SYNT), with seeds that no constant was chosen by.
 
-The trace is looked for in ``../shared/data``; without it, the parts that need it are skipped. `map` takes half a minute
-or more for each run and is left out of *workloads* unless it is named.
+The trace is looked for in ``../shared/data``; without it, the parts that need it are skipped. `mead` and `map` take
+half a minute or more for each run and are left out of *workloads* unless they are named.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ if __name__ == "__main__":
     if "robust" in parts:
         bench_robust(given.policy or ["adaptive"], some_seeds[:1], given.jobs)
     if "workloads" in parts:
-        bench_workloads(given.policy or [p for p in everyone if p != "map"], some_seeds, given.jobs)
+        bench_workloads(given.policy or [p for p in everyone if p not in {"mead", "map"}], some_seeds, given.jobs)
     if "caution" in parts:
         bench_some("Bellcore", bellcore(), given.policy or ["map@cautious=false"], given.jobs)
     if "later" in parts:

@@ -19,6 +19,8 @@ from xdist.workermanage import WorkerController
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from mead.spark.sources.rabbitmq.broker import PrivateBroker
+
 # Set before a test imports NumPy: the matrices are small, and a second BLAS thread costs more than it saves.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
@@ -124,3 +126,34 @@ def spark() -> Iterator[SparkSession]:
         session = FastProfile().start(builder)
         yield session
         session.stop()
+
+
+@pytest.fixture
+def _operators_by_value() -> Iterator[None]:
+    """Send the operators of the tests to workers, which cannot import tests."""
+    from pyspark import cloudpickle
+    from tests.spark import looped_operators
+
+    cloudpickle.register_pickle_by_value(looped_operators)  # type: ignore[no-untyped-call]
+    yield
+    cloudpickle.unregister_pickle_by_value(looped_operators)  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[PrivateBroker]:
+    """RabbitMQ on ports of its own, started when a test wants it."""
+    from tests.spark.sources.rabbitmq.broker import why_no_broker
+    from tests.waiting import PATIENCE_S
+
+    from mead.spark.sources.rabbitmq import broker as broker_module
+    from mead.spark.sources.rabbitmq.broker import PrivateBroker
+    from mead.spark.sources.rabbitmq.connection import Connection, RabbitError
+
+    if reason := why_no_broker():
+        pytest.skip(reason)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(broker_module, "START_S", PATIENCE_S)
+        with PrivateBroker() as running:
+            yield running
+    with pytest.raises(RabbitError, match="no connection"):
+        Connection(running.url)

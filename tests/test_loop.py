@@ -16,6 +16,8 @@ from mead.loop import ControlLoop, Mode
 from mead.values import (
     Allocation,
     Batches,
+    Capacity,
+    CutToFit,
     Knowledge,
     Observation,
     Operator,
@@ -98,10 +100,12 @@ def run(
     *,
     turns: int = 3,
     pipeline: Pipeline = PIPELINE,
+    capacity: Capacity | None = None,
 ) -> list[Round]:
     rounds: list[Round] = []
     policy = policy or GoLow()
-    loop = ControlLoop(engine, policy, Knowledge(pipeline), VirtualClock(), mode=mode, record=rounds.append)
+    knowledge = Knowledge(pipeline, capacity=capacity)
+    loop = ControlLoop(engine, policy, knowledge, VirtualClock(), mode=mode, record=rounds.append)
     loop.run(turns * INTERVAL_S)
     return rounds
 
@@ -468,3 +472,15 @@ def test_a_round_holds_the_demands_learned_up_to_it() -> None:
     assert rounds[0].demands_s == {"matcher": 0.0015}, "as declared"
     assert rounds[-1].demands_s == {"matcher": pytest.approx(0.002)}, "learned before the readings were missing"
     assert rounds[-1].learned(PIPELINE).operators[0].demand_s == rounds[-1].demands_s["matcher"]
+
+
+def test_no_plan_has_more_processors_than_there_are() -> None:
+    engine = FakeEngine(in_force=LOW)
+    rounds = run(engine, GoLow({2: HIGH}), capacity=Capacity(2))
+    two = Allocation.of(matcher=Resources(1.0, 2))
+    assert engine.applied == [two, LOW, two, LOW], "neither the start nor a plan"
+    cut = rounds[1].plan
+    assert cut is not None
+    assert cut.target == HIGH
+    assert CutToFit(processors=2, wanted=4.0) in cut.reason.facts
+    assert "there are 2 processors, and the target needs 4" in str(cut.reason)

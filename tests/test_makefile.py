@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def test_demo_is_the_main_job() -> None:
 
 def test_install_asks_for_no_java(clone: Path) -> None:
     planned = make("--dry-run", "install", folder=clone).stdout
-    assert "install -r requirements.lock" in planned
+    assert "install --require-hashes -r requirements.lock" in planned
     assert "tools/java" not in planned
     assert "requirements-dev.lock" not in planned
 
@@ -100,7 +101,7 @@ def bare(clone: Path) -> Path:
     (clone / ".venv/.made-in").write_text(f"{clone}\n")
     programs = clone / "bin"
     programs.mkdir()
-    for name in ("cat", "chmod", "cp", "env", "sed", "sh", "touch"):
+    for name in ("cat", "chmod", "cp", "env", "sed", "sh", "touch", "true"):
         found = shutil.which(name)
         assert found
         (programs / name).symlink_to(found)
@@ -108,12 +109,21 @@ def bare(clone: Path) -> Path:
     return clone
 
 
-def java_wanted(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def java_wanted(folder: Path, typed: str | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Ask for Java, without a terminal or with one at which something is typed."""
     environment = {"PATH": str(folder / "bin"), **variables}
     make_program = shutil.which("make")
     assert make_program
-    command = [make_program, ".venv/.java"]
-    return subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+    command, ours, theirs = [make_program, ".venv/.java"], *pty.openpty()
+    try:
+        os.write(ours, (typed or "").encode())
+        stdin = subprocess.DEVNULL if typed is None else theirs
+        return subprocess.run(
+            command, cwd=folder, env=environment, stdin=stdin, check=False, capture_output=True, text=True
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_without_java_and_without_a_way_to_install_it_the_command_to_type_is_named(bare: Path) -> None:
@@ -146,12 +156,40 @@ def test_packages_are_looked_up_anew_before_giving_up(bare: Path) -> None:
     assert (bare / "asked").read_text().split() == ["install"] * 4 + ["update"] + ["install"] * 4
 
 
-def test_nobody_is_asked_for_a_password(bare: Path) -> None:
+@pytest.fixture
+def user(bare: Path) -> Path:
+    """A machine whose user is not root, but may use sudo."""
     script(bare / "bin/id", "echo 1000")
-    script(bare / "bin/apt-get", f"touch {bare}/asked")
-    script(bare / "bin/sudo", '[ "$1" = -n ] && exit 1', "sleep 60")
-    assert java_wanted(bare).returncode == 2
-    assert not (bare / "asked").exists()
+    java_of_version(bare / "later", "21.0.2")
+    script(bare / "bin/apt-get", f"cp {bare}/later {bare}/bin/java")
+    script(bare / "bin/sudo", f'echo "$*" >> {bare}/asked', '[ "$1" = -n ] && shift', 'exec "$@"')
+    return bare
+
+
+@pytest.mark.parametrize("typed", [None, "\n", "n\n", "\x04"], ids=["no terminal", "empty", "no", "end"])
+def test_sudo_is_not_used_without_a_yes(user: Path, typed: str | None) -> None:
+    run = java_wanted(user, typed)
+    assert run.returncode == 2
+    assert "sudo apt-get install -y openjdk-17-jre-headless" in run.stderr
+    assert ("Install it with sudo apt-get? [y/N]" in run.stderr) == (typed is not None)
+    assert not (user / "asked").exists()
+
+
+def test_sudo_is_used_after_a_yes(user: Path) -> None:
+    run = java_wanted(user, "y\n")
+    assert run.returncode == 0, run.stderr
+    assert (user / "asked").read_text().startswith("env DEBIAN_FRONTEND=noninteractive apt-get install")
+
+
+def test_nobody_is_asked_in_continuous_integration(user: Path) -> None:
+    run = java_wanted(user, CI="true")
+    assert run.returncode == 0, run.stderr
+    assert {line.split()[0] for line in (user / "asked").read_text().splitlines()} == {"-n"}
+
+
+def test_continuous_integration_does_not_wait_for_a_password(user: Path) -> None:
+    script(user / "bin/sudo", '[ "$1" = -n ] && exit 1', "sleep 60")
+    assert java_wanted(user, CI="true").returncode == 2
 
 
 @pytest.mark.parametrize(("version", "good"), [("17.0.9", True), ("25", True), ("11.0.2", False), ("1.8.0_392", False)])

@@ -21,7 +21,7 @@ from tests.paths import ROOT
 import mead
 from mead.extras import EXTRAS
 
-LOCK_LINE = re.compile(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.!+]+)( +# via .*)?")
+LOCK_ENTRY = re.compile(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.!+]+)(?: \\\n +--hash=sha256:[0-9a-f]{64})+(?:\n +#.*)*")
 OPTIONAL = [module for modules in EXTRAS.values() for module in modules]
 
 PIPELINE = """
@@ -54,12 +54,12 @@ def wheel(wheel_file: Path) -> zipfile.ZipFile:
 
 
 def locked(name: str) -> dict[str, str]:
-    """The versions of a lock file, in which every line is a plain ``name==version``."""
+    """The versions of a lock file, in which every entry is ``name==version`` with the hashes of its files."""
     versions: dict[str, str] = {}
-    for line in (ROOT / name).read_text().splitlines():
-        if line and not line.startswith("#"):
-            match = LOCK_LINE.fullmatch(line)
-            assert match, f"{name}: {line!r} is not an exact version"
+    for entry in re.split(r"\n(?=[^\s#])", (ROOT / name).read_text()):
+        if not entry.startswith("#"):
+            match = LOCK_ENTRY.fullmatch(entry.strip())
+            assert match, f"{name}: {entry!r} is not an exact version with hashes"
             versions[canonicalize_name(match[1])] = match[2]
     return versions
 
@@ -104,6 +104,13 @@ def test_lock_satisfies_the_declared_dependencies(name: str, project: dict[str, 
             assert requirement.specifier.contains(version, prereleases=True), f"{requirement} is locked at {version}"
 
 
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+def test_a_lock_names_no_index(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert "://" not in text
+    assert "--index" not in text
+
+
 def test_both_locks_agree() -> None:
     assert locked("requirements.lock").items() <= locked("requirements-dev.lock").items()
 
@@ -119,8 +126,9 @@ class Installation:
 
     def install(self, extra: str = "") -> None:
         """Install the wheel with an extra, in the versions of the lock."""
-        lock = ROOT / "requirements.lock"
-        self.run(self.programs / "pip", "--quiet", "install", "--constraint", lock, f"{self._wheel}{extra}")
+        versions = self.folder / "versions.txt"  # without hashes, which the wheel would need as well
+        versions.write_text("".join(f"{name}=={one}\n" for name, one in locked("requirements.lock").items()))
+        self.run(self.programs / "pip", "--quiet", "install", "--constraint", versions, f"{self._wheel}{extra}")
 
     def run(self, *command: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(

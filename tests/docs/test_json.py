@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 from tests.cli.program import Word, answer
 from tests.experiments import program as experiments
 from tests.paths import EXAMPLES, ROOT
@@ -115,6 +116,8 @@ CASES: dict[str, list[Words]] = {
         lambda _: ("experiments", "arena", "--workload", "synt", "--seeds", 1, "--duration", 60, "--no-bounds", *MG1)
     ],
     "experiments drs-fig6": [lambda _: ("experiments", "drs-fig6", "--seeds", 1)],
+    "experiments drs-fig7": [lambda _: ("experiments", "drs-fig7", "--seeds", 1)],
+    "experiments drs-demands": [lambda _: ("experiments", "drs-demands", "--step", "0.1")],
     "experiments drs-fig8": [lambda _: ("experiments", "drs-fig8")],
     "experiments drs-fig9": [lambda _: ("experiments", "drs-fig9", "--seeds", 1)],
     "experiments drs-fig10": [lambda _: ("experiments", "drs-fig10", "--seeds", 1)],
@@ -133,7 +136,12 @@ def case(place: Path, content: dict[str, Any]) -> Path:
     return file
 
 
-@pytest.mark.parametrize("title", CASES)
+def by_length() -> list[ParameterSet]:
+    """Experiments take longer than commands."""
+    return [pytest.param(title, marks=[pytest.mark.slow] if "experiments" in title else []) for title in CASES]
+
+
+@pytest.mark.parametrize("title", by_length())
 def test_the_page_names_the_keys_that_a_command_prints(title: str, folder: Path) -> None:
     section = sections()[title]
     if title in REFERS:

@@ -30,7 +30,7 @@ from tests.web.prometheus import why_no_prometheus
 
 from mead.config import PipelineKeys, parse_pipeline, read_pipeline, read_yaml
 from mead.loading import modules_in
-from mead.web.alerts import alert_rules
+from mead.web.prometheus.alerts import alert_rules
 
 SHOWN_ONLY = {"text", "{toctree}", "{eval-rst}"}
 """Output of programs, drawings in letters, and layout."""
@@ -150,7 +150,7 @@ def _own_java() -> Iterator[None]:
         SparkContext._gateway = SparkContext._jvm = None
 
 
-QUICK = ("README.md", "docs/tutorials/my-first-pipeline.md")
+QUICK = ("README.md",)
 """Pages on Spark that `make test` tries; `make test-slow` tries the others."""
 
 
