@@ -22,12 +22,13 @@ from mead.demo import counter, matcher, parser
 from mead.loop import ControlLoop
 from mead.policies.drs.policy import DRS, DRSOptions
 from mead.queueing import Edge
-from mead.session import Session
+from mead.session import Observer, Session
 from mead.session.negotiation import NegotiatedEngine
 from mead.session.record import RunRecord
 from mead.spark.cluster import executors as executors_module
 from mead.spark.cluster.executors import HOLD_S, ExecutorNegotiator, Executors, SlidingMaximum
 from mead.spark.log.stream_log import StreamLog
+from mead.spark.pipeline.end_requests import EndRequests
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.operators import OnBatches, OnStream, Work
 from mead.spark.pipeline.query_builder import STREAMS
@@ -190,6 +191,17 @@ def negotiation(spark: Any) -> dict[str, int]:
     return {"held": held, "at_once": at_once, "wanted": executors._ordered, "held_at_last": negotiator.held}
 
 
+class EndAtOneReplica(Observer):
+    """Asks for the end of a run once the parser has one replica, however long a busy machine takes for that."""
+
+    def __init__(self, requests: EndRequests) -> None:
+        self.requests = requests
+
+    def round(self, this: Round) -> None:
+        if this.in_force["parser"].replicas == 1:
+            self.requests.count = 1
+
+
 def controlled(spark: Any, folder: Path) -> dict[str, Any]:
     """The loop itself, under DRS with one processor to place: it gives one back, and its executor goes at once.
 
@@ -197,22 +209,26 @@ def controlled(spark: Any, folder: Path) -> dict[str, Any]:
     """
     executors_module.HOLD_S = HOLD_S
     policy = DRSOptions(interval_s=1.0, k_max=1, t_ra_s=0.0, window=1)
+    requests = EndRequests()
     with closing(detect().open(["parser"])) as shares:
         result = run_pipeline(
-            Session(ONE, policy),
+            Session(ONE, policy, observers=[EndAtOneReplica(requests)]),
             spark,
             Knowledge(ONE),
-            source(folder),
+            source(folder, LONG_ROWS),
             WORK,
             folder,
             shares,
-            duration_s=ROWS / ROWS_PER_S,
+            duration_s=LONG_ROWS / ROWS_PER_S,
+            requests=requests,
         )
     wait(lambda: len(Executors(spark).running) == 1, "the end of an executor")
     return {
         "replicas": [allocation["parser"].replicas for _, allocation in result.timeline],
         "reasons": _reasons(result.rounds),
         "failed_rounds": result.failed_rounds,
+        "rows": result.first + result.tuples,
+        "drained": result.drained,
         "parsed": StreamLog(folder / STREAMS / "parser").end,
         "restarts": list(result.restarts),
     }
