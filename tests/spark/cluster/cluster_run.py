@@ -198,7 +198,7 @@ class EndAtOneReplica(Observer):
         self.requests = requests
 
     def round(self, this: Round) -> None:
-        if this.in_force["parser"].replicas == 1:
+        if this.in_force is not None and this.in_force["parser"].replicas == 1:
             self.requests.count = 1
 
 
