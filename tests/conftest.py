@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from tests.paths import EXAMPLES, ROOT
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-# The same examples in every run, so that a failure can be repeated. No deadline: a first call may compile.
-settings.register_profile("mead", derandomize=True, deadline=None)
+# The same examples in every run, so that a failure can be repeated. No limit on time: a first call may compile, and the
+# machine may be busy.
+settings.register_profile("mead", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mead")
 
 ON_SPARK = "spark:"
