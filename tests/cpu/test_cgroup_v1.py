@@ -39,7 +39,7 @@ def test_the_kernel_holds_what_was_set(v1_shares: CgroupV1Shares) -> None:
     assert values(v1_shares, "parser") == (-1, 100_000, 0)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.floats(0.001, 64.0), min_size=1, max_size=8))
 def test_the_kernel_accepts_every_share_after_every_other(v1_shares: CgroupV1Shares, wanted: list[float]) -> None:
     for share in wanted:

@@ -223,7 +223,7 @@ def test_somebody_elses_question_is_waited_for_and_then_refused() -> None:
         max_size=3,
     ),
 )
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_malformed_requests_are_refused_and_never_break_it(
     client: TestClient, path: str, query: dict[str, str], headers: dict[str, str]
 ) -> None:
@@ -243,7 +243,7 @@ def test_malformed_requests_are_refused_and_never_break_it(
         max_size=5,
     )
 )
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_malformed_questions_reach_no_model(client: TestClient, values: dict[str, str]) -> None:
     found = client.get("/api/what-if", params=values | {"no such key": "1"})
     assert found.status_code in {400, 414}
