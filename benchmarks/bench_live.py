@@ -144,7 +144,8 @@ def light_pipeline(spark: SparkSession, rate_per_s: float, duration_s: float) ->
             running = RunningPipeline(spark, light.pipeline, light.source, light.work, Path(name), shares)
             try:
                 running.start()
-                running.begin(120.0)
+                running.warm_up(120.0)
+                running.begin()
                 yield running
             finally:
                 running.stop()

@@ -320,8 +320,9 @@ def lived_through(spark: SparkSession, folder: Path) -> Story:
     running = RunningPipeline(spark, pipeline, source, work(broken), folder, shares)
     try:
         running.start()
-        running.begin(limit_s=PATIENCE_S)
+        running.warm_up(limit_s=PATIENCE_S)
         engine = SparkEngine(running, kept_iats=1000)
+        running.begin()
         teller = Teller(told, running, engine, Controller(engine))
         chapters: dict[str, Callable[[], None]] = {
             "the source stalls": teller.the_source_stalls,

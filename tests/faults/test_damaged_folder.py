@@ -28,7 +28,8 @@ def run_to_the_end(spark: SparkSession, folder: Path) -> RunningPipeline:
     running = opened(spark, folder, logs.source(folder, [n / 500 for n in range(LINES)]))
     try:
         running.start()
-        running.begin(PATIENCE_S)
+        running.warm_up(PATIENCE_S)
+        running.begin()
         wait(running, lambda: logs.stream(folder, "parser").end == logs.parsed(LINES).num_rows)
         assert running.drain(PATIENCE_S)
     finally:

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, current_thread, main_thread
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ import pytest
 from tests.spark import log_pipeline as logs
 from tests.waiting import PATIENCE_S
 
-from mead.cpu import closing_shares, detect
+from mead.cpu import DryRunShares, closing_shares, detect
 from mead.demo.parser import OUTPUT_SCHEMA, parse
 from mead.policies import NotReady, Policy
 from mead.policies.baselines.static import Static, StaticOptions
@@ -148,6 +148,39 @@ def test_sigterm_ends_a_run_when_what_has_arrived_went_through(ending: Ending) -
     assert "interrupted: ending in good order" in ending.waits
     assert signal.getsignal(signal.SIGTERM) == before
     ending.assert_nothing_is_left()
+
+
+def test_rows_that_an_operator_has_written_are_those_that_its_followers_have_read(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """None of the warm-up is under way when counting begins, though the counter reads only now and then."""
+    whole = logs.pipeline()
+    rarely = [replace(o, batches=Batches(0.1, trigger_s=1.0)) if o.name == "counter" else o for o in whole.operators]
+    pipeline = Pipeline(whole.name, rarely, whole.edges, whole.requirements)
+    source = logs.source(tmp_path, [n / RATE_PER_S for n in range(round(LONG_S * RATE_PER_S))])
+    result = run_pipeline(
+        Session(pipeline, StaticOptions()),
+        spark,
+        Knowledge(pipeline),
+        source,
+        logs.work(),
+        tmp_path,
+        DryRunShares([operator.name for operator in pipeline.operators]),
+        duration_s=1.0,
+    )
+    done = last_finished(tmp_path / "checkpoints" / "parser")
+    assert done is not None
+    lines, first = done.end_offset["count"], result.first
+    assert result.drained
+    assert result.rows_in["parser"] == result.tuples == lines - first > 0
+    assert result.rows_out["parser"] == logs.parsed(lines).num_rows - logs.parsed(first).num_rows
+    assert result.rows_in == {
+        "parser": result.tuples,
+        "counter": result.rows_out["parser"],
+        "matcher": result.rows_out["parser"],
+    }
+    of_the_run = [match for match in logs.expected_matches(lines) if match[0] >= first]
+    assert result.rows_out["matcher"] == len(of_the_run)
 
 
 class Deadly(Static):

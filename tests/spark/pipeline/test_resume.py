@@ -59,7 +59,8 @@ def test_a_run_that_goes_on_needs_no_warm_up_and_counts_from_where_it_was(spark:
     try:
         first.start()
         assert (tmp_path / WARM_UP).exists(), "a new run warms up"
-        first.begin(PATIENCE_S)
+        first.warm_up(PATIENCE_S)
+        first.begin()
         wait(first, lambda: logs.stream(tmp_path, "parser").end == parsed)
         assert first.drain(PATIENCE_S)
     finally:
@@ -71,7 +72,7 @@ def test_a_run_that_goes_on_needs_no_warm_up_and_counts_from_where_it_was(spark:
     said: list[str] = []
     try:
         again.start()
-        again.begin(PATIENCE_S, said.append)
+        again.warm_up(PATIENCE_S, said.append)
         assert said == []
         assert not (tmp_path / WARM_UP).exists()
         engine = SparkEngine(again, kept_iats=10)
@@ -99,7 +100,7 @@ def test_a_stream_that_cannot_be_paused_is_drained_between_its_micro_batches(
         try:
             running.start()
             query = running.queries["parser"]
-            running.begin(PATIENCE_S, said.append)
+            running.warm_up(PATIENCE_S, said.append)
             assert said == [], "it cannot warm up"
             engine = SparkEngine(running, kept_iats=10)
             before = engine.states["parser"].last

@@ -92,9 +92,10 @@ def seen(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Seen:
         for operator in ("parser", "matcher"):
             logs.stream(folder, operator).register(WAREHOUSE)
         running.start()
-        running.begin(limit_s=PATIENCE_S)
+        running.warm_up(limit_s=PATIENCE_S)
         this.runs.add(str(running.queries["matcher"].running.runId))
         engine, began_s = SparkEngine(running, kept_iats=LINES), monotonic()
+        running.begin()
         this.first = {name: state.completed for name, state in engine.states.items()}
         engine.apply(pipeline.most)
         done = this.first["matcher"] + RATE_PER_S

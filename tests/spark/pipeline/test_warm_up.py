@@ -49,6 +49,7 @@ def test_a_run_does_not_wait_for_more_than_its_trace_has_to_warm_up_with(
     running.queries.update({name: rested(tmp_path / name, offsets[name]) for name in NAMES})
     (tmp_path / "stamps").mkdir()
     (tmp_path / "warm-up").touch()
-    running.begin(0.3, told.append)
+    running.warm_up(0.3, told.append)
+    running.begin()
     assert bool(told) == waits
     assert not (tmp_path / "warm-up").exists(), "the trace takes its course"

@@ -41,7 +41,7 @@ def test_of_a_trace_has_arrived_what_is_due(trace: Path) -> None:
     now_us = [5_000_000]
     source = TraceInput(trace, speed=2.0, now_us=lambda: now_us[0])
     assert source.count_arrived(None) == 0, "nobody knows yet when it began"
-    last = FinishedBatch(0, {"started_us": 5_000_000, "count": 4})
+    last = FinishedBatch(0, {"started_us": 5_000_000, "count": 4, "warm": 1})
     assert source.count_completed(last) == source.count_arrived(last) == 4
     now_us[0] += 100_000
     assert source.count_arrived(last) == 21, "0.2 s of the trace have passed"

@@ -22,7 +22,7 @@ from mead.spark.log.stream_log import StreamLog
 from mead.spark.log.tasks import write_number
 from mead.spark.pipeline.query import find_cause
 from mead.spark.sources.inputs import TraceInput
-from mead.spark.sources.trace import WARM_UP_PAUSE_US, TraceDataSource, TraceReader
+from mead.spark.sources.trace import WARM_UP_PAUSE_US, TraceDataSource, TraceReader, hold_warm_up
 from mead.spark.telemetry.reports import FinishedBatch
 
 if TYPE_CHECKING:
@@ -262,6 +262,11 @@ def test_the_first_arrivals_warm_up_one_at_a_time_and_then_the_trace_takes_its_c
         now_us[0] += WARM_UP_PAUSE_US // 2
     assert counts == [1, 1, 2, 2, 3, 3, 4, 4], "one after every pause"
     assert stamps == [1_000_000 + n * WARM_UP_PAUSE_US for n in range(4)], "each as if it came just then"
+    hold_warm_up(folder / "warm-up")
+    now_us[0] += 10 * WARM_UP_PAUSE_US
+    assert reader.latestOffset(offset, None) == offset, "none comes any more"
+    last = FinishedBatch(0, offset)
+    assert TraceInput(folder / "trace.npy", now_us=lambda: now_us[0]).count_arrived(last) == 4, "nor is one due"
     (folder / "warm-up").unlink()
     began_us = now_us[0]
     offset = reader.latestOffset(offset, None)

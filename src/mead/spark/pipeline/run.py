@@ -90,9 +90,11 @@ def run_pipeline(
 
         try:
             running.start(wait, start_over=start_over)
-            running.begin(WARM_UP_LIMIT_S, wait)
+            running.warm_up(WARM_UP_LIMIT_S, wait)
             asked.check()
-            result = _Run(session, running, knowledge, duration_s, asked).result()
+            run = _Run(session, running, knowledge, duration_s, asked)
+            running.begin()  # after the engine has begun to count
+            result = run.result()
         except Exception as error:
             if loss := spark_loss(spark.sparkContext):
                 raise SparkLostError(f"{loss} before the run began") from error

@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +31,7 @@ from mead.spark.runtime.java_machine import NO_ANSWER, spark_loss
 from mead.spark.runtime.workers import find_processes
 from mead.spark.sources.inputs import Input
 from mead.spark.sources.rabbitmq.blocks import RabbitStreams
+from mead.spark.sources.trace import hold_warm_up
 from mead.spark.telemetry.complaints import COMPLAINTS, Complaints
 from mead.spark.telemetry.probe import Stamps
 from mead.spark.telemetry.reports import BatchReport
@@ -133,8 +134,9 @@ class RunningPipeline:
         for kind in (STREAMS, CHECKPOINTS, TASKS, STAMPS, RESULTS):
             (self.folder / kind).mkdir(parents=True, exist_ok=True)
         self.complaints.open()
-        if self.source.warm_up is not None and last_finished(self._builder.checkpoint(self.pipeline.order[0])) is None:
-            self.source.warm_up.touch()
+        warm_up, new = self.source.warm_up, last_finished(self._builder.checkpoint(self.pipeline.order[0])) is None
+        if warm_up is not None and (new or warm_up.exists()):
+            warm_up.write_bytes(b"")  # a run that was killed may have held it
         for operator in self.pipeline.order:
             self.order_tasks(operator, self.first_allocation[operator].replicas)
             self._logs[operator] = StreamLog(self.folder / STREAMS / operator, keep_notes=True)
@@ -167,13 +169,34 @@ class RunningPipeline:
             stamps = Stamps.merge([Stamps.from_note(note, folder) for note in noted.notes])
         return BatchRows(stamps, noted.rows, TreeSample.merge(followed))
 
-    def begin(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
-        """Wait until every operator is warm, up to the limit; then let the arrivals begin.
+    def warm_up(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
+        """Wait until every operator is warm and has done all rows of the warm-up, up to the limit.
 
-        Returns at once if the source does not warm up: its arrivals have begun already.
+        No row of the warm-up is then under way, so that none counts in one operator and not in another. The source lets
+        nothing more in until `begin`. Returns at once if the source does not warm up: its arrivals have begun already.
         """
         until_s, warm_up = time.monotonic() + limit_s, self.source.warm_up
-        for operator in self.pipeline.order if warm_up is not None and warm_up.exists() else ():
+        if warm_up is not None and warm_up.exists():
+            self._warm_operators(until_s, waiting)
+            hold_warm_up(warm_up)
+
+            def late() -> bool:
+                waiting("the rows of the warm-up go through")
+                return time.monotonic() > until_s
+
+            first, *others = self.pipeline.order
+            self._wait(lambda: self.queries[first].is_idle, late)  # a question under way is older than the hold
+            self._wait(lambda: self._is_at_rest(others, self._has_read_all), late)
+        for unread in (self.folder / STAMPS).iterdir():  # left by the warm-up, or by a run that was killed
+            unread.unlink(missing_ok=True)
+
+    def begin(self) -> None:
+        """Let the arrivals begin after the warm-up."""
+        if self.source.warm_up is not None:
+            self.source.warm_up.unlink(missing_ok=True)
+
+    def _warm_operators(self, until_s: float, waiting: Callable[[str], None]) -> None:
+        for operator in self.pipeline.order:
             enough = self._enough_batches(operator)
             while (
                 (done := self._batches(operator)) < enough
@@ -183,10 +206,6 @@ class RunningPipeline:
                 waiting(f"{operator} warms up, {done} of {enough:.0f} micro-batches")
                 self.revive()
                 time.sleep(0.1)
-        for unread in (self.folder / STAMPS).iterdir():  # left by the warm-up, or by a run that was killed
-            unread.unlink(missing_ok=True)
-        if warm_up is not None:
-            warm_up.unlink(missing_ok=True)
 
     def _enough_batches(self, operator: str) -> float:
         batches = self.pipeline.operator(operator).batches
@@ -271,18 +290,18 @@ class RunningPipeline:
 
         if not self._wait(source.end_after_this_batch, late):
             return False
-        return source.stop(until_s) and self._wait(self._is_drained, late)
+        others = [name for name in self.queries if name != self.pipeline.order[0]]
+        return source.stop(until_s) and self._wait(lambda: self._is_at_rest(others, self._is_caught_up), late)
 
-    def _is_drained(self) -> bool:
-        """Return whether all queries behind the source are idle.
+    def _is_at_rest(self, names: Sequence[str], has_finished: Callable[[str], bool]) -> bool:
+        """Return whether all these queries have finished, while the source lets nothing in.
 
         In a loop, an operator that has caught up may get more from one that is checked after it. So all are checked
         twice: one that was idle at the first check and has begun no micro-batch since has sent nothing by the second.
         """
-        others = [name for name in self.queries if name != self.pipeline.order[0]]
-        before = [last_begun(self._builder.checkpoint(name)) for name in others]
-        rest = all(self._is_caught_up(name) for _ in range(2) for name in others)
-        return rest and before == [last_begun(self._builder.checkpoint(name)) for name in others]
+        before = [last_begun(self._builder.checkpoint(name)) for name in names]
+        rest = all(has_finished(name) for _ in range(2) for name in names)
+        return rest and before == [last_begun(self._builder.checkpoint(name)) for name in names]
 
     def _wait(self, until: Callable[[], bool], late: Callable[[], bool]) -> bool:
         while not until():
@@ -313,8 +332,12 @@ class RunningPipeline:
 
     def _is_caught_up(self, name: str) -> bool:
         """Return whether a query is idle and has no rows waiting."""
+        return self.queries[name].is_idle and self._has_read_all(name)
+
+    def _has_read_all(self, name: str) -> bool:
+        """Return whether a query is in no micro-batch and has no rows waiting. It may be asking its source for more."""
         query, source = self.queries[name], self.inputs[name]
-        if not query.is_idle:
+        if not query.is_complete:
             return False
         last = query.last
         return (source.count_completed(last) if last else 0) >= (source.count_arrived(last) or 0)

@@ -31,7 +31,7 @@ class Input(Protocol):
 
     @property
     def warm_up(self) -> Path | None:
-        """A file that exists as long as the stream warms up; None for a stream without a warm-up."""
+        """A file that exists as long as the stream warms up, empty until it is held; None without a warm-up."""
         return None
 
     def check(self) -> None:
@@ -126,9 +126,9 @@ class TraceInput(Input):
         return int(done.end_offset["count"])
 
     def count_arrived(self, last: FinishedBatch | None) -> int | None:
-        """Return the arrivals that are due since the query began."""
-        if last is None:
-            return 0
+        """Return the arrivals that are due since the query began. Its time begins after the warm-up."""
+        if last is None or not last.end_offset["warm"]:
+            return self.count_completed(last) if last else 0
         passed_us = (self.now_us() - last.end_offset["started_us"]) * self.speed
         due = int(np.searchsorted(read_times_us(self.path), passed_us, side="right"))
         return max(due, self.count_completed(last))

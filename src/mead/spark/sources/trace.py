@@ -98,8 +98,8 @@ class TraceReader(DataSourceStreamReader):
         """Return all arrivals that are due. None is taken back if the clock is set back."""
         del limit
         if not start["warm"]:
-            if self.warm_up and self.warm_up.exists():
-                return self._one_more(start)
+            if self.warm_up and (held := is_held(self.warm_up)) is not None:
+                return start if held else self._one_more(start)
             start = {**start, "started_us": self._start_us(start["count"]), "warm": 1}
         passed_us = (self.now_us() - start["started_us"]) * self.speed
         due = int(np.searchsorted(read_times_us(self.path), passed_us, side="right"))
@@ -134,6 +134,19 @@ class TraceReader(DataSourceStreamReader):
             made = load_payload(self.payload, self.payload_options)(numbers)
             columns |= dict(zip(made.schema.names, made.columns, strict=True))
         yield pa.record_batch(columns)
+
+
+def hold_warm_up(file: Path) -> None:
+    """Let no more rows into a warm-up, which goes on."""
+    file.write_text("held")
+
+
+def is_held(file: Path) -> bool | None:
+    """Return whether a warm-up lets no more rows in; None if it is over."""
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        return None
 
 
 def is_used_up(path: Path, speed: float, count: int) -> bool:

@@ -148,7 +148,6 @@ def test_a_pipeline_reads_in_place_what_comes_next_and_no_header_stops_it(
     log.register("test")  # nothing is removed that somebody has read
     try:
         running.start()
-        running.begin(PATIENCE_S)
         engine = SparkEngine(running, kept_iats=MORE)
         while log.end == 0:  # where it begins is known to Spark alone
             publish(place, lines(published, published := published + AT_A_TIME))
