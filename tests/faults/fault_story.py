@@ -71,7 +71,7 @@ def work(broken: Path) -> dict[str, Work]:
             raise RuntimeError("the pattern server is away")
         return match(batch)
 
-    return {**logs.work(), "matcher": OnBatches(fragile, matcher.OUTPUT_SCHEMA)}
+    return {**logs.work(), "matcher": OnBatches(fragile, matcher.OUTPUT_SCHEMA, counts="pattern")}
 
 
 def clock(folder: Path) -> Callable[[], int]:

@@ -29,6 +29,7 @@ def test_totals_are_exact_in_the_end(story: Story) -> None:
     assert story.lines > FIRST
     assert logs.totals(story.folder) == logs.expected_totals(story.lines)
     assert logs.matches(story.folder) == logs.expected_matches(story.lines)
+    assert logs.stream(story.folder, "matcher").counted == logs.expected_counts(story.lines)
 
 
 def test_what_the_parser_has_written_is_exact_after_every_fault(story: Story) -> None:

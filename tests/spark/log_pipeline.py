@@ -45,7 +45,7 @@ def work() -> dict[str, Work]:
     return {
         "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
         "counter": OnStream(count),
-        "matcher": OnBatches(matcher.make_matcher(tried=TRIED), matcher.OUTPUT_SCHEMA),
+        "matcher": OnBatches(matcher.make_matcher(tried=TRIED), matcher.OUTPUT_SCHEMA, counts="pattern"),
     }
 
 
@@ -81,6 +81,11 @@ def expected_totals(lines: int) -> dict[tuple[str, str], int]:
 def expected_matches(lines: int) -> list[tuple[int, str]]:
     rows = matcher.make_matcher(tried=TRIED)(parsed(lines))
     return sorted(zip(rows["id"].to_pylist(), rows["pattern"].to_pylist(), strict=True))
+
+
+def expected_counts(lines: int) -> dict[str, int]:
+    """Matched events by pattern."""
+    return dict(Counter(pattern for _, pattern in expected_matches(lines)))
 
 
 def results(folder: Path, operator: str) -> pa.Table:

@@ -109,6 +109,11 @@ class OperatorKeys(Keys):
         description="columns that function or transform returns, and their types; default OUTPUT_SCHEMA of its module, "
         "and what Spark finds out of a transform that is part of no loop",
     )
+    counts: Text | None = Field(
+        default=None,
+        description="column of few values that a function returns: its rows are counted by value, exactly once since "
+        "the first run in the folder; default none",
+    )
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
@@ -124,6 +129,8 @@ class OperatorKeys(Keys):
             raise wrong_key("transform", "give function or transform, not both")
         if self.function is None and self.transform is None and self.output is not None:
             raise wrong_key("output", "belongs to a function or a transform")
+        if self.function is None and self.counts is not None:
+            raise wrong_key("counts", "belongs to a function; a transform can keep a state of its own")
         return self
 
     def operator(self, shares: tuple[float, ...]) -> Operator:

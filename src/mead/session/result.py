@@ -69,6 +69,8 @@ class LiveResult:
     restarts: Sequence[str]
     drained: bool
     """Whether all tuples that had arrived by the end went through, as far as the source knows its backlog."""
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By operator that counts a column of its rows, the rows of each value since the beginning of its stream."""
     complaints: Mapping[str, int] = field(default_factory=dict)
     """Messages of workers with their counts."""
     interrupted: bool = False

@@ -140,11 +140,14 @@ def test_rows_that_an_operator_drops_are_in_the_document_and_in_the_table() -> N
     result = live_result(PIPELINE, 60.0, {PATH: [(10.0, 0.1)]})
     rows_in, rows_out = {"parser": 30_000, "matcher": 29_707}, {"parser": 29_707, "matcher": 41_000}
     overheads_s = dict.fromkeys(rows_in, 0.05)
-    report = LiveReport.of(replace(result, rows_in=rows_in, rows_out=rows_out, overheads_s=overheads_s))
+    counts = {"matcher": {"slow": 38_000, "refused": 2_900, "timeout": 90, "leak": 10}}
+    report = LiveReport.of(replace(result, rows_in=rows_in, rows_out=rows_out, overheads_s=overheads_s, counts=counts))
     document = report.as_json()
-    assert (document["rows_in"], document["rows_out"]) == (rows_in, rows_out)
+    assert (document["rows_in"], document["rows_out"], document["counts"]) == (rows_in, rows_out, counts)
     shown = Console(width=80, file=StringIO(), record=True)
     shown.print(*report.tables())
-    rows = [line.split() for line in shown.export_text().splitlines()]
+    rows = [line.split() for line in shown.export_text(clear=False).splitlines()]
     assert ["parser", "30,000", "29,707", "-293"] in rows
     assert ["matcher", "29,707", "41,000", "+11,293"] in rows
+    said = " ".join(shown.export_text(clear=False).split())
+    assert "matcher has counted 41,000 rows of 4 kinds: slow 38,000, refused 2,900, timeout 90." in said

@@ -6,9 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from tests.spark.log.log_writer import commit, line
 
 from mead.spark.log.store import LogError
-from mead.spark.log.stream_log import BatchNotes, StreamLog, WrittenFile
+from mead.spark.log.stream_log import COUNTED, BatchNotes, StreamLog, WrittenFile
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -176,6 +178,19 @@ def test_rows_of_a_batch_are_known_as_long_as_its_notes_are(tmp_path: Path) -> N
     noted(log, 1, [None, {"rows": 5}])
     assert (log.take_batch_notes(0), log.take_batch_notes(1)) == (BatchNotes(7), BatchNotes(4, ({"rows": 5},)))
     assert log.take_batch_notes(1) == BatchNotes(), "once"
+
+
+def test_values_are_counted_with_the_batch_that_has_them_whoever_asks(tmp_path: Path) -> None:
+    log, rng = StreamLog(tmp_path, counts="kind"), np.random.default_rng(1)
+    plain: Counter[str] = Counter()
+    for batch in range(5):
+        kinds = [[f"kind {n}" for n in rng.integers(0, 4, 30)] for _ in range(2)]
+        tasks = [log.write([pa.record_batch({"kind": some})], pa.schema([("kind", pa.string())])) for some in kinds]
+        assert log.counted == plain, "files of a batch that may still fail do not count"
+        log.commit(batch, [(task, {COUNTED: task.counted}) for task in tasks])
+        plain.update(kind for some in kinds for kind in some)
+        assert log.counted == plain == StreamLog(tmp_path).counted
+    assert list(log.counted.values()) == sorted(plain.values(), reverse=True)
 
 
 def test_all_that_was_noted_since_the_last_time_can_be_had_at_once(tmp_path: Path) -> None:

@@ -181,6 +181,7 @@ def test_rows_that_an_operator_has_written_are_those_that_its_followers_have_rea
     }
     of_the_run = [match for match in logs.expected_matches(lines) if match[0] >= first]
     assert result.rows_out["matcher"] == len(of_the_run)
+    assert result.counts == {"matcher": logs.expected_counts(lines)}, "those of the warm-up, too"
 
 
 class Deadly(Static):

@@ -194,6 +194,10 @@ def test_the_matcher_found_every_pattern_in_every_line_once(seen: Seen) -> None:
     assert logs.matches(seen.folder) == logs.expected_matches(LINES)
 
 
+def test_the_matcher_has_counted_the_events_of_every_pattern(seen: Seen) -> None:
+    assert logs.stream(seen.folder, "matcher").counted == logs.expected_counts(LINES)
+
+
 def test_malformed_lines_are_dropped_and_no_others(seen: Seen) -> None:
     whole = logs.parsed(LINES)
     assert 0 < whole.num_rows < LINES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from rich.table import Table
@@ -25,6 +26,9 @@ from mead.reports.tables import number, number_or_nothing, percent_or_nothing, p
 from mead.session.result import LiveResult
 
 NOT_MEASURED = "not measured"
+SHOWN_COUNTS = 3
+"""Largest counts of an operator that the terminal shows."""
+
 UNDRAINED = "The run ended before all tuples were processed; the rest is not in the response times."
 
 
@@ -101,6 +105,7 @@ class LiveReport:
             "overheads_s": dict(result.overheads_s),
             "rows_in": dict(result.rows_in),
             "rows_out": dict(result.rows_out),
+            "counts": {name: dict(counts) for name, counts in result.counts.items()},
             "changes": result.changes,
             "failed_rounds": result.failed_rounds,
             "restarts": list(result.restarts),
@@ -162,6 +167,9 @@ class LiveReport:
         yield self._rows_table()
         yield self._cpu_table()
         text = Text(f"{result.changes:,} changes in {result.total_rounds:,} rounds.")
+        for name, counts in result.counts.items():
+            most = ", ".join(f"{value} {times:,}" for value, times in islice(counts.items(), SHOWN_COUNTS))
+            text.append(f"\n{name} has counted {sum(counts.values()):,} rows of {len(counts):,} kinds: {most}.")
         for note in self.notes:
             text.append(f"\n{note}", style="yellow")
         yield text

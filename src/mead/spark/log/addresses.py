@@ -50,6 +50,16 @@ def count_readers(batch: pa.RecordBatch) -> Counter[str]:
     return Counter({name: int(rows.sum()) for name, rows in rows_by_reader(batch).items()})
 
 
+def count_values(column: pa.Array) -> dict[str, int]:
+    """Count how often each value occurs; nulls do not count.
+
+    >>> count_values(pa.array(["slow", None, "slow", "refused"]))
+    {'slow': 2, 'refused': 1}
+    """
+    counts = pc.value_counts(column.drop_null())
+    return {str(value): number for value, number in zip(*(part.to_pylist() for part in counts.flatten()), strict=True)}
+
+
 def rows_by_reader(batch: pa.RecordBatch) -> dict[str, npt.NDArray[np.bool_]]:
     """Return which rows are for each reader that is named, and which are for all."""
     if TO not in batch.schema.names:

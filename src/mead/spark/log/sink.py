@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mead.spark.log.store import WAY_OUT, Store
-from mead.spark.log.stream_log import StreamLog
+from mead.spark.log.stream_log import COUNTED, StreamLog
 from mead.spark.runtime.java_code import find_loader
 from mead.spark.telemetry.tree_samples import TREES, TreeSample, WrittenRows
 
@@ -33,17 +33,22 @@ SINK_SOURCE = Path(__file__).with_name("LogSink.java")
 
 
 def write_stream(
-    output: DataFrame, folder: Path, store: Store | None = None, stamps: Path | None = None
+    output: DataFrame,
+    folder: Path,
+    store: Store | None = None,
+    stamps: Path | None = None,
+    counts: str | None = None,
 ) -> DataStreamWriter:
     """Return a writer of the stream, to be started. Only one query at a time may write into a folder.
 
     Rows go into files in the folder, or into another ``store``; stamps of inputs that are followed into ``stamps``.
+    The log counts the values of the column ``counts``.
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - loads PySpark
 
     folder = folder.resolve()  # Java and workers may run in other folders
     # Readers of the log use names and types of its columns, not their nullability.
-    log, columns = StreamLog(folder, store=store), to_arrow_schema(output.schema)
+    log, columns = StreamLog(folder, store=store, counts=counts), to_arrow_schema(output.schema)
     schema = pa.schema([(column.name, column.type) for column in columns])
 
     def written(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -57,8 +62,9 @@ def write_stream(
                 yield rows
 
         file = log.write(seen(), schema)
-        note = None if stamps is None else TreeSample(written_us=followed.stamps_us).write(stamps)
-        yield file.row(json.dumps(note and {TREES: note}))
+        trees = None if stamps is None else TreeSample(written_us=followed.stamps_us).write(stamps)
+        note = {name: part for name, part in ((TREES, trees), (COUNTED, file.counted)) if part}
+        yield file.row(json.dumps(note or None))
 
     return commit_files(output.mapInArrow(written, FILE_COLUMNS), folder)
 

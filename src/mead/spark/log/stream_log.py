@@ -31,11 +31,14 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from mead.spark.log.addresses import ALL_READERS, TO, Counts, count_for, count_readers
+from mead.spark.log.addresses import ALL_READERS, TO, Counts, count_for, count_readers, count_values
 from mead.spark.log.store import WAY_OUT, FileStore, LogError, Store
 from mead.spark.log.tasks import divide_rows, read_number, write_number
 
 INDEX, DATA, START, CONSUMERS, WRITER = "index", "data", "start", "consumers", "writer"
+
+COUNTED = "counted"
+"""The key of the counts in a task's note."""
 
 LOCK_S = 10.0
 """Maximum wait for an earlier writer that is adding a batch at this moment."""
@@ -49,6 +52,8 @@ class WrittenFile:
     rows: int
     addressed: Counts | None = None
     """Rows by reader; None if rows do not name their readers."""
+    counted: Counts | None = None
+    """Rows by the value of the counted column; None if none is counted."""
 
     def row(self, note: str = "null") -> pa.RecordBatch:
         """Return one row that reports the file to the sink, with a note of its task (JSON)."""
@@ -99,6 +104,8 @@ class StreamLog:
     """Whether to keep the notes of tasks for a reader."""
     store: Store | None = None
     """Storage of the rows; None for files in the folder."""
+    counts: str | None = None
+    """The column whose values are counted as rows are written; None for no column."""
     token: str = ""
     """The token of this writer, after `repair`."""
     _entries: list[IndexEntry] = field(default_factory=list, repr=False)
@@ -111,6 +118,7 @@ class StreamLog:
     _noted: dict[int, BatchNotes] = field(default_factory=dict, repr=False)
     _addressed: Counter[str] = field(default_factory=Counter, repr=False)
     """All rows so far, by reader."""
+    _counted: Counter[str] = field(default_factory=Counter, repr=False)
 
     @property
     def end(self) -> int:
@@ -128,6 +136,15 @@ class StreamLog:
     def start(self) -> int:
         """The offset of the first row that is kept."""
         return read_number(self.folder / START, missing=0)
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """All committed rows so far by the value of the counted column, largest count first.
+
+        Each task notes its counts beside its file, so that they are added with the batch, all or none.
+        """
+        self._catch_up()
+        return dict(self._counted.most_common())
 
     def count_for_reader(self, reader: str, offset: int) -> int:
         """Return how many of the rows before an offset are for this reader.
@@ -158,7 +175,7 @@ class StreamLog:
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> WrittenFile:
         """Write rows to a new file, which the sink makes part of the log. Without rows there is no file."""
-        rows, addressed = 0, Counter[str]()
+        rows, addressed, counted = 0, Counter[str](), Counter[str]()
 
         def seen() -> Iterator[pa.RecordBatch]:
             nonlocal rows, addressed
@@ -166,11 +183,15 @@ class StreamLog:
                 rows += batch.num_rows
                 if TO in schema.names:
                     addressed += count_readers(batch)
+                if self.counts is not None:
+                    counted.update(count_values(batch.column(self.counts)))
                 yield batch
             self._check_readers(addressed)
 
         name = self._rows.write(seen(), schema)
-        return WrittenFile(name, rows, addressed if TO in schema.names else None)
+        return WrittenFile(
+            name, rows, addressed if TO in schema.names else None, None if self.counts is None else counted
+        )
 
     def _check_readers(self, addressed: Counts) -> None:
         if unknown := addressed.keys() - {ALL_READERS} - {path.name for path in (self.folder / CONSUMERS).glob("*")}:
@@ -302,16 +323,22 @@ class StreamLog:
                 raise LogError(f"{path}: batch {batch} comes after batch {self._last}; {WAY_OUT}")
             self._read += len(line) + 1
             self._last_line, self._last = line + b"\n", batch
-            if self.keep_notes:
-                notes = tuple(note for _, _, note, _ in files if note is not None)
-                self._noted[batch] = BatchNotes(sum(rows for _, rows, _, _ in files), notes)
-            for file, rows, _, addressed in files:
-                if rows:
-                    first = self._entries[-1].end if self._entries else 0
-                    self._entries.append(IndexEntry(file, first, rows, dict(self._addressed), batch))
-                    self._addressed.update({ALL_READERS: rows} if addressed is None else addressed)
+            self._add(batch, files)
         # Forget removed files. The last entry stays, because the next one begins at its end.
         del self._entries[: min(self._count_until(self.start), len(self._entries) - 1)]
+
+    def _add(self, batch: int, files: Sequence[tuple[str, int, Any, Counts | None]]) -> None:
+        """Add the files of a batch, with the notes of their tasks."""
+        if self.keep_notes:
+            notes = tuple(note for _, _, note, _ in files if note is not None)
+            self._noted[batch] = BatchNotes(sum(rows for _, rows, _, _ in files), notes)
+        for file, rows, note, addressed in files:
+            if isinstance(note, dict):
+                self._counted.update(note.get(COUNTED) or {})
+            if rows:
+                first = self._entries[-1].end if self._entries else 0
+                self._entries.append(IndexEntry(file, first, rows, dict(self._addressed), batch))
+                self._addressed.update({ALL_READERS: rows} if addressed is None else addressed)
 
     @contextmanager
     def _locked(self) -> Iterator[int]:

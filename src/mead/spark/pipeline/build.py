@@ -160,7 +160,7 @@ def _work(keys: OperatorKeys, place: int) -> Work:
         raise ConfigError(
             "declare the columns that the function returns: here, or as OUTPUT_SCHEMA in its module", (*where, "output")
         )
-    return OnBatches(function, schema)
+    return OnBatches(function, schema, keys.counts)
 
 
 def _declared(name: str) -> str | None:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from mead.spark.log.sink import FILE_COLUMNS
-from mead.spark.log.stream_log import StreamLog
+from mead.spark.log.stream_log import COUNTED, StreamLog
 from mead.spark.telemetry.probe import NONE_US, STAMP, Stamps
 from mead.spark.telemetry.tree_samples import TREES, TreeSample, WrittenRows, is_chosen
 
@@ -121,6 +121,8 @@ class InPlaceReader(DataSourceStreamReader):
         if operator.follows and operator.stamps is not None:
             sample = TreeSample(read_us[is_chosen(read_us)], followed.stamps_us)
             note[TREES] = sample.write(operator.stamps)
+        if written.counted is not None:
+            note[COUNTED] = written.counted
         yield written.row(json.dumps(note))
 
 

@@ -39,6 +39,8 @@ class OnBatches:
     function: BatchFunction
     schema: str
     """The columns that it returns (DDL)."""
+    counts: str | None = None
+    """The column whose values are counted, since the beginning of the stream; None for no column."""
 
     def output(self, stream: DataFrame, operator: str) -> DataFrame:
         """Apply the function to an input that only Spark can read."""
@@ -56,6 +58,10 @@ class OnBatches:
         Otherwise a mistake would only show when the first tuple comes.
         """
         expected = to_arrow(self.schema)
+        if self.counts is not None and self.counts not in expected.names:
+            raise OperatorError(
+                f"operator {operator}: it counts {self.counts}, which is not among its columns {_columns(expected)}"
+            )
         try:
             made = self.function(pa.RecordBatch.from_pylist([], schema=columns))
         except Exception as error:

@@ -82,7 +82,9 @@ class QueryBuilder:
             self._input(operator).prepare()
             log, stamps = self._log(operator), self.folder / STAMPS if self.follows else None
             writer = (
-                commit_files(stream, log.folder) if in_place else write_stream(stream, log.folder, log.store, stamps)
+                commit_files(stream, log.folder)
+                if in_place
+                else write_stream(stream, log.folder, log.store, stamps, log.counts)
             )
         batches = self.pipeline.operator(operator).batches
         if batches and batches.trigger_s:
@@ -90,7 +92,9 @@ class QueryBuilder:
         return writer
 
     def _log(self, operator: str) -> StreamLog:
-        return StreamLog(self.folder / STREAMS / operator, store=self.wiring.store(operator))
+        work = self.work[operator]
+        counts = work.counts if isinstance(work, OnBatches) else None
+        return StreamLog(self.folder / STREAMS / operator, store=self.wiring.store(operator), counts=counts)
 
     def _stream(self, operator: str) -> tuple[DataFrame, bool]:
         """Return the output of an operator, or the files with it if a function works in place, and whether it does.

@@ -170,6 +170,7 @@ class _Run:
             overheads_s=estimates.overheads_s,
             rows_in={name: state.rows_in for name, state in engine.states.items()},
             rows_out={name: state.rows_out for name, state in engine.states.items()},
+            counts=self.running.counts(),
             first=source.before,
             tuples=max(arrived, source.completed) - source.before,
             restarts=tuple(self.running.restarts),

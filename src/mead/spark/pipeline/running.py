@@ -21,7 +21,7 @@ from mead.cpu import ShareManager
 from mead.spark.log.store import LogError
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.log.tasks import write_number
-from mead.spark.pipeline.operators import OperatorError, Work
+from mead.spark.pipeline.operators import OnBatches, OperatorError, Work
 from mead.spark.pipeline.orphans import OrphanSweep
 from mead.spark.pipeline.query import Query, last_begun, last_finished
 from mead.spark.pipeline.query_builder import CHECKPOINTS, STAMPS, STREAMS, TASKS, QueryBuilder
@@ -168,6 +168,11 @@ class RunningPipeline:
         else:
             stamps = Stamps.merge([Stamps.from_note(note, folder) for note in noted.notes])
         return BatchRows(stamps, noted.rows, TreeSample.merge(followed))
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return the counts of operators that count, since the beginning of the stream."""
+        counting = [name for name, work in self.work.items() if isinstance(work, OnBatches) and work.counts]
+        return {name: self._logs[name].counted for name in counting}
 
     def warm_up(self, limit_s: float, waiting: Callable[[str], None] = lambda _: None) -> None:
         """Wait until every operator is warm and has done all rows of the warm-up, up to the limit.

@@ -91,6 +91,7 @@ def test_totals_are_exact_though_the_application_is_killed(
         running.stop()
     assert logs.totals(folder) == logs.expected_totals(LINES)
     assert logs.matches(folder) == logs.expected_matches(LINES)
+    assert logs.stream(folder, "matcher").counted == logs.expected_counts(LINES)
     assert not (folder / "streams/parser/data").exists(), "its rows are with the broker"
 
 
@@ -132,6 +133,7 @@ def test_totals_and_readings_are_exact_though_the_broker_is_killed(
     rows = logs.parsed(LINES).num_rows
     assert logs.totals(folder) == logs.expected_totals(LINES)
     assert logs.matches(folder) == logs.expected_matches(LINES)
+    assert logs.stream(folder, "matcher").counted == logs.expected_counts(LINES)
     states = engine.states
     assert {name: state.completed for name, state in states.items()} == {
         "parser": LINES,
