@@ -54,6 +54,11 @@ class RabbitMQKeys(Keys):
     exchange: Text | None = Field(default=None, description="an existing fanout exchange that feeds it; default none")
     value: Literal["string", "binary"] = Field(default="string", description="type of the column value")
     start: Literal["earliest", "latest"] = Field(default="earliest", description="where a new run begins")
+    tap: bool = Field(
+        default=False,
+        description="whether a second reader, on the driver, tells MEAD the arrivals, before the first operator reads "
+        "them; needed if messages have no header arrival_us",
+    )
 
 
 class SourceKeys(Keys):

@@ -18,6 +18,7 @@ from mead.spark.pipeline import engine as engine_module
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.running import BatchRows
 from mead.spark.pipeline.wiring import Wiring
+from mead.spark.sources.tap import Tap
 from mead.spark.telemetry.probe import OBSERVATION, Stamps
 from mead.spark.telemetry.reports import BatchReport, FinishedBatch
 from mead.spark.telemetry.tree_samples import TreeSample
@@ -38,6 +39,9 @@ class Stream:
 
     def count_arrived(self, last: FinishedBatch | None) -> int | None:
         return None if last is None else self.end
+
+    def tap(self) -> Tap | None:
+        return None
 
 
 @dataclass

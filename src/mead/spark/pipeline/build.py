@@ -132,7 +132,8 @@ def _trace(keys: SourceKeys, beside: Path, duration_s: float | None) -> Trace:
 def _rabbitmq(keys: RabbitMQKeys) -> Input:
     url = _broker(keys.url, ("source", "rabbitmq", "url"))
     options = {"url": url, "stream": keys.stream, "value": keys.value, "startingOffsets": keys.start}
-    return RabbitMQInput(options | ({"exchange": keys.exchange} if keys.exchange else {}) | {"create": "true"})
+    options |= ({"exchange": keys.exchange} if keys.exchange else {}) | {"create": "true"}
+    return RabbitMQInput(options, keys.tap)
 
 
 def _broker(url: str, where: KeyPath) -> str:

@@ -83,6 +83,10 @@ class SparkEngine:
             if (last := running.queries[name].last) is not None:
                 state.last, state.completed = last, running.inputs[name].count_completed(last)
                 state.begins_at(state.completed)
+        first = self.pipeline.sources[0]
+        self.tap = running.inputs[first].tap()
+        if self.tap is not None and self.tap.first is not None and self.states[first].last is None:
+            self.states[first].begins_at(self.tap.first)
         self._java = java_pid(running.spark.sparkContext)
         self._cpu_start = self._cpu_now()
 
@@ -105,6 +109,7 @@ class SparkEngine:
         if self._tasks is not None:
             self.executors.follow(self._tasks)  # releases executors that are no longer needed
         fault = self._read(time_s)
+        self._read_tap()
         self.arrivals.at(time_ns() // 1000)
         counters = {name: self._counters(name, state) for name, state in self.states.items()}
         readings = {name: self._reading(name, state, counters[name]) for name, state in self.states.items()}
@@ -133,8 +138,10 @@ class SparkEngine:
         return self._usage(operator).since(self._started[operator])
 
     def close(self) -> None:
-        """Stop listening to the queries."""
+        """Stop listening to the queries and to the source."""
         self.progress.close()
+        if self.tap is not None:
+            self.tap.close()
 
     def _read(self, time_s: float) -> str:
         """Read the reports of the queries; return a fault of those that cannot be used."""
@@ -171,8 +178,17 @@ class SparkEngine:
         self._responses(progress, stamps)
         return ""
 
+    def _read_tap(self) -> None:
+        """Add the arrivals that the tap has seen, whether or not the first operator has read them."""
+        if self.tap is None:
+            return
+        came = self.tap.read()
+        for stamps in came.arrivals:
+            add_stamps(self.arrivals, stamps)
+        self.arrivals.known_until(came.known_us)
+
     def _arrivals(self, progress: BatchReport, stamps: Stamps) -> None:
-        if not self.running.wiring.is_first(progress.query):
+        if self.tap is not None or not self.running.wiring.is_first(progress.query):
             return
         add_stamps(self.arrivals, stamps)
         self.arrivals.known_until(progress.started_us)
@@ -206,7 +222,7 @@ class SparkEngine:
             0.0 if new is None else new.throttled_s,
         )
         state.arrived, state.usage, state.new = arrived, now.usage or state.usage, []
-        if self.running.wiring.is_first(name) and reading.backlog == 0:
+        if self.tap is None and self.running.wiring.is_first(name) and reading.backlog == 0:
             self.arrivals.known_until(time_ns() // 1000)  # an idle source reports no micro-batches
         return reading
 

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from mead.spark.sources.rabbitmq.source import Tail
+    from mead.spark.sources.rabbitmq.tap import RabbitTap
+    from mead.spark.sources.tap import Tap
 
 ASKED_S, ASKED_AGAIN_S = 0.5, 5.0
 """How long the controller waits for a broker's answer, and then until it asks again."""
+
+TAP_S = 10.0
+"""How long a run waits at its start for a tap to find the end of the stream."""
 
 
 @dataclass
@@ -30,9 +35,12 @@ class RabbitMQInput(Input):
 
     options: Mapping[str, str] = field(repr=False)
     """Options of the data source `RabbitDataSource`."""
+    tapped: bool = False
+    """Whether a reader of its own tells the arrivals (`tap`)."""
     now_s: Callable[[], float] = field(default=monotonic, repr=False)
     _tail: Tail | None = field(default=None, repr=False)
     """Reads the end of the stream on its own connection, opened on first use."""
+    _tap: RabbitTap | None = field(default=None, repr=False)
     _silent_until_s: float = field(default=-inf, repr=False)
 
     def check(self) -> None:
@@ -64,8 +72,11 @@ class RabbitMQInput(Input):
     def count_arrived(self, last: FinishedBatch | None) -> int | None:
         """Return the messages that the broker has; None while it does not answer.
 
-        The controller must not be held up, so a broker that did not answer is left alone for a while.
+        The controller must not be held up, so a broker that did not answer is left alone for a while. A tap knows the
+        end of the stream without asking, and before the first micro-batch.
         """
+        if self._tap is not None and (end := self._tap.end) is not None and (last or self._tap.first is not None):
+            return max(end, self.count_completed(last) if last else 0)
         if last is None or self.now_s() < self._silent_until_s:
             return None
         from mead.spark.sources.rabbitmq.connection import RabbitError  # noqa: PLC0415 - as above
@@ -77,16 +88,39 @@ class RabbitMQInput(Input):
                 self._tail = Tail(replace(StreamLocation.of(self.options), answer_s=ASKED_S, reconnect_s=0.0))
             return self._tail.end(self.count_completed(last))
         except RabbitError:
-            self.close()
+            self._drop_tail()
             self._silent_until_s = self.now_s() + ASKED_AGAIN_S
             return None
 
+    def tap(self) -> Tap | None:
+        """Return a started second reader, on the driver; None unless the source is tapped."""
+        if not self.tapped:
+            return None
+        from mead.spark.sources.rabbitmq.location import StreamLocation  # noqa: PLC0415 - pika is an extra
+        from mead.spark.sources.rabbitmq.tap import RabbitTap  # noqa: PLC0415
+
+        self._end_tap()
+        place = replace(StreamLocation.of(self.options), answer_s=TAP_S, reconnect_s=0.0)
+        self._tap = RabbitTap(place, from_end=self.options.get("startingOffsets") == "latest")
+        self._tap.start(TAP_S)
+        return self._tap
+
+    def _end_tap(self) -> None:
+        if self._tap is not None:
+            self._tap.close()
+        self._tap = None
+
     def insist(self) -> None:
-        """Ask the broker next time, even if it has not answered lately."""
+        """Ask the broker next time, even if it has not answered lately, or a tap may be a moment behind."""
         self._silent_until_s = -inf
+        self._end_tap()
 
     def close(self) -> None:
-        """End the connection."""
+        """End the connections."""
+        self._end_tap()
+        self._drop_tail()
+
+    def _drop_tail(self) -> None:
         if self._tail is not None:
             self._tail.close()
         self._tail = None

@@ -18,6 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader
 from mead.arrays import IntArray
 from mead.spark.log.store import WAY_OUT
 from mead.spark.pipeline.operators import OperatorError, parse_struct
+from mead.spark.sources.tap import Tap
 from mead.spark.sources.trace import TraceDataSource, find_times_fault, is_used_up, read_times_us, write_times_us
 from mead.spark.telemetry.probe import STAMP
 from mead.spark.telemetry.reports import FinishedBatch
@@ -58,6 +59,10 @@ class Input(Protocol):
 
     def count_arrived(self, last: FinishedBatch | None) -> int | None:
         """Return the rows that have come since the beginning of the stream; None if unknown."""
+
+    def tap(self) -> Tap | None:
+        """Return a started reader of its arrivals; None if they are to be known from the rows that are read."""
+        return None
 
     def insist(self) -> None:
         """Make the next call of `count_arrived` ask in any case. Most inputs always do."""

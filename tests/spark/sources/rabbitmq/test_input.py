@@ -77,7 +77,7 @@ def deaf() -> Iterator[Deaf]:
 
 def test_a_broker_that_does_not_answer_is_left_alone_for_a_while(deaf: Deaf) -> None:
     now_s = 100.0
-    source = RabbitMQInput(deaf.options, lambda: now_s)
+    source = RabbitMQInput(deaf.options, now_s=lambda: now_s)
     assert source.count_arrived(None) is None
     assert deaf.called() == 0, "nothing has been read of it yet"
     assert source.count_arrived(LAST) is None

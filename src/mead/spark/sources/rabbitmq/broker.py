@@ -46,6 +46,11 @@ class PrivateBroker:
         """The value for option ``url``."""
         return f"amqp://guest:guest@{LOOPBACK}:{self._ports[0]}/"
 
+    @property
+    def pid(self) -> int | None:
+        """The process of the broker; None while it is not running."""
+        return self._process.pid if self._process else None
+
     def start(self) -> None:
         """Start it on the data that it has kept; it answers when this returns.
 
@@ -88,7 +93,11 @@ class PrivateBroker:
 
     def __enter__(self) -> Self:
         find_server()
-        self.start()
+        try:
+            self.start()
+        except RabbitError:
+            self.remove()
+            raise
         return self
 
     def __exit__(
