@@ -52,9 +52,7 @@ class Detector:
             "supersets": pa.array([change.supersets for change in back], pa.int32()),
         }
         every = pa.concat_tables([rows, pa.table(told_back)]).combine_chunks().to_batches()[0]
-        names = ("itemset", "arrival_us", "occurrences", "supersets")
-        columns = (summed(every, 1)[name].to_pylist() for name in names)
-        told = apply(self.records, map(Change, *columns), THRESHOLD)
+        told = apply(self.records, summed(every), THRESHOLD)
         self.rows += every.num_rows
         self.looped += len(told.to_subsets)
         self.reported += len(told.maximal)
@@ -90,16 +88,16 @@ def logos() -> list[tuple[str, float, float | None, str]]:
     numbers = np.arange(FRAMES)
     frames = pa.record_batch({"id": numbers, "arrival_us": numbers, "pixels": make_frames(SHOWN)(numbers)["pixels"]})
     match, features = make_matcher(LOGOS), extract(frames)
-    matches = pa.Table.from_batches([match(features)])
+    matches = match(features)
     return [
         ("extractor", best_s(lambda: extract(frames), runs=3) / FRAMES, features.num_rows / FRAMES, "matcher"),
         (
             "matcher",
             best_s(lambda: match(features)) / features.num_rows,
-            len(matches) / features.num_rows,
+            matches.num_rows / features.num_rows,
             "aggregator",
         ),
-        ("aggregator", best_s(lambda: judged(matches, ENOUGH)) / len(matches), None, ""),
+        ("aggregator", best_s(lambda: judged(ENOUGH, matches)) / matches.num_rows, None, ""),
     ]
 
 

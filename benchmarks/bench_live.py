@@ -42,7 +42,7 @@ from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.build import live_pipeline
 from mead.spark.pipeline.engine import SparkEngine
 from mead.spark.pipeline.in_place import InPlaceOperator, InPlaceReader
-from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.pipeline.operators import OnBatches, OnKeys, Work
 from mead.spark.pipeline.run import run_pipeline
 from mead.spark.pipeline.running import WARM_UP, RunningPipeline
 from mead.spark.runtime.java_machine import java_cpu_s, java_pid
@@ -124,7 +124,7 @@ class Light:
             TraceInput(folder / "arrivals.npy", 1.0, folder / WARM_UP, "mead.demo.log_lines:log_lines", "line string"),
             {
                 "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
-                "counter": OnStream(counter.count),
+                "counter": OnKeys(counter.count, counter.OUTPUT_SCHEMA, keys=counter.KEYS, state=counter.STATE_SCHEMA),
                 "matcher": OnBatches(matcher.make_matcher(tried=LIGHT_TRIED), matcher.OUTPUT_SCHEMA),
             },
         )

@@ -9,15 +9,15 @@ itemset is maximal or not: messages cause no messages, and their order makes no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-Records = dict[str, tuple[int, int]]
+Records = MutableMapping[str, tuple[int, int]]
 """For each itemset, its occurrences in the window and its frequent supersets with one word more. Zeros are left out."""
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """Changes of one itemset since the last turn, added up."""
 
     itemset: str

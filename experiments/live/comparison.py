@@ -27,7 +27,7 @@ from mead.reports.what_if.twin import replay_run
 from mead.session import LiveResult, Session
 from mead.simulator import Timeline
 from mead.spark.pipeline.build import ARRIVALS, live_pipeline
-from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.pipeline.operators import OnBatches, OnKeys, Work
 from mead.spark.pipeline.run import run_pipeline
 from mead.spark.pipeline.running import WARM_UP
 from mead.spark.sources.inputs import TraceInput
@@ -185,7 +185,7 @@ class LiveComparison:
     def _work(self) -> dict[str, Work]:
         return {
             "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
-            "counter": OnStream(counter.count),
+            "counter": OnKeys(counter.count, counter.OUTPUT_SCHEMA, keys=counter.KEYS, state=counter.STATE_SCHEMA),
             "matcher": OnBatches(matcher.make_matcher(tried=self.tried), matcher.OUTPUT_SCHEMA),
         }
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.demo.counter import add_counts, count_batch
+from mead.demo.counter import count
 
 Line = tuple[str, str]
 LINES = st.lists(st.tuples(st.sampled_from(["auth", "cart", "ü"]), st.sampled_from(["INFO", "WARN"])), max_size=40)
@@ -19,13 +19,11 @@ def batch_of(lines: list[Line]) -> pa.RecordBatch:
 
 @given(st.lists(LINES))
 def test_totals_are_exact_however_lines_are_split_into_batches(batches: list[list[Line]]) -> None:
-    totals: dict[str, dict[str, int]] = {}
+    totals: dict[Line, int] = {}
     shown: dict[Line, int] = {}
     for lines in batches:
-        changed = add_counts(
-            totals, [(r["component"], r["level"], r["count"]) for r in count_batch(batch_of(lines)).to_pylist()]
-        )
-        shown |= {(component, level): total for component, level, total in changed}
-        assert {(component, level) for component, level, _ in changed} == set(lines)
-    assert shown == Counter(line for lines in batches for line in lines)
-    assert {(c, level): n for c, levels in totals.items() for level, n in levels.items()} == shown
+        changed = count(batch_of(lines), totals).to_pylist()
+        shown |= {(row["component"], row["level"]): row["count"] for row in changed}
+        assert {(row["component"], row["level"]) for row in changed} == set(lines)
+        assert len(changed) == len(set(lines))
+    assert shown == totals == Counter(line for lines in batches for line in lines)

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from pyspark import cloudpickle
 from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
 from tests.spark.hurried import hurry
 
 from mead.cpu import DryRunShares
+from mead.spark.log.key_state import HASHES, STATE, StateFiles, StatePart
 from mead.spark.pipeline.operators import OnStream
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.runtime.quiet_start import start_quietly
@@ -32,7 +34,8 @@ def looped(spark: SparkSession, folder: Path) -> RunningPipeline:
     """Numbers that go round and round, in the folder where it has been before, if it has."""
     folder.mkdir(exist_ok=True)
     np.save(folder / "trace.npy", 50_000 * np.arange(NUMBERS, dtype=np.int64))
-    work, source = ops.work(OnStream(ops.down_stream, ops.ROUTED)), TraceInput(folder / "trace.npy")
+    work = ops.work(OnStream(ops.down_stream, ops.ROUTED)) | {"even": ops.COUNTED}
+    source = TraceInput(folder / "trace.npy")
     return RunningPipeline(spark, ops.pipeline(replicas=2), source, work, folder, DryRunShares(list(work)))
 
 
@@ -47,6 +50,14 @@ def looped_results(folder: Path) -> list[tuple[int, int, int]]:
     """Identity, value and rounds of every number that has come out, sorted."""
     results = logs.results(folder, "loop")
     return sorted(zip(*(results[name].to_pylist() for name in ("id", "value", "rounds")), strict=True))
+
+
+def counted(folder: Path) -> dict[int, int]:
+    """How often each number has come to the operator with state, by its state."""
+    log = logs.stream(folder, "even")
+    parts = [StatePart(*note[STATE]["part"]) for note in log.last_notes]
+    keys, values = pa.schema([("id", pa.int64())]), pa.schema([("seen", pa.int64())])
+    return dict(StateFiles(log.folder / STATE, keys, values).take((0, HASHES), parts, 0))
 
 
 def plain(spark: SparkSession, folder: Path) -> StreamingQuery:

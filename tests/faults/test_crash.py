@@ -15,7 +15,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.faults.killed_application import AT_A_TIME, NUMBERS, has_read_all, looped, looped_results, plain
+from tests.faults.killed_application import AT_A_TIME, NUMBERS, counted, has_read_all, looped, looped_results, plain
 from tests.programs import program
 from tests.spark import log_pipeline as logs
 from tests.spark import looped_operators as ops
@@ -80,7 +80,6 @@ def test_a_query_of_sparks_own_goes_on_without_loss_or_repetition(spark: SparkSe
 def test_every_row_goes_round_once_though_the_application_was_killed(spark: SparkSession, killed: Path) -> None:
     assert 0 < visits(killed) < VISITS, "it was killed in the middle"
     running = looped(spark, killed / "loops")
-
     try:
         running.start()
         wait(lambda: has_read_all(running), lambda: True)
@@ -89,3 +88,4 @@ def test_every_row_goes_round_once_though_the_application_was_killed(spark: Spar
         running.stop()
     assert visits(killed) == VISITS
     assert looped_results(killed / "loops") == ops.expected(NUMBERS)
+    assert counted(killed / "loops") == {n: 1 for n in range(NUMBERS) if n % 2 == 0 or n % 5 == 0}, "state is exact"

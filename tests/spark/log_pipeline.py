@@ -13,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mead.demo import matcher, parser
-from mead.demo.counter import count
+from mead.demo import counter, matcher, parser
 from mead.demo.log_lines import log_lines
 from mead.queueing import Edge
 from mead.spark.log.stream_log import StreamLog
-from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.pipeline.operators import OnBatches, OnKeys, Work
 from mead.spark.pipeline.running import WARM_UP
 from mead.spark.sources.inputs import TraceInput
 from mead.values import Batches, Operator, Pipeline, Requirement
@@ -44,7 +43,7 @@ def pipeline(max_replicas: int = 1, bound_s: float = 1.0) -> Pipeline:
 def work() -> dict[str, Work]:
     return {
         "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
-        "counter": OnStream(count),
+        "counter": OnKeys(counter.count, counter.OUTPUT_SCHEMA, keys=counter.KEYS, state=counter.STATE_SCHEMA),
         "matcher": OnBatches(matcher.make_matcher(tried=TRIED), matcher.OUTPUT_SCHEMA, counts="pattern"),
     }
 

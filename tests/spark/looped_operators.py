@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mead.queueing import Edge
-from mead.spark.pipeline.operators import OnBatches, Work
+from mead.spark.pipeline.operators import OnBatches, OnKeys, Work
 from mead.values import Batches, Operator, Pipeline
 
 if TYPE_CHECKING:
@@ -33,6 +34,16 @@ def halve(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch(
         [batch["id"], batch["arrival_us"], pc.divide(batch["value"], 2)], names=["id", "arrival_us", "value"]
     )
+
+
+def halve_and_count(batch: pa.RecordBatch, seen: MutableMapping[int, int]) -> pa.RecordBatch:
+    """The same, with how often each number has come as state."""
+    for number in batch["id"].to_pylist():
+        seen[number] = seen.get(number, 0) + 1
+    return halve(batch)
+
+
+COUNTED = OnKeys(halve_and_count, NUMBERS, keys=("id",), state="seen bigint")
 
 
 def negate(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -115,6 +115,17 @@ class OperatorKeys(Keys):
         "the first run in the folder; default none",
     )
 
+    key: Annotated[tuple[Text, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="columns of its input: all rows of a micro-batch with the same key are given to function at once, "
+        "in one task; default none",
+    )
+    state: Text | None = Field(
+        default=None,
+        description="columns that function keeps for each key, and their types; default STATE_SCHEMA of its module, "
+        "or no state",
+    )
+
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
         if self.scv is not None and self.phases is not None:
@@ -131,6 +142,10 @@ class OperatorKeys(Keys):
             raise wrong_key("output", "belongs to a function or a transform")
         if self.function is None and self.counts is not None:
             raise wrong_key("counts", "belongs to a function; a transform can keep a state of its own")
+        if self.key is not None and self.function is None:
+            raise wrong_key("key", "belongs to a function")
+        if self.state is not None and self.key is None:
+            raise wrong_key("state", "needs a key: the columns that it is kept for")
         return self
 
     def operator(self, shares: tuple[float, ...]) -> Operator:

@@ -40,7 +40,8 @@ operators:
   - name: counter
     demand_s: 0.0001
     batch: {{overhead_s: 0.1, trigger_s: 0.5}}
-    transform: mead.demo.counter:count
+    function: mead.demo.counter:count
+    key: [component, level]
   - name: matcher
     demand_s: 0.0003
     batch: {{overhead_s: 0.06, trigger_s: 0.1}}

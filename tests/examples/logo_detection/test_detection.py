@@ -26,7 +26,7 @@ def extracted() -> pa.RecordBatch:
 
 def test_every_logo_that_is_looked_for_is_found_where_it_is_and_nowhere_else() -> None:
     matches = make_matcher(LOOKED_FOR)(extracted())
-    found = judged(pa.Table.from_batches([matches]), ENOUGH)
+    found = judged(ENOUGH, matches)
     there = {(n, one) for n in range(FRAMES) for one in logos_in(n, SHOWN) if one < LOOKED_FOR}
     others = {(n, one) for n in range(FRAMES) for one in logos_in(n, SHOWN) if one >= LOOKED_FOR}
     assert there

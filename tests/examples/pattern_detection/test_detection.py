@@ -38,8 +38,7 @@ def detected(
     while step < len(waiting) or late:
         groups = [[change] for change in late.pop(step, [])]
         if step < len(waiting):
-            rows = summed(waiting[step], 3).to_pylist()
-            groups.append([Change(row["itemset"], row["arrival_us"], row["occurrences"]) for row in rows])
+            groups.append(summed(waiting[step]))
         for group in groups:
             told = apply(records, group, threshold)
             found |= {itemset: is_so for itemset, _, is_so in told.maximal}
@@ -95,12 +94,10 @@ def test_a_window_has_as_many_posts_entering_as_it_holds_before_one_leaves() -> 
     assert rows["leaving"].to_pylist() == [None, None, None, post(0), post(1)]
 
 
-def test_sums_do_not_depend_on_the_number_of_parts_but_for_the_part() -> None:
+def test_what_rows_say_of_an_itemset_is_added_up() -> None:
     columns = {"itemset": ["a", "b", "a"], "arrival_us": [3, 2, 1], "occurrences": [1, 1, -1]}
     batch = pa.record_batch({**columns, "supersets": pa.array([None, None, 2], pa.int32())})
-    one, many = (summed(batch, parts).to_pylist() for parts in (1, 7))
-    assert [{**row, "part": 0} for row in many] == one
-    assert one[0] == {"part": 0, "itemset": "a", "arrival_us": 1, "occurrences": 0, "supersets": 2}
+    assert summed(batch) == [Change("a", 1, occurrences=0, supersets=2), Change("b", 2, occurrences=1)]
 
 
 def test_of_a_post_without_words_there_are_no_candidates() -> None:
@@ -110,7 +107,7 @@ def test_of_a_post_without_words_there_are_no_candidates() -> None:
 
 @pytest.mark.parametrize(
     "mistake",
-    [lambda: make_detector(0), lambda: make_detector(3, parts=0), lambda: make_generator(0), lambda: make_window(0)],
+    [lambda: make_detector(0), lambda: make_generator(0), lambda: make_window(0)],
 )
 def test_numbers_that_make_no_sense_are_refused(mistake: object) -> None:
     with pytest.raises(ValueError, match="must be at least 1"):

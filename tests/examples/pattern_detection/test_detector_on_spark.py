@@ -1,72 +1,94 @@
-"""The stateful detector on Spark: what it sends back to itself is handed to it by the test, which so is the loop."""
+"""The detector on Spark, its loop and its state in several tasks: patterns by brute force, and every input followed."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from pattern_detection.detector import OUTPUT_SCHEMA, make_detector
-from pattern_detection.generator import make_generator
-from pattern_detection.posts import make_window
+from pattern_detection import detector, generator, reporter
 from tests.examples.pattern_detection.oracle import last_window, maximal
+from tests.spark import log_pipeline as logs
+from tests.waiting import PATIENCE_S
 
-from mead.spark.log.addresses import select_rows
-from mead.spark.log.sink import write_stream
-from mead.spark.log.stream_log import StreamLog
-from mead.spark.pipeline.operators import parse_columns
+from mead.cpu import DryRunShares
+from mead.queueing import Edge
+from mead.spark.pipeline.engine import SparkEngine
+from mead.spark.pipeline.operators import OnBatches, OnKeys, Work
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.sources.inputs import TraceInput
+from mead.spark.telemetry.tree_samples import is_chosen
+from mead.values import Batches, Operator, Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-WINDOW, THRESHOLD, LONGEST = 60, 6, 3
-STOPS = (50, 130)
-"""After so many posts the query ends, and goes on from its checkpoint."""
-COLUMNS = "itemset string, arrival_us bigint, occurrences int, supersets int"
+pytestmark = pytest.mark.slow
+
+POSTS, WINDOW, THRESHOLD, LONGEST, MOST = 600, 60, 6, 3, 3
+NAMES = ("generator", "detector", "reporter")
+PIPELINE = Pipeline(
+    "patterns",
+    [Operator(name, 0.0001, batches=Batches(0.1), max_replicas=MOST) for name in NAMES],
+    [Edge("generator", "detector", 20), Edge("detector", "detector", 0.1), Edge("detector", "reporter", 0.1)],
+)
+WORK: dict[str, Work] = {
+    "generator": OnBatches(generator.make_generator(LONGEST), generator.OUTPUT_SCHEMA),
+    "detector": OnKeys(detector.make_detector(THRESHOLD), detector.OUTPUT_SCHEMA, keys=detector.KEYS, state=detector.STATE_SCHEMA),
+    "reporter": OnBatches(reporter.report, reporter.OUTPUT_SCHEMA),
+}
 
 
-def candidates(first: int, end: int) -> pa.Table:
-    numbers = np.arange(first, end)
-    posts = make_window(WINDOW)(numbers)
-    columns = {"arrival_us": numbers, **{name: posts[name] for name in posts.schema.names}}
-    made = pa.Table.from_batches([make_generator(LONGEST)(pa.record_batch(columns))])
-    return made.append_column("supersets", pa.nulls(len(made), pa.int32()))
+def chosen(folder: Path) -> int:
+    """Count the posts that are followed: each has a word, and so a candidate."""
+    log = logs.stream(folder, "generator")
+    rows = [batch for pieces in log.divide(0, log.end, 1) for batch in log.read(pieces)]
+    stamps_us = np.unique(np.concatenate([batch["arrival_us"].to_numpy() for batch in rows]))
+    return int(is_chosen(stamps_us).sum())
 
 
-def rows_for(log: StreamLog, reader: str, start: int) -> pa.Table:
-    rows = [select_rows(b, reader) for pieces in log.divide(start, log.end, 1) for b in log.read(pieces)]
-    return pa.Table.from_batches(rows) if rows else pa.table({"itemset": pa.array([], pa.string())})
-
-
-@pytest.mark.parametrize("parts", [1, 3])
-def test_patterns_are_those_of_brute_force_though_the_query_was_started_again(
-    spark: SparkSession, tmp_path: Path, parts: int
-) -> None:
-    (tmp_path / "in").mkdir()
-    log, files, read = StreamLog(tmp_path / "out"), 0, 0
-    for reader in ("detector", "reporter", "test"):
-        log.register(reader)
+def test_patterns_are_those_of_brute_force_and_every_input_is_seen_done(spark: SparkSession, tmp_path: Path) -> None:
+    """Half of the posts come at once, so that micro-batches are large; the detector gets other tasks on the way."""
+    times_us = np.concatenate([np.arange(POSTS // 2), 10_007 * np.arange(1, POSTS // 2 + 1)])
+    np.save(tmp_path / "trace.npy", times_us)
+    source = TraceInput(
+        tmp_path / "trace.npy",
+        payload="pattern_detection.posts:make_window",
+        payload_schema="entering string, leaving string",
+        payload_options=f'{{"window": {WINDOW}}}',
+    )
+    with closing(DryRunShares(list(WORK))) as shares:
+        running = RunningPipeline(spark, PIPELINE, source, WORK, tmp_path, shares, follows=True)
+        try:
+            logs.stream(tmp_path, "generator").register("test")  # so that all rows are kept
+            running.start()
+            engine, began_s = SparkEngine(running, kept_iats=POSTS), monotonic()
+            inputs, tasks = [], 0
+            while engine.states["generator"].completed < POSTS or not running._is_drained():
+                assert monotonic() < began_s + PATIENCE_S, running.restarts
+                running.order_tasks("detector", 1 + tasks % MOST)
+                tasks += 1
+                running.revive()
+                sleep(0.2)
+                inputs.append(engine.observe(monotonic() - began_s).inputs)
+            while sum(one.completed for one in inputs if one) < chosen(tmp_path):
+                assert monotonic() < began_s + PATIENCE_S, "some inputs are never done"
+                sleep(0.1)  # the last reports are on their way
+                inputs.append(engine.observe(monotonic() - began_s).inputs)
+            engine.close()
+            assert running.drain(PATIENCE_S), running.restarts
+        finally:
+            running.stop()
     last: dict[str, tuple[int, bool]] = {}
-    for first, end in zip((0, *STOPS), STOPS, strict=False):
-        stream = spark.readStream.schema(COLUMNS).parquet(str(tmp_path / "in"))
-        detected = make_detector(THRESHOLD, parts)(stream)
-        assert dict(detected.dtypes) == parse_columns(OUTPUT_SCHEMA)
-        query = write_stream(detected, log.folder).option("checkpointLocation", f"{tmp_path}/checkpoint").start()
-        waiting = candidates(first, end)
-        while len(waiting):
-            pq.write_table(waiting.select(["itemset", "arrival_us", "occurrences", "supersets"]), tmp_path / f"{files}")
-            (tmp_path / f"{files}").rename(tmp_path / "in" / f"{files}.parquet")
-            query.processAllAvailable()
-            back, report = rows_for(log, "detector", read), rows_for(log, "reporter", read)
-            files, read = files + 1, log.end
-            waiting = back.append_column("occurrences", pa.nulls(len(back), pa.int32()))
-            row: dict[str, Any]
-            for row in report.to_pylist():
-                last[row["itemset"]] = max(last.get(row["itemset"], (0, False)), (row["turn"], row["maximal"]))
-        query.stop()
-        found = {pattern for pattern, (_, is_so) in last.items() if is_so}
-        assert found == maximal(last_window(end, WINDOW), THRESHOLD, LONGEST)
+    for row in logs.results(tmp_path, "reporter").to_pylist():
+        last[row["pattern"]] = max(last.get(row["pattern"], (0, False)), (row["turn"], row["maximal"]))
+    found = {pattern for pattern, (_, is_so) in last.items() if is_so}
+    assert found == maximal(last_window(POSTS, WINDOW), THRESHOLD, LONGEST)
     assert max(len(pattern.split()) for pattern in last) == LONGEST
+    assert sum(one.completed for one in inputs if one) == chosen(tmp_path) > POSTS / 14
+    assert all(one.mean_s > 0 for one in inputs if one and one.mean_s is not None)
+    assert engine.trees is not None
+    assert not engine.trees._trees, "nothing is left open"

@@ -30,7 +30,7 @@ from mead.spark.cluster.executors import HOLD_S, ExecutorNegotiator, Executors, 
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.end_requests import EndRequests
 from mead.spark.pipeline.engine import SparkEngine
-from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.pipeline.operators import OnBatches, OnKeys, Work
 from mead.spark.pipeline.query_builder import STREAMS
 from mead.spark.pipeline.run import run_pipeline
 from mead.spark.pipeline.running import RunningPipeline
@@ -50,7 +50,7 @@ LONG_ROWS = 4 * GROWN_S * ROWS_PER_S
 COME = "s ago has taken effect"
 WORK: dict[str, Work] = {
     "parser": OnBatches(parser.parse, parser.OUTPUT_SCHEMA),
-    "counter": OnStream(counter.count),
+    "counter": OnKeys(counter.count, counter.OUTPUT_SCHEMA, keys=counter.KEYS, state=counter.STATE_SCHEMA),
     "matcher": OnBatches(matcher.make_matcher(), matcher.OUTPUT_SCHEMA),
 }
 

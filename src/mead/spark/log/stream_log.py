@@ -116,6 +116,7 @@ class StreamLog:
     _last_line: bytes = field(default=b"", repr=False)
     """The last line of them, with its newline."""
     _noted: dict[int, BatchNotes] = field(default_factory=dict, repr=False)
+    _last_notes: tuple[Any, ...] = field(default=(), repr=False)
     _addressed: Counter[str] = field(default_factory=Counter, repr=False)
     """All rows so far, by reader."""
     _counted: Counter[str] = field(default_factory=Counter, repr=False)
@@ -131,6 +132,12 @@ class StreamLog:
         """The number of the last batch; -1 if there is none."""
         self._catch_up()
         return self._last
+
+    @property
+    def last_notes(self) -> tuple[Any, ...]:
+        """The notes of the tasks of the last batch."""
+        self._catch_up()
+        return self._last_notes
 
     @property
     def start(self) -> int:
@@ -329,9 +336,9 @@ class StreamLog:
 
     def _add(self, batch: int, files: Sequence[tuple[str, int, Any, Counts | None]]) -> None:
         """Add the files of a batch, with the notes of their tasks."""
+        self._last_notes = tuple(note for _, _, note, _ in files if note is not None)
         if self.keep_notes:
-            notes = tuple(note for _, _, note, _ in files if note is not None)
-            self._noted[batch] = BatchNotes(sum(rows for _, rows, _, _ in files), notes)
+            self._noted[batch] = BatchNotes(sum(rows for _, rows, _, _ in files), self._last_notes)
         for file, rows, note, addressed in files:
             if isinstance(note, dict):
                 self._counted.update(note.get(COUNTED) or {})

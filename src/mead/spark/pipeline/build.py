@@ -16,7 +16,7 @@ from mead.broker_url import fill_in
 from mead.config import OperatorKeys, PayloadKeys, PipelineFile, RabbitMQKeys, SourceKeys
 from mead.keys import ConfigError, KeyPath
 from mead.loading import load_object, modules_in
-from mead.spark.pipeline.operators import OnBatches, OnStream, Work
+from mead.spark.pipeline.operators import OnBatches, OnKeys, OnStream, Work
 from mead.spark.sources.broker_inputs import RabbitMQInput, SparkInput
 from mead.spark.sources.inputs import Input, TraceInput
 from mead.spark.sources.rabbitmq.blocks import RabbitStreams
@@ -161,12 +161,16 @@ def _work(keys: OperatorKeys, place: int) -> Work:
         raise ConfigError(
             "declare the columns that the function returns: here, or as OUTPUT_SCHEMA in its module", (*where, "output")
         )
-    return OnBatches(function, schema, keys.counts)
+    if keys.key is None:
+        return OnBatches(function, schema, keys.counts)
+    return OnKeys(
+        function, schema, keys.counts, keys=keys.key, state=keys.state or _declared(keys.function, "STATE_SCHEMA")
+    )
 
 
-def _declared(name: str) -> str | None:
-    """Return the columns declared beside a function or a transform."""
-    return getattr(sys.modules[name.partition(":")[0]], "OUTPUT_SCHEMA", None)
+def _declared(name: str, what: str = "OUTPUT_SCHEMA") -> str | None:
+    """Return columns declared beside a function or a transform."""
+    return getattr(sys.modules[name.partition(":")[0]], what, None)
 
 
 def _load(name: str, options: Mapping[str, Any] | None, where: tuple[int | str, ...]) -> Any:

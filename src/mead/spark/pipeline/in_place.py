@@ -8,7 +8,7 @@ plans micro-batches, runs and repeats tasks, and keeps the offsets.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from mead.spark.log.sink import FILE_COLUMNS
-from mead.spark.log.stream_log import COUNTED, StreamLog
+from mead.spark.log.stream_log import COUNTED, StreamLog, WrittenFile
 from mead.spark.telemetry.probe import NONE_US, STAMP, Stamps
 from mead.spark.telemetry.tree_samples import TREES, TreeSample, WrittenRows, is_chosen
 
@@ -35,7 +35,8 @@ class InPlaceOperator:
     """Input, function and output of such an operator."""
 
     reader: DataSourceStreamReader
-    function: Callable[[pa.RecordBatch], pa.RecordBatch]
+    function: Callable[..., pa.RecordBatch]
+    """From the rows of a batch to those that it makes; with the state of their keys, if it has one."""
     output: StreamLog
     """The log that it writes to."""
     schema: pa.Schema
@@ -96,23 +97,26 @@ class InPlaceReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read, work and write, in a task; yield the name of the file written."""
+        written, note = self.work(_pieces(self.operator.reader.read(partition)), self.operator.function)
+        yield written.row(json.dumps(note))
+
+    def work(
+        self, batches: Iterable[pa.RecordBatch], function: Callable[[pa.RecordBatch], pa.RecordBatch]
+    ) -> tuple[WrittenFile, dict[str, Any]]:
+        """Call the function with each batch, write its results, and return the file and a note of the rows."""
         operator, arrivals_us, unstamped, followed = self.operator, [NONE_US], 0, WrittenRows()
 
         def worked() -> Iterator[pa.RecordBatch]:
             nonlocal unstamped
-            for rows in operator.reader.read(partition):
-                if not isinstance(rows, pa.RecordBatch):
-                    raise TypeError(f"{type(operator.reader).__name__} does not read Arrow batches")
-                for first in range(0, rows.num_rows, MOST_ROWS):
-                    some = rows.slice(first, MOST_ROWS)
-                    stamps_us = some.column(STAMP)
-                    unstamped += stamps_us.null_count
-                    arrivals_us.append(stamps_us.drop_null().to_numpy())
-                    made = operator.function(some)
-                    output = pa.RecordBatch.from_arrays(made.columns, schema=operator.schema)
-                    if operator.follows:
-                        followed.add(output)
-                    yield output
+            for some in batches:
+                stamps_us = some.column(STAMP)
+                unstamped += stamps_us.null_count
+                arrivals_us.append(stamps_us.drop_null().to_numpy())
+                made = function(some)
+                output = pa.RecordBatch.from_arrays(made.columns, schema=operator.schema)
+                if operator.follows:
+                    followed.add(output)
+                yield output
 
         written = operator.output.write(worked(), operator.schema)
         read_us = np.concatenate(arrivals_us)
@@ -123,7 +127,16 @@ class InPlaceReader(DataSourceStreamReader):
             note[TREES] = sample.write(operator.stamps)
         if written.counted is not None:
             note[COUNTED] = written.counted
-        yield written.row(json.dumps(note))
+        return written, note
+
+
+def _pieces(batches: Iterable[Any]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of at most `MOST_ROWS` rows."""
+    for rows in batches:
+        if not isinstance(rows, pa.RecordBatch):
+            raise TypeError(f"a reader of an operator yields Arrow batches, not {type(rows).__name__}")
+        for first in range(0, rows.num_rows, MOST_ROWS):
+            yield rows.slice(first, MOST_ROWS)
 
 
 def _write_stamps(stamps: Stamps, folder: Path | None) -> str | None:

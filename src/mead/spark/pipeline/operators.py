@@ -11,10 +11,13 @@ from pyspark.errors import AnalysisException
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from mead.spark.log.key_state import KEPT, KeyedState
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-BatchFunction = Callable[[pa.RecordBatch], pa.RecordBatch]
+BatchFunction = Callable[..., pa.RecordBatch]
+"""From an Arrow batch, and the state of its keys if it has one, to the rows that come of it."""
 
 
 class OperatorError(Exception):
@@ -74,6 +77,36 @@ class OnBatches:
                 f"operator {operator}: its function returns {_columns(got)}, but declares {_columns(expected)}"
             )
         return expected
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnKeys(OnBatches):
+    """A function on all rows of a micro-batch that have the same keys, with their state if it keeps one.
+
+    It is called with an Arrow batch and, if it keeps state, with the state of the keys of its task (`KeyedState`).
+    """
+
+    keys: tuple[str, ...]
+    """Columns of the input."""
+    state: str | None = None
+    """The columns of the state of a key (DDL); None if the function keeps no state."""
+
+    def output(self, stream: DataFrame, operator: str) -> DataFrame:
+        """Refuse an input that is not the output of another operator: every task reads all of it."""
+        del stream
+        raise OperatorError(f"operator {operator}: it has a key and reads the source; put an operator before it")
+
+    def check(self, columns: pa.Schema, operator: str) -> pa.Schema:
+        """Check the key, and that the function returns the declared columns for a batch without rows."""
+        for name in self.keys:
+            if name not in columns.names:
+                raise OperatorError(f"operator {operator}: its key {name} is not among {', '.join(columns.names)}")
+            if pa.types.is_nested(columns.field(name).type):
+                raise OperatorError(f"operator {operator}: its key {name} must not be {columns.field(name).type}")
+        if self.state is not None and (both := {*self.keys, KEPT} & parse_columns(self.state).keys()):
+            raise OperatorError(f"operator {operator}: its state must not have a column {min(both)}; rename it")
+        function = self.function if self.state is None else lambda batch: self.function(batch, KeyedState())
+        return OnBatches(function, self.schema, self.counts).check(columns, operator)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Remove files of failed attempts, which will never be committed.
+"""Remove files of failed attempts, which will never be committed, and those with old state.
 
 They are removed while queries write. Tasks of a micro-batch begin after the commit of the one before. So a file that
 existed while batch n was the last belongs to batch n + 1 at most; once that one or a later one is committed without the
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, time
 
+from mead.spark.log.key_state import find_unused
 from mead.spark.log.stream_log import StreamLog
 
 EVERY_S = 60.0
@@ -33,7 +34,9 @@ class OrphanFinder:
 
     def sweep(self) -> None:
         """Remove files that were orphans at the last look too, if a batch has been committed since."""
+        unused = find_unused(self._log)  # before the last batch is looked up
         uncommitted, last = self._log.find_uncommitted()
+        uncommitted |= unused
         if last > self._last:
             for file in self._seen & uncommitted:
                 file.unlink(missing_ok=True)

@@ -15,7 +15,8 @@ from mead.spark.log.results import RESULT_COLUMNS, ResultFiles, ResultsReader
 from mead.spark.log.sink import commit_files, write_stream
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.in_place import InPlaceOperator, InPlaceReader, make_source
-from mead.spark.pipeline.operators import OnBatches, OperatorError, Work, to_arrow, to_ddl
+from mead.spark.pipeline.keyed import KeyedReader
+from mead.spark.pipeline.operators import OnBatches, OnKeys, OperatorError, Work, to_arrow, to_ddl
 from mead.spark.pipeline.query import find_cause
 from mead.spark.pipeline.wiring import RESULTS, Wiring
 from mead.spark.runtime.workers import operator_workers
@@ -103,7 +104,8 @@ class QueryBuilder:
         """
         work, source, first = self.work[operator], self._input(operator), self.wiring.is_first(operator)
         tasks = self.folder / TASKS / operator
-        reader = source.reader(tasks) if isinstance(work, OnBatches) else None
+        keyed = isinstance(work, OnKeys)
+        reader = source.reader(tasks) if isinstance(work, OnBatches) and not (keyed and first) else None
         if reader is None or not isinstance(work, OnBatches):
             stream = source.load(self.spark, operator, tasks)
             check_stamps(dict(stream.dtypes), operator)
@@ -115,13 +117,18 @@ class QueryBuilder:
         self._declare(operator, work.schema)
         stamps, name = self.folder / STAMPS, f"mead-operator-{operator}"
         in_place = InPlaceOperator(reader[0], work.function, self._log(operator), schema, stamps, first, self.follows)
-        self.spark.dataSource.register(make_source(name, InPlaceReader(in_place)))
+        made = self._keyed(in_place, work, reader[1], tasks) if isinstance(work, OnKeys) else InPlaceReader(in_place)
+        self.spark.dataSource.register(make_source(name, made))
         try:
             return self.spark.readStream.format(name).load(), True
         except AnalysisException as error:
             raise OperatorError(
                 f"operator {operator}: workers cannot load its function: {find_cause(error)}"
             ) from error
+
+    def _keyed(self, in_place: InPlaceOperator, work: OnKeys, columns: str, tasks: Path) -> KeyedReader:
+        state = None if work.state is None else to_arrow(work.state)
+        return KeyedReader(in_place, work.keys, to_arrow(columns), state, tasks)
 
     def _declare(self, operator: str, schema: str) -> None:
         """Check and remember the columns of an operator's output."""

@@ -27,7 +27,7 @@ PIPELINE = """
 name: shop
 operators:
   - {name: parser, demand_s: 0.0001, function: "mead.demo.parser:make_parser", options: {column: value}}
-  - {name: counter, demand_s: 0.0001, transform: "mead.demo.counter:count"}
+  - {name: counter, demand_s: 0.0001, function: "mead.demo.counter:count", key: [component, level]}
 edges: [[parser, counter]]
 source: {rabbitmq: {url: "amqp://guest:${SHOP_PASSWORD}@%s", stream: shop}}
 streams: {rabbitmq: {url: "${SHOP_URL}"}}

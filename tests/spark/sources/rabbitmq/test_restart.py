@@ -56,7 +56,8 @@ operators:
   - name: counter
     demand_s: 0.0001
     batch: {overhead_s: 0.1, trigger_s: 0.2}
-    transform: mead.demo.counter:count
+    function: mead.demo.counter:count
+    key: [component, level]
 edges: [[parser, counter]]
 requirements: [{path: parser>counter, mean_s: 60}]
 source: {rabbitmq: {url: "%s", stream: shop}}
