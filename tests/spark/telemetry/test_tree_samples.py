@@ -50,8 +50,23 @@ def test_samples_travel_in_files_and_are_merged(tmp_path: Path) -> None:
 
 
 def test_too_many_rows_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_samples, "MOST_ROWS", 2)
+    monkeypatch.setattr(tree_samples, "MOST_COUNTS", 2)
     assert TreeSample(np.array([7, 14, 21])).write(tmp_path) is None
+
+
+def test_an_input_of_which_very_much_comes_is_followed_too(tmp_path: Path) -> None:
+    rows = np.repeat([7, 14], [300_000, 200_000])
+    note = TreeSample(np.array([7, 14]), {"count": rows}).write(tmp_path)
+    assert note is not None
+    assert (tmp_path / note["file"]).stat().st_size < 100
+    found = TreeSample.read(note, tmp_path)
+    assert found.read_us.tolist() == [7, 14]
+    assert np.bincount(found.written_us["count"])[[7, 14]].tolist() == [300_000, 200_000]
+
+
+def test_inputs_that_spark_has_cut_off_are_not_counted_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_samples, "MOST_SAMPLED", 4)
+    assert TreeSample.from_observation({OBSERVATION: {FOLLOWED: [14, 14, 7, 21]}}).read_us.tolist() == [14, 14, 21]
 
 
 def test_spark_reports_the_rows_that_a_transformation_read() -> None:

@@ -27,7 +27,7 @@ RANKS = np.linspace(0.0, 1.0, 17)
 MOST_STAMPS = 20_000
 """A micro-batch with more rows does not report every single arrival."""
 
-SAMPLED_ONE_OF, MOST_SAMPLED = 7, 5_000
+SAMPLED_ONE_OF, MOST_SAMPLED = 7, 20_000
 """Of so many inputs one is followed until all that came of it is done: the one whose stamp this divides. Arrivals at
 regular intervals seldom have one that 7 divides. The other is the most rows of such inputs in a report of Spark."""
 

@@ -18,13 +18,14 @@ import pyarrow as pa
 
 from mead.arrays import IntArray
 from mead.spark.log.addresses import rows_by_reader
-from mead.spark.telemetry.probe import FOLLOWED, NONE_US, OBSERVATION, SAMPLED_ONE_OF, STAMP
+from mead.spark.telemetry.probe import FOLLOWED, MOST_SAMPLED, NONE_US, OBSERVATION, SAMPLED_ONE_OF, STAMP
 
 TREES = "trees"
 """The key of a task's note."""
 
-MOST_ROWS = 50_000
-"""A task with more rows of chosen inputs notes none of them; these inputs are not followed."""
+MOST_COUNTS = 100_000
+"""A task notes how many rows of each chosen input it reads and writes for each reader. Above so many counts it notes
+none; its inputs are not followed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +46,23 @@ class TreeSample:
     def from_observation(cls, observed: Mapping[str, Any]) -> TreeSample:
         """Read the rows that a query with `add_probe` has read."""
         values = observed.get(OBSERVATION) or {}
-        return cls(np.asarray(values.get(FOLLOWED) or [], dtype=np.int64))
+        read_us = np.asarray(values.get(FOLLOWED) or [], dtype=np.int64)
+        if read_us.size >= MOST_SAMPLED:  # Spark has cut the oldest off, perhaps in the middle of an input
+            read_us = read_us[read_us > read_us.min()]
+        return cls(read_us)
 
     def write(self, folder: Path) -> dict[str, Any] | None:
-        """Write the stamps to a file in the folder; return a note by which `read` finds it. None without rows."""
-        parts = [self.read_us, *self.written_us.values()]
-        if not 0 < (rows := sum(part.size for part in parts)) <= MOST_ROWS:
+        """Write the stamps to a file in the folder; return a note by which `read` finds it. None without rows.
+
+        The file has each stamp once, and its rows: of an input there may be thousands.
+        """
+        counted = [np.unique(part, return_counts=True) for part in (self.read_us, *self.written_us.values())]
+        read, *written = (stamps.size for stamps, _ in counted)
+        if not 0 < read + sum(written) <= MOST_COUNTS:
             return None
         name = uuid4().hex
-        np.concatenate(parts).tofile(folder / name)
-        written = {reader: part.size for reader, part in self.written_us.items()}
-        return {"file": name, "read": rows - sum(written.values()), "written": written}
+        np.concatenate([numbers for both in zip(*counted, strict=True) for numbers in both]).tofile(folder / name)
+        return {"file": name, "read": read, "written": dict(zip(self.written_us, written, strict=True))}
 
     @classmethod
     def read(cls, note: Mapping[str, Any] | None, folder: Path) -> TreeSample:
@@ -63,10 +70,11 @@ class TreeSample:
         if note is None:
             return cls()
         with suppress(FileNotFoundError):  # it was removed as stale
-            stamps_us = np.fromfile(folder / note["file"], dtype=np.int64)
+            stamps_us, rows = np.fromfile(folder / note["file"], dtype=np.int64).reshape(2, -1)
             (folder / note["file"]).unlink()
-            ends = np.cumsum([note["read"], *note["written"].values()])
-            read_us, *written_us = np.split(stamps_us, ends[:-1])
+            ends = np.cumsum([note["read"], *note["written"].values()])[:-1]
+            parts = zip(np.split(stamps_us, ends), np.split(rows, ends), strict=True)
+            read_us, *written_us = (np.repeat(stamps, counts) for stamps, counts in parts)
             return cls(read_us, dict(zip(note["written"], written_us, strict=True)))
         return cls()
 
