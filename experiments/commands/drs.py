@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -115,7 +117,33 @@ def table2(*, as_json: AsJson = False) -> None:
     show_entries("drs-table2", "rows", done, table2_parts(done), as_json=as_json)
 
 
+def live(
+    *,
+    application: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="logos or patterns; may be repeated; default both")
+    ] = None,
+    duration: Annotated[float, typer.Option(min=20.0, metavar="SECONDS", help="of every run")] = 120.0,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="folder of the runs; default a temporary one")] = None,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Run DRS live on Spark with logo detection and frequent patterns; print what it decides and why.
+
+    Example: `python -m experiments drs-live --application logos --duration 90`
+    """
+    from experiments.drs.live import APPLICATIONS, live_parts, show_application
+
+    names = application or list(APPLICATIONS)
+    if unknown := set(names) - APPLICATIONS.keys():
+        raise typer.BadParameter(f"choose from {', '.join(APPLICATIONS)}; got {min(unknown)!r}")
+    with TemporaryDirectory() as temporary:
+        folder = out or Path(temporary)
+        runs = (show_application(name, folder, duration, seed) for name in names)
+        done = collect(runs, len(names), lambda one: one.name)
+        show_entries("drs-live", "runs", done, live_parts(done), as_json=as_json)
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the experiments of the DRS paper."""
-    for command in (fig6, fig7, fig8, fig9, demands, fig10, table2):
+    for command in (fig6, fig7, fig8, fig9, demands, fig10, table2, live):
         app.command(f"drs-{command.__name__}")(command)
