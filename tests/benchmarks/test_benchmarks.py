@@ -106,6 +106,7 @@ PARTS = {
         {"SIZES": (50, 100)},
     ),
     "queues": Part(lambda bench, _: bench.bench_gigk(0.0005)),
+    "state": Part(lambda bench, _: bench.main(), {"WINDOW": 200, "FILL": 100, "BATCHES": 1, "THRESHOLD": 6}),
     "simulate": Part(lambda bench, _: (bench.bench_speed(500), bench.bench_control()), {"CONTROLLED_S": 5}),
     "two_level": Part(lambda bench, _: bench.main(), arguments=("--duration", "20", "--seeds", "1")),
 }
