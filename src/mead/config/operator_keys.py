@@ -42,16 +42,21 @@ class ReplicasKeys(Keys):
 
 
 class GroupingKeys(Keys):
-    """In virtual time, a queue for every replica, and the choice between them (PA-SPS, load-aware grouping)."""
+    """The choice between replicas (PA-SPS, load-aware grouping): of tuples, or of the rows of a micro-batch."""
 
     kind: GroupingKind = Field(
         description="any replica with equal probability, all in turn, Algorithm 1 of PA-SPS, or at random weighted by "
-        "load"
+        "load; with `batch` and on Spark, in turn or by Algorithm 1"
     )
     speeds: Annotated[tuple[Positive, ...], Field(max_length=MOST_REPLICAS)] = Field(
-        default=(), description="speeds of the replicas relative to their share; default all 1"
+        default=(),
+        description="in virtual time, without `batch`: speeds of the replicas relative to their share; default all 1",
     )
-    interval_s: Positive = Field(default=1.0, description="time between two measurements of the loads, s")
+    interval_s: Positive = Field(
+        default=1.0,
+        description="time between two measurements of the loads, s; without effect on micro-batches, which are "
+        "measured one by one",
+    )
 
 
 class BatchKeys(Keys):
@@ -92,7 +97,8 @@ class OperatorKeys(Keys):
     )
     batch: BatchKeys | None = Field(default=None, description="micro-batches; default tuple by tuple")
     grouping: GroupingKeys | None = Field(
-        default=None, description="a queue for every replica, in virtual time; default one queue for all"
+        default=None,
+        description="a queue for every replica, or parts of a micro-batch; default one queue, and equal parts",
     )
     function: Function | None = Field(
         default=None, description="what it does on Spark with every Arrow batch, module:name; default nothing"
@@ -133,7 +139,12 @@ class OperatorKeys(Keys):
         if self.price is not None and self.prices is not None:
             raise wrong_key("prices", "give price or prices, not both")
         if self.grouping is not None and self.batch is not None:
-            raise wrong_key("grouping", "is for tuples one by one; a micro-batch is split evenly over the replicas")
+            if self.grouping.kind not in {"round_robin", "least_utilised"}:
+                raise wrong_key("grouping", f"{self.grouping.kind} is for tuples one by one, without batch")
+            if self.grouping.speeds:
+                raise wrong_key(
+                    "grouping", "remove speeds, which are for tuples one by one; Spark measures its workers"
+                )
         if self.grouping is not None and len(self.grouping.speeds) > self.replicas.max:
             raise wrong_key("grouping", f"names {len(self.grouping.speeds)} speeds for {self.replicas.max} replicas")
         if self.function is not None and self.transform is not None:

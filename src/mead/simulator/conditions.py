@@ -63,7 +63,10 @@ class Conditions:
     def of(cls, file: PipelineFile, options: PolicyOptions) -> Conditions:
         """The conditions that a pipeline file and the options of a policy describe."""
         known = file.knowledge
-        groupings = {keys.name: Grouping.of(keys.grouping) for keys in file.keys.operators if keys.grouping}
+        # Of equal replicas, Algorithm 1 gives all the same number of rows of a micro-batch, as the simulation does.
+        groupings = {
+            keys.name: Grouping.of(keys.grouping) for keys in file.keys.operators if keys.grouping and not keys.batch
+        }
         return cls(known.shares_after_s, known.actuation_delay_s, groupings=groupings, restart=options.restart)
 
     def knowledge(self, pipeline: Pipeline) -> Knowledge:

@@ -37,7 +37,9 @@ PIPELINE = Pipeline(
 )
 WORK: dict[str, Work] = {
     "generator": OnBatches(generator.make_generator(LONGEST), generator.OUTPUT_SCHEMA),
-    "detector": OnKeys(detector.make_detector(THRESHOLD), detector.OUTPUT_SCHEMA, keys=detector.KEYS, state=detector.STATE_SCHEMA),
+    "detector": OnKeys(
+        detector.make_detector(THRESHOLD), detector.OUTPUT_SCHEMA, keys=detector.KEYS, state=detector.STATE_SCHEMA
+    ),
     "reporter": OnBatches(reporter.report, reporter.OUTPUT_SCHEMA),
 }
 

@@ -157,7 +157,7 @@ def test_operators_that_do_not_say_how_they_batch_are_told() -> None:
 @pytest.mark.parametrize(
     ("keys", "where"),
     [
-        ("operators: [{name: a, demand_s: 1, grouping: {kind: shuffle}}]", ("operators", 0, "grouping")),
+        ("operators: [{name: a, demand_s: 1, grouping: {kind: shuffle}}]", ("operators", 0, "grouping", "kind")),
         ("operators: [{name: a, demand_s: 1}]\nprocessors: 3", ("processors",)),
     ],
 )

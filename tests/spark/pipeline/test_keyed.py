@@ -124,9 +124,18 @@ def test_state_that_belongs_to_another_place_of_the_stream_is_refused(spark: Spa
 @pytest.mark.parametrize(
     ("work", "said"),
     [
-        ({"parser": OnKeys(parser.parse, parser.OUTPUT_SCHEMA, keys=("id",))}, "parser: it has a key and reads the source"),
-        ({"counter": OnKeys(counter.count, counter.OUTPUT_SCHEMA, keys=("user",), state="n int")}, "its key user is not among"),
-        ({"counter": OnKeys(counter.count, counter.OUTPUT_SCHEMA, keys=("level",), state="level int")}, "must not have a column"),
+        (
+            {"parser": OnKeys(parser.parse, parser.OUTPUT_SCHEMA, keys=("id",))},
+            "parser: it has a key and reads the source",
+        ),
+        (
+            {"counter": OnKeys(counter.count, counter.OUTPUT_SCHEMA, keys=("user",), state="n int")},
+            "its key user is not among",
+        ),
+        (
+            {"counter": OnKeys(counter.count, counter.OUTPUT_SCHEMA, keys=("level",), state="level int")},
+            "must not have a column",
+        ),
     ],
 )
 def test_keys_that_cannot_be_are_refused_at_the_start(

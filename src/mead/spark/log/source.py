@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from mead.spark.log.addresses import select_rows
 from mead.spark.log.stream_log import Extent, StreamLog
-from mead.spark.log.tasks import divide_rows, read_number
+from mead.spark.log.tasks import divide_rows, read_tasks
 from mead.spark.sources.rabbitmq.blocks import RabbitStore
 from mead.spark.sources.rabbitmq.location import StreamLocation
 
@@ -83,7 +83,7 @@ class LogReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """Return one partition for each task."""
-        tasks = read_number(self.tasks) if self.tasks else 1
+        tasks = read_tasks(self.tasks) if self.tasks else 1
         return [LogPartition(extents) for extents in self.log.divide(start["rows"], end["rows"], tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -153,13 +153,13 @@ class JoinedReader(DataSourceStreamReader):
         return {name: reader.latestOffset(start[name], limit) for name, reader in self.readers.items()}
 
     def partitions(self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> Sequence[InputPartition]:
-        """Return one partition for each task, with equal parts of all rows."""
+        """Return one partition for each task, with its part of all rows."""
         ranges, total = [], 0
         for name in self.readers:
             first, last = start[name]["rows"], end[name]["rows"]
             ranges.append((name, first, total, total := total + last - first))
         parts = []
-        for from_row, to_row in divide_rows(0, total, read_number(self.tasks)):
+        for from_row, to_row in divide_rows(0, total, read_tasks(self.tasks)):
             extents = {}
             for name, first, begins, ends in ranges:
                 a, b = max(from_row, begins), min(to_row, ends)

@@ -254,8 +254,8 @@ class StreamLog:
         ends = list({entry.batch: entry.end for entry in self._entries[self._count_until(start) :]}.values())
         return [end for end in ends if end - start <= most_rows] or ends[:1]
 
-    def divide(self, start: int, end: int, tasks: int) -> list[list[Extent]]:
-        """Divide the rows from one offset to another among the tasks, as evenly as possible."""
+    def divide(self, start: int, end: int, tasks: int | Sequence[float]) -> list[list[Extent]]:
+        """Divide the rows from one offset to another among the tasks, as `divide_rows` does."""
         self._catch_up()
         if start < self.start or end > self.end:
             raise LogError(

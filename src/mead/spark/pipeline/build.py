@@ -146,10 +146,7 @@ def _broker(url: str, where: KeyPath) -> str:
 
 def _work(keys: OperatorKeys, place: int) -> Work:
     where = ("operators", place)
-    if keys.grouping is not None:
-        raise ConfigError(
-            "only applies to virtual time; Spark splits a micro-batch evenly over the replicas", (*where, "grouping")
-        )
+    load_aware = _is_load_aware(keys, where)
     if keys.transform is not None:
         transform = _load(keys.transform, keys.options, (*where, "transform"))
         return OnStream(transform, keys.output or _declared(keys.transform))
@@ -162,10 +159,25 @@ def _work(keys: OperatorKeys, place: int) -> Work:
             "declare the columns that the function returns: here, or as OUTPUT_SCHEMA in its module", (*where, "output")
         )
     if keys.key is None:
-        return OnBatches(function, schema, keys.counts)
+        return OnBatches(function, schema, keys.counts, load_aware)
     return OnKeys(
         function, schema, keys.counts, keys=keys.key, state=keys.state or _declared(keys.function, "STATE_SCHEMA")
     )
+
+
+def _is_load_aware(keys: OperatorKeys, where: KeyPath) -> bool:
+    """Return whether a grouping divides micro-batches by the speed of workers; without one they are divided evenly."""
+    if keys.grouping is None or keys.grouping.kind == "round_robin":
+        return False
+    if keys.grouping.kind != "least_utilised":
+        raise ConfigError(
+            "only applies to virtual time; on Spark, choose round_robin or least_utilised", (*where, "grouping", "kind")
+        )
+    if keys.transform is not None:
+        raise ConfigError("is for a function; Spark divides the rows of a transform", (*where, "grouping"))
+    if keys.key is not None:
+        raise ConfigError("is for a function without key; a key decides which task gets a row", (*where, "grouping"))
+    return True
 
 
 def _declared(name: str, what: str = "OUTPUT_SCHEMA") -> str | None:

@@ -97,8 +97,12 @@ class InPlaceReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read, work and write, in a task; yield the name of the file written."""
-        written, note = self.work(_pieces(self.operator.reader.read(partition)), self.operator.function)
+        written, note = self.process(partition)
         yield written.row(json.dumps(note))
+
+    def process(self, partition: InputPartition) -> tuple[WrittenFile, dict[str, Any]]:
+        """Read, work and write; return the file and the note of the task."""
+        return self.work(_pieces(self.operator.reader.read(partition)), self.operator.function)
 
     def work(
         self, batches: Iterable[pa.RecordBatch], function: Callable[[pa.RecordBatch], pa.RecordBatch]

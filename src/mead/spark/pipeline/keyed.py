@@ -6,8 +6,7 @@ through a shuffle, and the number of tasks may change with every micro-batch.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from pyspark.sql.datasource import InputPartition
 
 from mead.spark.log.key_state import STATE, StateFiles, StatePart, divide_hashes, select_range
 from mead.spark.log.store import WAY_OUT, LogError
+from mead.spark.log.stream_log import WrittenFile
 from mead.spark.log.tasks import read_number
 from mead.spark.pipeline.in_place import InPlaceOperator, InPlaceReader
 
@@ -71,8 +71,8 @@ class KeyedReader(InPlaceReader):
             raise LogError(f"{log.folder}: its state is that at {at}, but a micro-batch begins at {start}; {WAY_OUT}")
         return [StatePart(*note["part"]) for note in notes], notes[0]["turn"] + 1
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read, work and write, in a task; yield the name of the file written."""
+    def process(self, partition: InputPartition) -> tuple[WrittenFile, dict[str, Any]]:
+        """Read all rows, work on those of the task's keys, and write results and state."""
         if not isinstance(partition, KeyedPartition):
             raise TypeError(f"not a partition by keys: {partition}")
         operator, keys, function = self.operator, partition.keys, self.operator.function
@@ -82,12 +82,12 @@ class KeyedReader(InPlaceReader):
         # One batch, so that the function sees all rows of a key at once.
         batches = pa.Table.from_batches(rows).combine_chunks().to_batches() if sum(map(len, rows)) else []
         if self.files is None:
-            written, note = self.work(batches, function)
-        else:
-            state = self.files.take(keys, partition.state, partition.turn)
-            written, note = self.work(batches, partial(_with_state, function, state))
-            note[STATE] = {"part": self.files.put(keys, state), "turn": partition.turn, "at": partition.end}
-        yield written.row(json.dumps(note))
+            return self.work(batches, function)
+        state = self.files.take(keys, partition.state, partition.turn)
+        written, note = self.work(batches, partial(_with_state, function, state))
+        return written, note | {
+            STATE: {"part": self.files.put(keys, state), "turn": partition.turn, "at": partition.end}
+        }
 
 
 def _with_state(function: Any, state: Any, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -44,9 +44,16 @@ class OnBatches:
     """The columns that it returns (DDL)."""
     counts: str | None = None
     """The column whose values are counted, since the beginning of the stream; None for no column."""
+    load_aware: bool = False
+    """Whether fast workers get more rows of a micro-batch than slow ones (PA-SPS), and not all the same number."""
 
     def output(self, stream: DataFrame, operator: str) -> DataFrame:
         """Apply the function to an input that only Spark can read."""
+        if self.load_aware:
+            raise OperatorError(
+                f"operator {operator}: remove its grouping: Spark alone reads its source, and decides which task gets "
+                "which rows"
+            )
         function = self.function
 
         def over_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -16,6 +16,7 @@ from mead.spark.log.sink import commit_files, write_stream
 from mead.spark.log.stream_log import StreamLog
 from mead.spark.pipeline.in_place import InPlaceOperator, InPlaceReader, make_source
 from mead.spark.pipeline.keyed import KeyedReader
+from mead.spark.pipeline.load_aware import LoadAwareReader, times_file
 from mead.spark.pipeline.operators import OnBatches, OnKeys, OperatorError, Work, to_arrow, to_ddl
 from mead.spark.pipeline.query import find_cause
 from mead.spark.pipeline.wiring import RESULTS, Wiring
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-STREAMS, CHECKPOINTS, TASKS, STAMPS = "streams", "checkpoints", "tasks", "stamps"
+STREAMS, CHECKPOINTS, TASKS, STAMPS, GROUPING = "streams", "checkpoints", "tasks", "stamps", "grouping"
 """Folders of a run."""
 
 
@@ -104,8 +105,11 @@ class QueryBuilder:
         """
         work, source, first = self.work[operator], self._input(operator), self.wiring.is_first(operator)
         tasks = self.folder / TASKS / operator
-        keyed = isinstance(work, OnKeys)
-        reader = source.reader(tasks) if isinstance(work, OnBatches) and not (keyed and first) else None
+        load_aware = self.folder / GROUPING / operator if isinstance(work, OnBatches) and work.load_aware else None
+        in_file = times_file(load_aware) if load_aware else tasks
+        reader = (
+            source.reader(in_file) if isinstance(work, OnBatches) and not (first and isinstance(work, OnKeys)) else None
+        )
         if reader is None or not isinstance(work, OnBatches):
             stream = source.load(self.spark, operator, tasks)
             check_stamps(dict(stream.dtypes), operator)
@@ -117,7 +121,7 @@ class QueryBuilder:
         self._declare(operator, work.schema)
         stamps, name = self.folder / STAMPS, f"mead-operator-{operator}"
         in_place = InPlaceOperator(reader[0], work.function, self._log(operator), schema, stamps, first, self.follows)
-        made = self._keyed(in_place, work, reader[1], tasks) if isinstance(work, OnKeys) else InPlaceReader(in_place)
+        made = self._reader(in_place, work, reader[1], tasks, load_aware)
         self.spark.dataSource.register(make_source(name, made))
         try:
             return self.spark.readStream.format(name).load(), True
@@ -126,9 +130,14 @@ class QueryBuilder:
                 f"operator {operator}: workers cannot load its function: {find_cause(error)}"
             ) from error
 
-    def _keyed(self, in_place: InPlaceOperator, work: OnKeys, columns: str, tasks: Path) -> KeyedReader:
-        state = None if work.state is None else to_arrow(work.state)
-        return KeyedReader(in_place, work.keys, to_arrow(columns), state, tasks)
+    def _reader(
+        self, in_place: InPlaceOperator, work: OnBatches, columns: str, tasks: Path, load_aware: Path | None
+    ) -> InPlaceReader:
+        """Return the reader that works in place: by keys, by the speed of workers, or on equal parts."""
+        if isinstance(work, OnKeys):
+            state = None if work.state is None else to_arrow(work.state)
+            return KeyedReader(in_place, work.keys, to_arrow(columns), state, tasks)
+        return LoadAwareReader(in_place, tasks, load_aware) if load_aware else InPlaceReader(in_place)
 
     def _declare(self, operator: str, schema: str) -> None:
         """Check and remember the columns of an operator's output."""

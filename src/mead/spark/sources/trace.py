@@ -25,7 +25,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from mead.arrays import IntArray
-from mead.spark.log.tasks import divide_rows, read_number
+from mead.spark.log.tasks import divide_rows, read_tasks
 
 FORMAT = "mead-trace"
 
@@ -119,8 +119,8 @@ class TraceReader(DataSourceStreamReader):
         return self.now_us() - int(times[min(count, times.size - 1)] / self.speed)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """Return one partition for each task, with equal numbers of arrivals."""
-        parts = divide_rows(start["count"], end["count"], read_number(self.tasks)) or [(end["count"], end["count"])]
+        """Return one partition for each task, with its part of the arrivals."""
+        parts = divide_rows(start["count"], end["count"], read_tasks(self.tasks)) or [(end["count"], end["count"])]
         return [TracePartition(end["started_us"], first, last) for first, last in parts]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

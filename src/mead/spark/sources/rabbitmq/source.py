@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from mead.spark.log.tasks import divide_rows, read_number
+from mead.spark.log.tasks import divide_rows, read_tasks
 from mead.spark.sources.rabbitmq.connection import NotReadyError, UnreachableError
 from mead.spark.sources.rabbitmq.location import (
     ARRIVAL_HEADER,
@@ -109,9 +109,9 @@ class RabbitReader(DataSourceStreamReader):
         return {"offset": self._followed().end(start["offset"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """Return one partition for each task, with equal numbers of offsets."""
+        """Return one partition for each task, with its part of the offsets."""
         first, last = start["offset"], end["offset"]
-        return [OffsetPartition(*part) for part in divide_rows(first, last, read_number(self.tasks)) or [(last, last)]]
+        return [OffsetPartition(*part) for part in divide_rows(first, last, read_tasks(self.tasks)) or [(last, last)]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a partition; runs in a task. Waits for a broker that goes away."""
