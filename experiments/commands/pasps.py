@@ -49,6 +49,76 @@ def add_to(app: typer.Typer) -> None:
     """Add one command for each experiment; they differ only in the tables that they hold."""
     for name, summary in SUMMARIES.items():
         _add(app, name, summary)
+    app.command("pasps-live")(live)
+
+
+def live(
+    ctx: typer.Context,
+    *,
+    application: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="`tweets`, `dns`, `logs` or `news`; may be repeated; default the first two."),
+    ] = None,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[@KEY=VALUE]", help="Run only this system, such as `psps`; may be repeated."),
+    ] = None,
+    duration: Annotated[float, typer.Option(min=10.0, metavar="SECONDS", help="Of every run.")] = 90.0,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+) -> None:
+    """PA-SPS on real Spark, in real time: its applications under static replicas, DABS and PA-SPS.
+
+    Every run takes its duration and about half a minute. DABS does not restart anything here, because Spark changes the
+    number of tasks without; what is left of it are its forecast and its pause before replicas are removed.
+
+    Example: `python -m experiments pasps-live --application dns --system pasps --system dabs`
+    """
+    from tempfile import TemporaryDirectory
+
+    from experiments.comparison import PolicyContender
+    from experiments.pasps.live import APPLICATIONS, EXAMPLES, SLOTS, SYSTEMS, LiveRuns, live_systems_table
+    from mead.cli.inputs import check_java
+    from mead.cpu import detect, measure_actuation_delay_s
+    from mead.spark.runtime.quiet_start import SparkStartError, start_quietly
+    from mead.spark.runtime.spark_session import start_session, stop_session
+
+    applications, systems = (
+        list(dict.fromkeys(application or ("tweets", "dns"))),
+        list(dict.fromkeys(system or SYSTEMS)),
+    )
+    if unknown := set(applications) - set(APPLICATIONS):
+        ctx.fail(f"there is no application {min(unknown)!r}; choose from {', '.join(APPLICATIONS)}")
+    try:
+        for one in systems:
+            PolicyContender.of(one)
+    except ValueError as error:
+        ctx.fail(str(error))
+    check_java(ctx)
+    found = detect()
+    if found.kind == "none":
+        ctx.fail(f"CPU shares cannot be set here: {found}")
+    try:
+        with start_quietly():
+            spark = start_session("experiments pasps-live", master=f"local[{SLOTS}]", modules=EXAMPLES)
+    except SparkStartError as error:
+        ctx.fail(str(error))
+    runs = [(name, one) for name in applications for one in systems]
+    rows = []
+    try:
+        with TemporaryDirectory() as folder, progress_bar(len(runs)) as tell:
+            settings = LiveRuns(spark, found.open, duration, Path(folder), measure_actuation_delay_s(found.open), seed)
+            for done, (name, one) in enumerate(runs):
+                tell(f"{name}, {one}", done)
+                rows.append(settings.run(name, one))
+    except KeyboardInterrupt:
+        typer.echo(
+            f"{ctx.command_path}: interrupted, {len(runs) - len(rows)} of {len(runs)} runs are missing", err=True
+        )
+    finally:
+        stop_session(spark)
+    document = {"experiment": "pasps-live", "duration_s": duration, "rows": [row.as_json() for row in rows]}
+    show(document, [live_systems_table(rows, duration)], [], as_json=as_json)
 
 
 def _add(app: typer.Typer, name: str, summary: str) -> None:

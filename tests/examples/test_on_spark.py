@@ -1,13 +1,17 @@
-"""The two applications of the DRS paper live, by their pipeline files, under policies that scale replicas."""
+"""The applications of the DRS and PA-SPS papers live, by their pipeline files, under policies that scale replicas."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zlib import crc32
 
+import numpy as np
 import pytest
+from event_classification.events import make_events, template_of
 from logo_detection.frames import logos_in
 from tests.examples.pattern_detection.oracle import last_window, maximal
 from tests.paths import EXAMPLES
@@ -87,3 +91,50 @@ def test_logos_under_pasps_are_found_where_they_are(spark: SparkSession, tmp_pat
     assert set(zip(rows["id"].to_pylist(), rows["logo"].to_pylist(), strict=True)) == there
     assert rows.num_rows == len(there), "each once, though its features were matched by several tasks"
     assert any(allocation["extractor"].replicas < 4 for _, allocation in result.timeline), "as few as it needs"
+
+
+def labels_of(kind: str, number: int, questions: tuple[str, ...]) -> str | None:
+    """The labels that an event must have in the end, by its template; None if it is dropped on its way."""
+    event, answers = (
+        json.loads(make_events(kind)(np.array([number]))["event"][0].as_py()),
+        template_of(kind, number).answers,
+    )
+    labels = [f"{question}={answers[question]}" for question in questions]
+    if not questions:  # the complex application: the way depends on the answers
+        whom = next((word for word in event["text"].split() if word.startswith("user")), "")
+        ways = {
+            "users": [f"mood={answers['mood']}", f"notify={whom}"],
+            "opinion": ["news=opinion", f"mood={answers['mood']}", f"topic={answers['topic']}"],
+            "report": ["news=report", f"topic={answers['topic']}"],
+        }
+        section = answers["section"]
+        if section == "spam":
+            return None
+        labels = [f"section={section}", *ways["users" if section == "users" else answers["news"]]]
+    key = crc32(" ".join([event["who"], event["text"]]).encode())
+    return " ".join([*labels, f"key={key:08x}"])
+
+
+@pytest.mark.parametrize(
+    ("application", "kind", "questions"),
+    [
+        ("tweet-classification", "tweets", ("spam", "topic")),
+        ("dns-classification", "dns", ("malicious", "purpose")),
+        ("log-classification", "logs", ("template", "severity")),
+        ("news-classification", "tweets", ()),
+    ],
+)
+def test_events_under_pasps_are_classified_as_they_were_made(
+    spark: SparkSession, tmp_path: Path, application: str, kind: str, questions: tuple[str, ...]
+) -> None:
+    policy = PaSpsOptions(interval_s=1.0, sample_s=0.5, predictor="lr", hold_down_s=0.0)
+    result, events = ran(spark, application, policy, tmp_path, {"known: 8000": "known: 200"})
+    assert result.drained
+    assert result.failed_rounds == 0
+    rows = logs.results(tmp_path, "save")
+    expected = {number: labels_of(kind, number, questions) for number in range(events)}
+    there = {number: labels for number, labels in expected.items() if labels is not None}
+    assert there
+    assert dict(zip(rows["id"].to_pylist(), rows["labels"].to_pylist(), strict=True)) == there
+    assert rows.num_rows == len(there), "each once, though several tasks claim parts of a micro-batch"
+    assert all(len(list((tmp_path / "grouping" / name).glob("*.times"))) for name in result.pipeline.order)

@@ -116,8 +116,8 @@ def _trace(keys: SourceKeys, beside: Path, duration_s: float | None) -> Trace:
             f"unknown kind of arrivals {generate.kind!r}; choose from {', '.join(KINDS)}",
             ("source", "generate", "kind"),
         )
-    options = dict(generate.options)
-    if not {"duration_s", "count"} & options.keys():
+    options, takes = dict(generate.options), {parameter.name for parameter in KINDS[generate.kind].parameters}
+    if "duration_s" in takes and not {"duration_s", "count"} & options.keys():  # others say how long they are
         if duration_s is None:
             raise ConfigError(
                 "give duration_s or count, because the run has no duration", ("source", "generate", "options")
