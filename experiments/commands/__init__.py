@@ -23,7 +23,8 @@ for module in (mead, mead_figures, live, drs, pasps, ppq, arena):
 def experiments(ctx: typer.Context) -> None:
     """Reproduce the tables and figures of the papers, with the published numbers beside ours.
 
-    All but `live`, `drs-live` and `ppq-live` run in virtual time: the same seed gives the same figures. Examples:
+    All but `live`, `drs-live`, `pasps-live` and `ppq-live` run in virtual time: the same seed gives the same figures.
+    Examples:
 
     - `python -m experiments mead-table1 --trace bc=bc-paug89.parquet --seeds 5 --out out`
     - `python -m experiments mead-table2 --only synt --policy adaptive --policy static@share=0.85`

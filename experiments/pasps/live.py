@@ -129,6 +129,7 @@ class LiveRuns:
         file = parse_pipeline(text.encode())
         pipeline, folder = live_pipeline(file.pipeline), self.folder / f"{name}-{policy.label}"
         folder.mkdir(parents=True)
+        work = load_work(file, EXAMPLES)  # before the source, whose payload comes from the same modules
         trace = application.trace(self.seed, self.duration_s)
         source = load_source(file, EXAMPLES, folder, self.duration_s, folder / WARM_UP, instead=trace)
         session = Session(pipeline, policy.options, engine="spark", name=f"{pipeline.name}, {policy.label}")
@@ -138,7 +139,7 @@ class LiveRuns:
                 self.spark,
                 Knowledge(pipeline, self.actuation_delay_s),
                 source,
-                load_work(file, EXAMPLES),
+                work,
                 folder,
                 shares,
                 duration_s=self.duration_s,

@@ -91,7 +91,7 @@ PARTS = {
     "execute": Part(_shares, {"CHANGES_TIMED": 4}),
     "fitting": Part(_fitted),
     "forecast": Part(_forecast),
-    "grouping": Part(lambda bench, _: bench.main(), {"DURATION_S": 2.0}),
+    "grouping": Part(lambda bench, _: bench.virtual_time(), {"DURATION_S": 2.0}),
     "history": Part(lambda bench, _: bench.main(0.001), {"REPEATED_S": 20}),
     "live": Part(_live, {"WORKER_ROWS": (10,)}),
     "loop": Part(lambda bench, _: bench.main(), {"DURATION_S": 5, "RUNS": 1}),
