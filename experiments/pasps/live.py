@@ -162,6 +162,6 @@ def live_systems_table(rows: Iterable[LiveSystem], duration_s: float) -> Table:
             number_or_nothing(row.mean_s),
             number_or_nothing(row.p95_s),
             str(row.changes),
-            yes_or_no(row.drained),
+            yes_or_no(met=row.drained),
         )
     return table
