@@ -138,15 +138,10 @@ class OperatorKeys(Keys):
             raise wrong_key("phases", "give scv or phases, not both")
         if self.price is not None and self.prices is not None:
             raise wrong_key("prices", "give price or prices, not both")
-        if self.grouping is not None and self.batch is not None:
-            if self.grouping.kind not in {"round_robin", "least_utilised"}:
-                raise wrong_key("grouping", f"{self.grouping.kind} is for tuples one by one, without batch")
-            if self.grouping.speeds:
-                raise wrong_key(
-                    "grouping", "remove speeds, which are for tuples one by one; Spark measures its workers"
-                )
-        if self.grouping is not None and len(self.grouping.speeds) > self.replicas.max:
-            raise wrong_key("grouping", f"names {len(self.grouping.speeds)} speeds for {self.replicas.max} replicas")
+        return self
+
+    @model_validator(mode="after")
+    def _work(self) -> Self:
         if self.function is not None and self.transform is not None:
             raise wrong_key("transform", "give function or transform, not both")
         if self.function is None and self.transform is None and self.output is not None:
@@ -157,6 +152,19 @@ class OperatorKeys(Keys):
             raise wrong_key("key", "belongs to a function")
         if self.state is not None and self.key is None:
             raise wrong_key("state", "needs a key: the columns that it is kept for")
+        return self
+
+    @model_validator(mode="after")
+    def _grouped(self) -> Self:
+        if self.grouping is not None and self.batch is not None:
+            if self.grouping.kind not in {"round_robin", "least_utilised"}:
+                raise wrong_key("grouping", f"{self.grouping.kind} is for tuples one by one, without batch")
+            if self.grouping.speeds:
+                raise wrong_key(
+                    "grouping", "remove speeds, which are for tuples one by one; Spark measures its workers"
+                )
+        if self.grouping is not None and len(self.grouping.speeds) > self.replicas.max:
+            raise wrong_key("grouping", f"names {len(self.grouping.speeds)} speeds for {self.replicas.max} replicas")
         return self
 
     def operator(self, shares: tuple[float, ...]) -> Operator:
