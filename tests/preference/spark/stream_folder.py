@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 from tests.preference.spark.oracle import Tuple, Values
 
-from mead.preference.spark.engine import D, Engine, RunTasks, W
+from mead.preference.spark.engine import Engine
 from mead.preference.spark.ingest import WRITTEN_S
 from mead.preference.spark.query_spec import ARRIVAL, END, EVENT, START, WINDOW, ExecutionOptions, QuerySpec
 from mead.preference.spark.state import QueryFolder
+from mead.preference.spark.window_runner import D, RunTasks, W
 from mead.spark.log.stream_log import StreamLog
 
 BATCH_S = 0.3

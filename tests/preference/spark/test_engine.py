@@ -6,6 +6,7 @@ import json
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,10 @@ from tests.preference.spark.stream_folder import engine, in_this_process, names,
 from mead.preference.control.degrees import Degrees
 from mead.preference.control.threshold import Threshold
 from mead.preference.kernels.dominance import PreferenceError, Preferences
-from mead.preference.spark.engine import D, Engine, W
+from mead.preference.spark.engine import Engine
 from mead.preference.spark.query_spec import ExecutionOptions, Kernel, QuerySpec
 from mead.preference.spark.state import QueryFolder
+from mead.preference.spark.window_runner import D, W
 from mead.preference.windows.owner_table import Splitting
 from mead.preference.windows.panes import Windows
 
@@ -38,12 +40,12 @@ class Fragile:
     """Runs tasks in this process, until it does not: none of them, or all and nobody hears of it."""
 
     def __init__(self, kills: Sequence[int]) -> None:
-        self.kills, self.calls = set(kills), 0
+        self.kills, self.calls = set(kills), count(1)
 
     def __call__(self, function: Callable[[W], D], works: Sequence[W]) -> list[D]:
-        self.calls += 1
+        call = next(self.calls)
         done = in_this_process(function, works)
-        if self.calls in self.kills:
+        if call in self.kills:
             raise Killed
         return done
 
@@ -278,15 +280,15 @@ def test_only_what_is_needed_stays_on_disk(tmp_path: Path) -> None:
         assert not list((tmp_path / "tuples/data").glob("*"))
 
 
-def test_what_tasks_hand_back_does_not_grow_with_the_tuples(tmp_path: Path) -> None:
-    """Tuples stay in files: the driver is told counts and names."""
+def test_what_tasks_get_and_hand_back_does_not_grow_with_the_tuples(tmp_path: Path) -> None:
+    """Tuples stay in files: the driver sends and is told counts and names."""
 
     def told(folder: Path, rows: int) -> int:
         sizes: list[int] = []
 
         def weighed(function: Callable[[W], D], works: Sequence[W]) -> list[D]:
             done = in_this_process(function, works)
-            sizes.extend(len(pickle.dumps(one)) for one in done)
+            sizes.extend(len(pickle.dumps(one)) for one in (*works, *done))
             return done
 
         running = engine(folder, SPEC, ExecutionOptions(elastic=False, start=Degrees(2, 2)), 2, weighed)

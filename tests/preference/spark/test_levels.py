@@ -13,9 +13,10 @@ from tests.preference.spark.stream_folder import BATCH_S, engine, in_this_proces
 
 from mead.preference.control.degrees import Degrees
 from mead.preference.kernels.dominance import Preferences
-from mead.preference.spark.engine import D, Step, W
+from mead.preference.spark.engine import Step
 from mead.preference.spark.pane_stage import PaneOutput
 from mead.preference.spark.query_spec import ExecutionOptions, QuerySpec
+from mead.preference.spark.window_runner import D, W
 from mead.preference.windows.owner_table import Splitting
 from mead.preference.windows.panes import Windows
 

@@ -4,11 +4,12 @@ In the paper, workers have queues, and a worker that cannot keep up has done les
 when everything is done. So the work that a worker *could* have done in its time counts as done, and the formulas of the
 paper hold: utilization is above 1 where work takes longer than its time.
 
-That time is the one in which the tuples arrived, less the time spent elsewhere. In the paper both stages work at once,
-each on its own cores; here one follows the other. So the pane stage has the time that windows and Spark leave, and at a
-utilization of 1 micro-batches just keep up with the stream. The window stage is judged by the whole time: with the rest
-only, both would seem overloaded as soon as one is. If more tasks have work than there are cores, each has its part of
-them. Work is CPU time; waiting for a core does not count.
+That time is the one in which the tuples arrived, less the time spent elsewhere. Both stages work at once, in the paper
+each on its own cores, here on the same. So the pane stage has the time that Spark, the emitter and tasks of the windows
+leave, and at a utilization of 1 micro-batches just keep up with the stream. The window stage is judged by the whole
+time: with the rest only, both would seem overloaded as soon as one is. Its work counts with the micro-batch of panes
+during which it ended. If more tasks have work than there are cores, each has its part of them. Work is CPU time;
+waiting for a core does not count.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ class TwoLevelControl:
     def _decide(self, ended_s: float, now: Degrees) -> Degrees:
         panes, splitting = float(np.mean(self._utilizations)), _mean(self._counts)
         load = self._windows.load(self._passed_s, self.options.slots)
-        windows = load.window_utilization(pending=0)  # a micro-batch leaves nothing pending
+        windows = load.window_utilization(pending=0)  # panes wait for windows, so that no queue grows between them
         self.intervals.append(Interval(ended_s, now, panes, splitting, windows, load.idle_ratio))
         if not self.options.elastic:
             return now

@@ -1,14 +1,14 @@
 """The emitter between micro-batches: owners of tuples and complete panes.
 
-Every task of the pane stage runs it on the time stamps of the whole micro-batch and takes its own tuples. The result
-depends only on state and stamps, so all tasks agree, and no tuple has to pass through one place, as it does in the
-paper. Only counts return to the driver.
+The driver runs it once per micro-batch, on the time stamps alone. The tuples stay in the log; each task reads its own
+ones there, so that no tuple has to pass through one place, as it does in the paper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ import numpy.typing as npt
 from mead.arrays import IntArray
 from mead.preference.control.far_stamps import AHEAD_US, find_far_stamps, find_first_stamp
 from mead.preference.control.punctuation import KSlack
-from mead.preference.windows.owner_table import NO_WORKER
+from mead.preference.control.threshold import Threshold
+from mead.preference.windows.owner_table import NO_WORKER, OwnerTable, Splitting
 from mead.preference.windows.pane_emitter import ClosedPane, PaneEmitter
 from mead.preference.windows.panes import Windows
 
@@ -180,3 +181,12 @@ def by_arrival(event_us: IntArray, arrival_us: IntArray, ends: Sequence[int]) ->
     if bool((later | ((np.diff(arrival_us) == 0) & (np.diff(event_us) >= 0))).all()):
         return np.arange(event_us.size)
     return np.lexsort((event_us, arrival_us, batch))
+
+
+@cache
+def warm_emitter(windows: Windows) -> None:
+    """Compile the emitter, once per process, before the stream begins."""
+    panes = PaneEmitter(OwnerTable(2, Splitting.ADAPTIVE), Threshold())
+    panes.add([0, 1])
+    stamps_us = np.array([0, 3 * windows.pane_us])
+    Emitter(windows, KSlack(windows.pane_us), panes).offer(stamps_us, stamps_us, [2])

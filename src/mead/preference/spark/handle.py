@@ -11,6 +11,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Self
 
 from mead.preference.spark.engine import Engine, Step
+from mead.preference.spark.overlap import OverlappedStages
 from mead.preference.spark.state import name_remedy
 from mead.preference.spark.window_stage import window_bounds
 from mead.spark.log.stream_log import StreamLog
@@ -156,15 +157,14 @@ class PreferenceQuery:
     def _run(self) -> None:
         """Run the stages, in their own thread."""
         try:
-            while not self._stop.is_set():
-                finishing = self._finish.is_set()
-                step = self.engine.step()
-                if step is not None:
-                    self.steps.append(step)
-                elif finishing:
-                    self.steps.append(self.engine.finish())
-                    return
-                else:
+            with OverlappedStages(self.engine, self.steps.append) as stages:
+                while not self._stop.is_set():
+                    finishing = self._finish.is_set()
+                    if stages.advance():
+                        continue
+                    if finishing:
+                        stages.finish()
+                        return
                     self._stop.wait(POLL_S)
         except Exception as error:  # noqa: BLE001 - raised by `finish` and `stop`
             self.error = error

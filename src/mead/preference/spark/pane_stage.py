@@ -1,4 +1,4 @@
-"""A task of the pane stage: reduces one worker's tuples with its earlier results."""
+"""The pane stage: which tuples are whose, and the task that reduces one worker's tuples."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from time import thread_time
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from mead.arrays import IntArray
-from mead.preference.control.threshold import Threshold
 from mead.preference.kernels.block_nested_loop import ALONE
 from mead.preference.kernels.relation import relation_skyline
-from mead.preference.spark.emission import Emission, Emitter, by_arrival
+from mead.preference.spark.emission import Emitter, by_arrival
 from mead.preference.spark.query_spec import ARRIVAL, EVENT, NUMBER, Kernel, QuerySpec
 from mead.preference.spark.reduction import answer, reduce_rows
-from mead.preference.windows.owner_table import OwnerTable, Splitting
-from mead.preference.windows.pane_emitter import ClosedPane, PaneEmitter
-from mead.spark.log.stream_log import Extent, StreamLog
+from mead.preference.windows.owner_table import NO_WORKER
+from mead.preference.windows.pane_emitter import ClosedPane
+from mead.spark.log.store import FileStore
+from mead.spark.log.stream_log import DATA, Extent, StreamLog
 
 NOTHING = Extent("", 0, 0)
 """No tuples, in no file."""
+
+ROW = "row"
+"""The place of a tuple in its micro-batch."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,48 @@ class Slice:
     ends: tuple[int, ...]
     """Ends of the input's batches, counted from its first row."""
 
-    def read(self) -> pa.Table:
-        """Read the rows by memory map; unused columns are not touched."""
-        return pa.Table.from_batches(list(StreamLog(self.folder).read(self.pieces)))
+    def read(self, *, verified: bool) -> pa.Table:
+        """Read the rows by memory map. If the files are ``verified``, parts that nobody uses are not touched."""
+        store = FileStore(self.folder / DATA, verified=verified)
+        return pa.Table.from_batches(list(store.read(self.pieces)))
+
+
+@dataclass(frozen=True)
+class Share:
+    """The tuples of one worker in a micro-batch."""
+
+    rows: Extent
+    """Their places and numbers, by pane and arrival, in a file of the partial results."""
+    panes: tuple[tuple[int, int], ...]
+    """Panes and their numbers of tuples, in the order of the rows."""
+
+
+def assign_tuples(tuples: Slice, emitter: Emitter, partials: Path) -> tuple[dict[int, Share], tuple[ClosedPane, ...]]:
+    """Run the emitter on the time stamps of a micro-batch; return the share of each worker, and complete panes.
+
+    Shares are in a file: nothing that the driver sends to a task grows with the number of its tuples.
+    """
+    rows = tuples.read(verified=False)
+    event_us, arrival_us = (rows.column(name).to_numpy() for name in (EVENT, ARRIVAL))
+    order = by_arrival(event_us, arrival_us, tuples.ends)
+    emission = emitter.offer(event_us[order], arrival_us[order], tuples.ends)
+    own = np.flatnonzero(emission.workers != NO_WORKER)
+    if not own.size:
+        return {}, emission.closed
+    own = own[np.lexsort((emission.panes[own], emission.workers[own]))]
+    batch = pa.record_batch({ROW: order[own], NUMBER: tuples.first + own})
+    file = StreamLog(partials).write([batch], batch.schema).file
+    workers, panes = emission.workers[own], emission.panes[own]
+    starts = np.flatnonzero(np.concatenate(([True], (np.diff(workers) != 0) | (np.diff(panes) != 0))))
+    parts: dict[int, list[tuple[int, int]]] = {}
+    for start, count in zip(starts.tolist(), np.diff([*starts, own.size]).tolist(), strict=True):
+        parts.setdefault(int(workers[start]), []).append((int(panes[start]), count))
+    shares, skip = {}, 0
+    for worker, counts in parts.items():
+        size = sum(count for _, count in counts)
+        shares[worker] = Share(Extent(file, skip, size), tuple(counts))
+        skip += size
+    return shares, emission.closed
 
 
 @dataclass(frozen=True)
@@ -49,24 +89,13 @@ class PaneWork:
 
     worker: int
     tuples: Slice
-    emitter: Mapping[str, Any]
-    """State of the emitter before this micro-batch."""
+    share: Share
     open_results: Mapping[int, Extent]
     """Results of the worker for open panes."""
     partials: Path
     """The folder of such results."""
     spec: QuerySpec
     kernel: Kernel
-    reports: bool
-    """Whether to report the emitter's new state: one of all workers does."""
-
-
-@dataclass(frozen=True)
-class EmitterReport:
-    """The emitter's new state for the driver: counts, and no tuple."""
-
-    emitter: Mapping[str, Any]
-    closed: tuple[ClosedPane, ...]
 
 
 @dataclass(frozen=True)
@@ -76,10 +105,9 @@ class PaneOutput:
     worker: int
     received: int
     busy_s: float
-    """CPU time from the first own tuple on, without the work that every task does."""
+    """CPU time."""
     results: Mapping[int, Extent]
     """By pane, the result that replaces the earlier one."""
-    report: EmitterReport | None
 
 
 @cache
@@ -91,10 +119,6 @@ def warm_up(spec: QuerySpec, kernel: Kernel) -> None:
     else:
         few = pa.table({name: [1.0, 2.0] for name in names} | {NUMBER: [0, 1]})
         answer(reduce_rows(few, spec, kernel), spec)
-    panes = PaneEmitter(OwnerTable(2, Splitting.ADAPTIVE), Threshold())
-    panes.add([0, 1])
-    stamps_us = np.array([0, 3 * spec.windows.pane_us])
-    Emitter(spec.windows, spec.k_slack(), panes).offer(stamps_us[by_arrival(stamps_us, stamps_us, [2])], stamps_us, [2])
 
 
 def warm_worker(kernels: tuple[QuerySpec, Kernel]) -> None:
@@ -103,35 +127,25 @@ def warm_worker(kernels: tuple[QuerySpec, Kernel]) -> None:
 
 
 def work_on_panes(work: PaneWork) -> PaneOutput:
-    """Do the work, in a Spark task."""
+    """Do the work, in a Spark task. It depends on the worker's own tuples alone."""
     warm_up(work.spec, work.kernel)
-    rows = work.tuples.read()
-    event_us, arrival_us = (rows.column(name).to_numpy() for name in (EVENT, ARRIVAL))
-    order = by_arrival(event_us, arrival_us, work.tuples.ends)
-    emitter = Emitter.from_json(dict(work.emitter))
-    emission = emitter.offer(event_us[order], arrival_us[order], work.tuples.ends)
     started_s = thread_time()
-    assigned = np.flatnonzero(emission.workers == work.worker)
-    results = _write_results(_by_pane(rows, order, assigned, emission, work), work.partials) if assigned.size else {}
-    busy_s = thread_time() - started_s
-    report = EmitterReport(emitter.as_json(), emission.closed) if work.reports else None
-    return PaneOutput(work.worker, assigned.size, busy_s, results, report)
+    results = _write_results(_by_pane(work), work.partials)
+    return PaneOutput(work.worker, work.share.rows.count, thread_time() - started_s, results)
 
 
-def _by_pane(
-    rows: pa.Table, order: IntArray, own: IntArray, emission: Emission, work: PaneWork
-) -> Iterator[tuple[int, pa.Table]]:
+def _by_pane(work: PaneWork) -> Iterator[tuple[int, pa.Table]]:
     """Yield the reduced rows of each pane."""
-    own = own[np.argsort(emission.panes[own], kind="stable")]
-    mine = rows.drop_columns([EVENT, ARRIVAL]).take(order[own])
-    mine = mine.append_column(NUMBER, pa.array(work.tuples.first + own))
-    panes = emission.panes[own]
-    starts = np.flatnonzero(np.concatenate(([True], np.diff(panes) > 0)))
-    for start, end in zip(starts, [*starts[1:], own.size], strict=True):
-        pane, some = int(panes[start]), mine.slice(start, end - start)
+    places = read_extents(work.partials, [work.share.rows])
+    rows = work.tuples.read(verified=True).drop_columns([EVENT, ARRIVAL])  # the emitter has verified them
+    mine = rows.take(places.column(ROW)).append_column(NUMBER, places.column(NUMBER))
+    start = 0
+    for pane, count in work.share.panes:
+        some = mine.slice(start, count)
+        start += count
         if (earlier := work.open_results.get(pane, NOTHING)).count:
             some = pa.concat_tables([read_extents(work.partials, [earlier]), some])
-        results = np.concatenate((np.zeros(earlier.count, dtype=np.int64), np.full(end - start, ALONE)))
+        results = np.concatenate((np.zeros(earlier.count, dtype=np.int64), np.full(count, ALONE)))
         yield pane, reduce_rows(some, work.spec, work.kernel, results)
 
 

@@ -22,13 +22,15 @@ from mead.preference.control.fuzzy import PROFILES
 from mead.preference.control.threshold import PAPER_SET_POINT
 from mead.preference.kernels.dominance import Direction, PreferenceError, Preferences
 from mead.preference.kernels.relation import Dominates
-from mead.preference.spark.engine import D, Engine, RunTasks, W
+from mead.preference.spark.emission import warm_emitter
+from mead.preference.spark.engine import Engine
 from mead.preference.spark.handle import PreferenceQuery
 from mead.preference.spark.ingest import arrow_columns, check_columns, result_schema, write_tuples
 from mead.preference.spark.pane_stage import warm_worker
 from mead.preference.spark.query_spec import ExecutionOptions, Kernel, QuerySpec, length_ms
 from mead.preference.spark.state import QueryFolder
 from mead.preference.spark.user_relation import Relation
+from mead.preference.spark.window_runner import D, RunTasks, W
 from mead.preference.windows.owner_table import Splitting
 from mead.preference.windows.panes import Windows
 from mead.spark.log.source import LogDataSource
@@ -142,6 +144,7 @@ def preference_query(
         except LogError as error:  # a process of an earlier query holds it
             raise PreferenceError(str(error)) from None
         run = make_spark_runner(spark.sparkContext)
+        warm_emitter(spec.windows)
         run(warm_worker, [(spec, options.kernel)] * options.slots)
         engine = Engine(spec, options, place, arrow_columns(columns), run, monotonic)
         if trigger is not None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +21,12 @@ from mead.preference.control.threshold import Threshold
 from mead.preference.kernels.dominance import PreferenceError
 from mead.preference.spark.control import micro_batch_pid
 from mead.preference.spark.emission import Emitter
+from mead.preference.spark.pane_stage import NOTHING
 from mead.preference.spark.query_spec import ExecutionOptions, QuerySpec
 from mead.preference.spark.window_rounds import WindowRounds
+from mead.preference.windows.messages import PaneResult
 from mead.preference.windows.owner_table import OwnerTable, Splitting
-from mead.preference.windows.pane_emitter import PaneEmitter
+from mead.preference.windows.pane_emitter import ClosedPane, PaneEmitter, Partition
 from mead.spark.log.store import NEW_FOLDER, START_OVER, LogError
 from mead.spark.log.stream_log import DATA, Extent, StreamLog, WrittenFile
 from mead.spark.pipeline.operators import OperatorError
@@ -59,10 +63,32 @@ class QueryState:
         emitter = Emitter(spec.windows, spec.k_slack(), panes, ahead_us=spec.ahead_us)
         return cls(emitter, WindowRounds(spec.windows, merging=options.merging), options.start)
 
+    def copy_panes(self) -> QueryState:
+        """Return a copy for the pane stage, which changes everything but the windows."""
+        open_results = {worker: dict(panes) for worker, panes in self.open_results.items()}
+        return replace(self, emitter=deepcopy(self.emitter), open_results=open_results)
+
+    def take_result(self, part: Partition) -> Extent:
+        """Remove and return the result of a partition; an empty one has none."""
+        return self.open_results.get(part.worker, {}).pop(part.pane, NOTHING)
+
+    def take_results(self, closed: Iterable[ClosedPane]) -> list[PaneResult[Extent]]:
+        """Remove and return the results of complete panes; one without tuples has one empty result."""
+        return [
+            PaneResult(pane.pane, pane.count, result)
+            for pane in closed
+            for result in [self.take_result(part) for part in pane.partitions] or [NOTHING]
+        ]
+
     @property
     def extents(self) -> list[Extent]:
         """All results that this state needs."""
         return self.directory.extents + [extent for panes in self.open_results.values() for extent in panes.values()]
+
+    @property
+    def files(self) -> set[str]:
+        """The files of these results."""
+        return {extent.file for extent in self.extents if extent.count}
 
     def as_json(self) -> dict[str, Any]:
         """Return the state as plain values, for ``from_json``."""
@@ -186,23 +212,34 @@ class QueryFolder:
         except (OSError, ValueError, TypeError, LookupError, AttributeError):
             raise _damaged(self._state(step)) from None
 
-    def commit(self, state: QueryState, windows: Iterable[tuple[int, WrittenFile]]) -> None:
-        """Commit the micro-batch, then remove files that are no longer needed."""
+    def commit(
+        self, state: QueryState, windows: Iterable[tuple[int, WrittenFile]], used: AbstractSet[str] = frozenset()
+    ) -> None:
+        """Commit the micro-batch, then remove those of the ``used`` partial results that it no longer needs.
+
+        Others may belong to the next micro-batch, which is being computed.
+        """
         _replace(self._state(state.step), json.dumps(state.as_json()))
         noted = [(written, {"window": window, "rows": written.rows}) for window, written in windows]
         self._results.commit(state.step, noted)
-        self._remove_others(state)
+        for name in used - state.files:
+            (self.partials / DATA / name).unlink(missing_ok=True)
+        self._remove_states(state.step)
 
     def _state(self, step: int) -> Path:
         return self.path / "state" / f"{step}.json"
 
     def _remove_others(self, state: QueryState) -> None:
-        needed = {extent.file for extent in state.extents}
+        """Remove leftovers of a crash."""
+        needed = state.files
         for file in (self.partials / DATA).glob("*.arrow"):
             if file.name not in needed:
                 file.unlink(missing_ok=True)
+        self._remove_states(state.step)
+
+    def _remove_states(self, step: int) -> None:
         for file in (self.path / "state").glob("*.json"):
-            if file != self._state(state.step):
+            if file != self._state(step):
                 file.unlink(missing_ok=True)
 
 
