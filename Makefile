@@ -18,7 +18,7 @@ BENCHMARKS ?= $(sort $(wildcard benchmarks/bench_*.py))
 # Tables and figures of the papers, in virtual time.
 PAPERS ?= mead-table1 mead-table2 mead-table3 mead-fig3 mead-traces mead-kpc mead-cost drs-fig6 drs-fig7 drs-fig8 drs-fig9 drs-demands drs-fig10 drs-table2 \
 	pasps-models pasps-storm pasps-peers pasps-complex pasps-datasets \
-	ppq-fig9 ppq-fig10 ppq-fig11 ppq-fig12 ppq-tables ppq-fig17 ppq-fig18
+	ppq-fig3 ppq-fig9 ppq-fig10 ppq-fig11 ppq-fig12 ppq-fig14 ppq-tables ppq-fig17 ppq-fig18
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

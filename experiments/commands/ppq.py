@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -152,6 +153,18 @@ def tables(
     query: Annotated[
         str | None, typer.Option(metavar="NAME", help="`skyline` (Table 4) or `top-delta` (Table 5); default both.")
     ] = None,
+    counts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Replay a file of the authors' counts per second, with one --only: `Rates/arrivals_*.txt`.",
+        ),
+    ] = None,
+    set_point: Annotated[
+        float | None, typer.Option(min=0.1, max=2.0, metavar="RHO", help="Set-point of the PID; default 0.7.")
+    ] = None,
     static: Annotated[
         bool,
         typer.Option("--static/--no-static", help="Search for the best static choice, which takes about ten runs."),
@@ -170,7 +183,7 @@ def tables(
 
     Example: `python -m experiments ppq-tables --only map1k --only game1 --duration 60`
     """
-    from experiments.ppq.streams import STREAMS
+    from experiments.ppq.streams import STREAMS, replayed
     from experiments.ppq.tables import COSTS, row, tables_parts
     from mead.preference.control.fuzzy import PROFILES
 
@@ -181,9 +194,24 @@ def tables(
     if query is not None and query not in COSTS:
         ctx.fail(f"--query {query}: write one of {', '.join(COSTS)}")
     chosen = [stream for stream in STREAMS if not only or stream.name in only]
+    if counts is not None:
+        if len(chosen) != 1:
+            ctx.fail("--counts: the counts are of one stream; name it with --only")
+        try:
+            chosen = [replayed(chosen[0], counts)]
+        except (ValueError, IndexError):
+            ctx.fail(f"--counts {counts}: not two columns of numbers: second and tuples")
     queries = [name for name in COSTS if query in {None, name}]
     rows = (
-        row(name, stream, seed, duration or stream.published_s, static=static, profile=PROFILES[profile])
+        row(
+            name,
+            stream,
+            seed,
+            duration or stream.published_s,
+            static=static,
+            profile=PROFILES[profile],
+            set_point=set_point,
+        )
         for name in queries
         for stream in chosen
     )
@@ -209,6 +237,29 @@ def fig17(
     found = runs(range(seed, seed + seeds), duration, PROFILES[profile])
     done = collect(found, len(CONTROL_S) * len(PID_S) * seeds, lambda one: f"{one.control_s:g} s")
     show_entries("ppq-fig17", "runs", done, fig17_parts(done), as_json=as_json)
+
+
+def fig3(*, seed: Seed = 1, duration: Duration = 1000.0, as_json: AsJson = False) -> None:
+    """Fig. 3 of the Elastic-PPQ paper: burstiness of three kinds of arrivals, by time scale.
+
+    Example: `python -m experiments ppq-fig3 --duration 100`
+    """
+    from experiments.ppq.fig3 import LOGGED, fig3_parts, rows
+
+    done = collect(rows(seed, duration), len(LOGGED), lambda one: one.kind)
+    show_entries("ppq-fig3", "rows", done, fig3_parts(done), as_json=as_json)
+
+
+def fig14(*, seed: Seed = 1, duration: Duration = 421.0, profile: Profile = "code", as_json: AsJson = False) -> None:
+    """Figs. 14 and 15 of the Elastic-PPQ paper: Game1 (a stand-in) in detail, beside fixed workers.
+
+    Example: `python -m experiments ppq-fig14 --duration 100`
+    """
+    from experiments.ppq.fig14 import fig14_parts, runs
+    from mead.preference.control.fuzzy import PROFILES
+
+    done = collect(runs(seed, duration, PROFILES[profile]), 2, lambda one: "two levels" if one.elastic else "fixed")
+    show_entries("ppq-fig14", "runs", done, fig14_parts(done), as_json=as_json)
 
 
 def fig18(*, seed: Seed = 1, duration: Duration = 421.0, profile: Profile = "code", as_json: AsJson = False) -> None:
@@ -255,7 +306,6 @@ def live(
 
     Example: `python -m experiments ppq-live --control both --duration 20`
     """
-    from pathlib import Path
     from tempfile import TemporaryDirectory
 
     from experiments.ppq.live import CONTROLS, bursty_points, live_parts, runs
@@ -284,5 +334,5 @@ def live(
 
 def add_to(app: typer.Typer) -> None:
     """Add the experiments of the Elastic-PPQ paper."""
-    for command in (fit, fig9, fig10, fig11, fig12, tables, fig17, fig18, live):
+    for command in (fit, fig3, fig9, fig10, fig11, fig12, fig14, tables, fig17, fig18, live):
         app.command(f"ppq-{command.__name__}")(command)

@@ -7,8 +7,9 @@ has its rate, its slow changes, its peak and its delays: almost all of some mill
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
+from pathlib import Path
 
 import numpy as np
 
@@ -114,6 +115,11 @@ def game(duration_s: float, seed: int) -> Trace:
     wander -= wander.mean()
     rates = GAME_RATE_PER_S * np.maximum(1 + (GAME_PEAK - 1) * wander / wander.max(), 1 - (GAME_PEAK - 1))
     trace = Steps(rates_per_s=tuple(rates.tolist()), step_s=duration_s / wander.size).generate(rng)
+    return with_stragglers(trace, duration_s, seed)
+
+
+def with_stragglers(trace: Trace, duration_s: float, seed: int) -> Trace:
+    """Delay the tuples as those of Game1 are; the stream ends after its duration."""
     rng = np.random.default_rng([seed, 2])
     delays_s = rng.exponential(GAME_DELAY_S, len(trace))
     stragglers = rng.random(len(trace)) < GAME_STRAGGLERS
@@ -122,6 +128,23 @@ def game(duration_s: float, seed: int) -> Trace:
     order = np.argsort(arrivals_us, kind="stable")
     in_time = order[arrivals_us[order] <= 1e6 * duration_s]
     return Trace.from_timestamps_us(arrivals_us[in_time]).with_event_timestamps_us(trace.timestamps_us[in_time])
+
+
+def replayed(stream: Stream, counts: Path) -> Stream:
+    """The stream with counts per second from a file of the authors (``Rates/arrivals_*.txt``): second, tuples.
+
+    Raises ValueError if the file has other content. Within a second, tuples come at random.
+    """
+    rates_per_s = np.atleast_2d(np.loadtxt(counts))[:, 1]
+    rates_per_s = rates_per_s[rates_per_s > 0]
+
+    def make(duration_s: float, seed: int) -> Trace:
+        steps = Steps(rates_per_s=tuple(rates_per_s[: ceil(duration_s)].tolist()), step_s=1.0)
+        if stream.target_drop_ratio:
+            return with_stragglers(steps.generate(np.random.default_rng([seed, 1])), len(steps.rates_per_s), seed)
+        return disordered(steps, seed)
+
+    return replace(stream, title=f"{stream.title}, authors' counts", make=make, tuples=int(rates_per_s.sum()))
 
 
 GAME = Stream("game1", "Game1, a stand-in", game, GAME_RATE_PER_S, 7_122_060, GAME_DROP_RATIO)

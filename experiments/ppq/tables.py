@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from experiments.ppq.measures import during_stream, mean, plain, variation, windows_per_s
+from experiments.ppq.logs import GAME1, LOGGED, LoggedRun, power_percent
+from experiments.ppq.measures import during_stream, mean, per_second, plain, variation, windows_per_s
 from experiments.ppq.static_choice import StaticChoice, best_static
 from experiments.ppq.streams import Stream
 from mead.preference.control.fuzzy import CODE, Profile
@@ -19,6 +20,22 @@ from mead.reports.tables import NOTHING, number, plain_table
 
 COSTS = {"skyline": SKYLINE, "top-delta": TOP_DELTA}
 TITLES = {"skyline": "Table 4: the skyline query", "top-delta": "Table 5: the top-delta query"}
+
+PUBLISHED_POWER = {
+    "rw": 78.0,
+    "map1k": 92.0,
+    "map2k": 91.0,
+    "map3k": 90.0,
+    "map4k": 91.0,
+    "ss6": 86.0,
+    "ss7": 88.0,
+    "ss8": 85.0,
+    "game1": 79.0,
+}
+"""Fig. 16, in percent of the power with all cores busy; skyline query."""
+
+ROUNDING = 0.011
+"""A published figure may be rounded or cut to two digits behind the point."""
 
 MOST_OVERRUN, MOST_LOSS = 0.03, 0.01
 """Wanted: the end of the run after that of the stream, and throughput below the best static choice, in proportion."""
@@ -77,11 +94,21 @@ class QueryRow:
     overrun: float
     """By what part the run takes longer than the stream."""
     variation: float
+    variation_without_two: float
+    """The CV without the two busiest seconds."""
+    busiest: tuple[int, ...]
+    """Windows completed in these seconds."""
     windows_per_s: float
     dropped_ratio: float
     static: StaticChoice | None
     """The best one; None where none was sought."""
     paper: PublishedRow | None
+    logs: LoggedRun | None
+
+    @property
+    def power(self) -> float:
+        """Power in percent of that with all workers, by the workers."""
+        return power_percent(self.pane_workers + self.window_workers)
 
     @property
     def loss(self) -> float | None:
@@ -96,14 +123,26 @@ class QueryRow:
             "static_windows_per_s": None if best is None else best.windows_per_s,
             "static_overrun": None if best is None else best.overrun,
             "loss": self.loss,
+            "power_percent": self.power,
         }
         return result
 
 
-def row(query: str, stream: Stream, seed: int, duration_s: float, *, static: bool, profile: Profile = CODE) -> QueryRow:
+def row(
+    query: str,
+    stream: Stream,
+    seed: int,
+    duration_s: float,
+    *,
+    static: bool,
+    profile: Profile = CODE,
+    set_point: float | None = None,
+) -> QueryRow:
     """One run under both levels of control and, if wanted, the best static one."""
     trace = stream.make(duration_s, seed)
     setting = replace(stream.setting(COSTS[query]), profile=profile)
+    if set_point is not None:
+        setting = replace(setting, set_point=set_point)
     outcome = simulate(trace, setting)
     inside = during_stream(outcome)
     return QueryRow(
@@ -117,10 +156,13 @@ def row(query: str, stream: Stream, seed: int, duration_s: float, *, static: boo
         mean(inside, lambda one: one.window_utilization),
         outcome.overrun,
         variation(outcome.windows_s, outcome.run_s),
+        variation(outcome.windows_s, outcome.run_s, without=2),
+        tuple(int(count) for count in np.sort(per_second(outcome.windows_s, outcome.run_s))[:-3:-1]),
         windows_per_s(outcome),
         outcome.dropped / outcome.tuples,
         best_static(trace, setting) if static else None,
         PUBLISHED[query].get(stream.name),
+        LOGGED[query].get(stream.name),
     )
 
 
@@ -139,8 +181,50 @@ def tables_parts(rows: Sequence[QueryRow], streams: Sequence[Stream]) -> Iterato
             table.add_row(titles[one.stream], *(number(value) for value in values), *_beside(one))
             if one.paper is not None:
                 table.add_row("  paper", *(number(value) for value in vars(one.paper).values()))
+            if (logs := one.logs) is not None:
+                logged = (logs.pane_workers, logs.window_workers, logs.splitting, logs.overrun, logs.variation)
+                table.add_row("  logs", *map(number, logged))
         yield table
+    yield from _power(rows, titles)
+    yield from _game1(rows)
     yield from _verdicts(rows)
+
+
+def _power(rows: Sequence[QueryRow], titles: dict[str, str]) -> Iterator[Table | str]:
+    """Fig. 16, as far as workers tell it."""
+    shown = [one for one in rows if one.query == "skyline" and one.stream in PUBLISHED_POWER]
+    if not shown:
+        return
+    table = plain_table("Fig. 16: power, % of that with all workers (skyline)", "stream", "by our workers", "paper")
+    for one in shown:
+        table.add_row(titles[one.stream], number(one.power), number(PUBLISHED_POWER[one.stream]))
+    yield table
+    yield "Power is not measured here: it is the line through the authors' logged watts, at our number of workers."
+
+
+def _game1(rows: Sequence[QueryRow]) -> Iterator[Table | str]:
+    """Where the published row of Game1 comes from."""
+    for query in sorted({one.query for one in rows if one.stream == "game1"}):
+        published = PUBLISHED[query]["game1"]
+        table = plain_table(
+            f"Game1 in the authors' logs, {query}", "set-point", "pane workers", "window w.", "splitting", "CV"
+        )
+        for set_point, logs in GAME1[query].items():
+            values = (logs.pane_workers, logs.window_workers, logs.splitting, logs.variation)
+            table.add_row(f"{set_point:g}", *map(number, values))
+        values = (published.pane_workers, published.window_workers, published.splitting, published.variation)
+        table.add_row("the paper's row", *map(number, values))
+        yield table
+        origins = (_origin(query, field) for field in ("pane_workers", "window_workers", "splitting", "variation"))
+        yield f"The paper's row is of several runs: {', '.join(origins)}."
+
+
+def _origin(query: str, field: str) -> str:
+    """Say which logged run has a published value, to two digits behind the point."""
+    value = getattr(PUBLISHED[query]["game1"], field)
+    found = [f"{point:g}" for point, logs in GAME1[query].items() if abs(getattr(logs, field) - value) < ROUNDING]
+    runs = f"set-point {' or '.join(found)}" if found else "no logged run"
+    return f"{field.replace('_', ' ')} {value:g} of {runs}"
 
 
 def _beside(one: QueryRow) -> tuple[str, str]:
@@ -161,6 +245,12 @@ def _verdicts(rows: Sequence[QueryRow]) -> Iterator[str]:
     if statics := [one.static.overrun for one in late if one.static is not None]:
         too = sum(overrun > MOST_OVERRUN for overrun in statics)
         yield f"So does the best static choice on {too} of these {len(statics)} streams."
+    for one in rows:
+        if one.variation > 1.5 * one.variation_without_two:
+            yield (
+                f"The CV of {one.query} {one.stream}, {one.variation:.2f}, is {one.variation_without_two:.2f} without "
+                f"its two busiest seconds, in which {' and '.join(map(str, one.busiest))} windows leave."
+            )
     losses = [one.loss for one in rows if one.loss is not None]
     if losses:
         within = sum(loss <= MOST_LOSS for loss in losses)

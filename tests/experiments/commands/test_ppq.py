@@ -115,6 +115,8 @@ def test_bad_input_is_one_line() -> None:
     assert "there are rw, map1k" in complaint("ppq-tables", "--only", "map9k")
     assert "write one of skyline, top-delta" in complaint("ppq-tables", "--query", "top")
     assert "write one of skyline, top-delta" in complaint("ppq-fit", "--query", "top")
+    assert "name it with --only" in complaint("ppq-tables", "--counts", __file__)
+    assert "not two columns of numbers" in complaint("ppq-tables", "--only", "game1", "--counts", __file__)
     assert "multiple of the slide" in complaint("ppq-fig12", "--window", 500)
     assert "the authors' logs have 1, 2" in complaint("ppq-fig11", "--workers", 9)
     assert "is not one of 'code', 'paper'" in complaint("ppq-fig18", "--profile", "text")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from experiments.ppq.fig3 import rows
 from experiments.ppq.fig9 import Fig9Run, RateStep, fig9_parts
+from experiments.ppq.fig14 import runs as fig14_runs
+from experiments.ppq.logs import power_percent
 from experiments.ppq.measures import during_stream, mean, per_second, variation
-from experiments.ppq.streams import GAME, STREAMS
+from experiments.ppq.streams import GAME, STREAMS, replayed
+from experiments.ppq.tables import PUBLISHED_POWER, row, tables_parts
 
 from mead.preference.control.degrees import Degrees
 from mead.preference.simulator.system import Interval, Setting, simulate
@@ -82,3 +88,44 @@ def test_the_shape_of_fig_9() -> None:
     assert steps(3, 4, 6, 6, 5, 3).follows
     assert not steps(3, 4, 6, 6, 6, 6).follows
     assert not steps(5, 4, 6, 6, 5, 3).follows
+
+
+def test_only_bursts_of_poisson_arrivals_vanish_at_a_longer_scale() -> None:
+    poisson, markovian, similar = rows(seed=1, duration_s=100.0)
+    assert all(value == pytest.approx(1.0, abs=0.4) for value in poisson.dispersion)
+    assert markovian.dispersion[0] == pytest.approx(markovian.logged[0], rel=0.3)
+    assert markovian.dispersion[1] > 2 * markovian.dispersion[0], "towards its index of 1,000"
+    assert min(similar.dispersion) > 50
+
+
+def test_counts_of_the_authors_can_be_replayed(tmp_path: Path) -> None:
+    (tmp_path / "counts.txt").write_text("0 20000\n1 5000\n2 10000\n3 0\n")
+    for stream in (GAME, STREAMS[1]):
+        again = replayed(stream, tmp_path / "counts.txt")
+        assert again.tuples == 35_000
+        events_us = again.make(3.0, 1).event_timestamps_us
+        assert events_us is not None
+        found = np.bincount(events_us // 1_000_000)
+        assert found[:2] == pytest.approx([20_000, 5_000], rel=0.1)
+        assert len(again.make(1.0, 1)) == pytest.approx(20_000, rel=0.1)
+
+
+def test_the_published_row_of_game1_is_of_several_runs() -> None:
+    parts = tables_parts([row("skyline", GAME, 1, 10.0, static=False)], [GAME])
+    (text,) = (part for part in parts if isinstance(part, str) and "of several runs" in part)
+    assert "pane workers 3.82 of set-point 0.8, window workers 15.65 of set-point 0.9" in text
+    assert "splitting 2.74 of no logged run, variation 0.86 of set-point 0.7" in text
+
+
+def test_power_follows_the_workers() -> None:
+    workers = {"map1k": 4.28 + 41.0, "ss6": 3.05 + 31.5, "game1": 2.15 + 18.5}
+    for name, count in workers.items():  # of the logs
+        assert power_percent(count) == pytest.approx(PUBLISHED_POWER[name], abs=1.0)
+
+
+def test_fixed_workers_stay_and_both_runs_have_the_same_stream() -> None:
+    both, static = fig14_runs(seed=1, duration_s=20.0)
+    assert (static.pane_workers, static.window_workers) == (6, 38)
+    assert [one.rate_per_s for one in both.phases] == [one.rate_per_s for one in static.phases]
+    assert both.phases[0].rate_per_s == pytest.approx(GAME.published_per_s, rel=0.5)
+    assert static.windows_per_s > both.windows_per_s, "a run under control starts with one worker in each stage"
