@@ -3,8 +3,9 @@
     benchmarks/bench_preference_stages.py [--beside FOLDER] [--batches N] [--tasks N] [--runs N]
 
 All tuples wait in the log. A micro-batch has five panes of 8,000 tuples, which are split evenly over the tasks of the
-pane stage. Printed: the time on the wall, and the CPU time of driver and tasks, per micro-batch. ``--beside`` runs the
-sources of another version, its folder `src`, in turn with these; both must find as many tuples.
+pane stage. Printed: the time on the wall, and the CPU time of driver and tasks, per micro-batch, with both stages at
+once and one after the other. ``--beside`` also runs the sources of another version, its folder `src`. All run in turn
+and must find as many tuples.
 """
 
 from __future__ import annotations
@@ -57,20 +58,20 @@ def write_tuples(folder: QueryFolder, batches: int) -> None:
         log.commit(number, [(log.write([batch], batch.schema), {"rejected": 0, "written_s": float(number)})])
 
 
-def process_all(engine: Engine) -> None:
-    """Process all waiting tuples, as the handle of a query does."""
-    try:
-        from mead.preference.spark.overlap import OverlappedStages
-    except ImportError:  # an earlier version, whose stages run one after the other
+def process_all(engine: Engine, *, at_once: bool) -> None:
+    """Process all waiting tuples."""
+    if not at_once:
         while engine.step():
             pass
         return
+    from mead.preference.spark.overlap import OverlappedStages  # an earlier version has none
+
     with OverlappedStages(engine, lambda _: None) as stages:
         while stages.advance():
             pass
 
 
-def measure(batches: int, tasks: int) -> None:
+def measure(batches: int, tasks: int, *, at_once: bool) -> None:
     """Print ms per micro-batch on the wall and of CPU time, and the number of tuples in all results."""
     stamp = pa.timestamp("us", tz="UTC")
     bounds = [(WINDOW, pa.int64()), (START, stamp), (END, stamp)]
@@ -94,7 +95,7 @@ def measure(batches: int, tasks: int) -> None:
             engine.step()  # compiles
             used_s.clear()
             driver_s, started_s = time.process_time(), time.perf_counter()
-            process_all(engine)
+            process_all(engine, at_once=at_once)
             took_s, used_s = time.perf_counter() - started_s, [*used_s, time.process_time() - driver_s]
         print(1e3 * took_s / (batches - 1), 1e3 * sum(used_s) / (batches - 1), StreamLog(folder.results).end)
 
@@ -107,23 +108,27 @@ def run_task(function: Callable[[Any], Any], work: Any) -> tuple[Any, float]:
 
 def bench_stages(beside: Path | None, batches: int, tasks: Sequence[int], runs: int) -> None:
     """Measure in fresh processes, in turn."""
-    sources = {"this version": Path(mead.__file__).parents[1]} | ({"beside it": beside} if beside else {})
+    own = Path(mead.__file__).parents[1]
+    forms = {"both stages at once": (own, ["--at-once"]), "one after the other": (own, [])}
+    if beside:
+        forms["the other version"] = (beside, [])
     result = table(
         f"Stages of a preference query, ms per micro-batch of {ROWS:,} tuples (best of {runs})",
-        "sources", "tasks of each stage", "on the wall", "CPU",
+        "stages", "tasks of each", "on the wall", "CPU",
     )  # fmt: skip
     for number in tasks:
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in sources}
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in forms}
         sizes = set()
-        for name in [*sources] * runs:
-            command = [sys.executable, __file__, "--batches", str(batches), "--measure", str(number)]
-            environment = os.environ | {"PYTHONPATH": str(sources[name].resolve())}
+        for name in [*forms] * runs:
+            source, form = forms[name]
+            command = [sys.executable, __file__, "--batches", str(batches), "--measure", str(number), *form]
+            environment = os.environ | {"PYTHONPATH": str(source.resolve())}
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603
             wall_ms, cpu_ms, size = done.stdout.split()
             found[name].append((float(wall_ms), float(cpu_ms)))
             sizes.add(size)
         if len(sizes) > 1:
-            raise AssertionError("the versions find other results")
+            raise AssertionError("the results differ")
         for name, times_ms in found.items():
             result.add_row(name, f"{number}", *(f"{min(times):.0f}" for times in zip(*times_ms, strict=True)))
     console.print(result)
@@ -136,8 +141,9 @@ if __name__ == "__main__":
     parser.add_argument("--tasks", type=int, action="append")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--at-once", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
-        measure(given.batches, given.measure)
+        measure(given.batches, given.measure, at_once=given.at_once)
     else:
         bench_stages(given.beside, given.batches, given.tasks or (2, 4), given.runs)
