@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mead.config import PipelineFile, choose_policy, read_pipeline
-from mead.loading import modules_in
+from mead.loading import modules_beside, modules_in
 from mead.loop import Mode
 from mead.policies import PolicyOptions
 from mead.reports.runs import SimulatedReport
@@ -37,7 +37,7 @@ def simulate(
     """Run a pipeline under a policy in virtual time: half an hour takes seconds.
 
     ``trace`` holds the arrivals at the source, or names their file. ``policy`` is a name or the options of a policy;
-    by default the pipeline file decides. If the file names a class of its own, ``trust`` allows to run it.
+    by default the pipeline file decides. ``trust`` allows a class that the file names, and classes beside the file.
     ``duration_s`` takes only the first part of the trace. ``history`` names a file to which every round is added, for
     ``mead history``. The `as_json` of the report is what ``mead simulate --json`` prints. Raises ConfigError,
     TraceError and HistoryError.
@@ -54,15 +54,14 @@ def simulate(
         trace = read_trace(trace)
     if duration_s is not None:
         trace = trace.between(0.0, duration_s)
-    trust = trust or policy is not None
     if isinstance(pipeline, Pipeline):
-        described, options = pipeline, _options(policy, None, trust=trust)
+        described, options = pipeline, _options(policy, None, trust=True)
         conditions, processors = None, None
     else:
         file = pipeline if isinstance(pipeline, PipelineFile) else read_pipeline(pipeline)
-        described, options = file.pipeline, _options(policy, file.policy, trust=trust)
+        described, options = file.pipeline, _options(policy, file.policy, trust=trust or policy is not None)
         if not isinstance(pipeline, PipelineFile) and ":" in options.name:
-            modules_in(Path(pipeline).parent)
+            modules_beside(Path(pipeline), options.name, trust=trust)
         conditions, processors = Conditions.of(file, options), file.keys.processors
     with Session(
         described,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,24 @@ def modules_in(folder: Path) -> None:
     place = str(folder.resolve())
     if place not in sys.path:
         sys.path.insert(0, place)
+
+
+def modules_beside(file: Path, name: str, *, trust: bool) -> None:
+    """Import modules that lie beside a pipeline file, if the user trusts it.
+
+    Otherwise refuse the ``name`` of a class whose module lies nowhere else: the files beside a pipeline file are of the
+    same origin. Nothing is imported to find that out. Raises ConfigError.
+    """
+    if trust:
+        modules_in(file.parent)
+        return
+    package = name.partition(":")[0].partition(".")[0]
+    elsewhere = package in sys.modules or find_spec(package) is not None
+    if not elsewhere and PathFinder.find_spec(package, [str(file.parent.resolve())]) is not None:
+        raise ConfigError(
+            f"the module of {name} lies beside {file}, and its code would run with your rights: add --trust (Python: "
+            "trust=True) if you trust this folder, or put the module into the current folder"
+        )
 
 
 def load_object(name: str, where: KeyPath = ()) -> Any:

@@ -85,6 +85,32 @@ def test_a_class_that_the_user_names_needs_no_further_word(command: str) -> None
     assert Path("imported").exists()
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_module_beside_the_file_does_not_replace_that_of_the_user(command: str) -> None:
+    Path("downloaded").mkdir()
+    Path("downloaded/spy.py").write_text("open('planted', 'w').close()\n" + SPY)
+    file = pipeline("{name: static}").rename("downloaded/pipe.yaml")
+    result = run(command, file, "--trace", "arrivals.npy", "--policy", "spy:Spy", "--json")
+    assert result.exit_code == 0, result.output
+    assert Path("imported").exists()
+    assert not Path("planted").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_class_that_lies_only_beside_the_file_needs_trust(command: str) -> None:
+    Path("downloaded").mkdir()
+    file = pipeline("{name: static}").rename("downloaded/pipe.yaml")
+    Path("spy.py").rename("downloaded/spy.py")
+    said = complaint(command, file, "--trace", "arrivals.npy", "--policy", "spy:Spy")
+    assert said.startswith(f"mead {command}: the module of spy:Spy lies beside downloaded/pipe.yaml")
+    assert not Path("imported").exists()
+    with pytest.raises(ConfigError, match="trust=True"):
+        mead.simulate(file, "arrivals.npy", policy="spy:Spy")
+    result = run(command, file, "--trace", "arrivals.npy", "--policy", "spy:Spy", "--trust", "--json")
+    assert result.exit_code == 0, result.output
+    assert Path("imported").exists()
+
+
 @pytest.mark.parametrize(("command", "more"), [("simulate", ("--trust",)), ("run", ())])
 def test_a_class_that_is_no_policy_is_never_called(command: str, more: tuple[str, ...]) -> None:
     file = pipeline("{name: 'subprocess:Popen', args: [touch, ran]}")

@@ -118,9 +118,9 @@ def evaluate(
     file = read_pipeline_or_fail(ctx, pipeline)
     if not file.pipeline.requirements:
         ctx.fail(f"{pipeline}: requirements: give at least one; policies are compared by the bounds that they meet")
-    trusted = trust or live or bool(policy)  # a live run runs the code of the file in any case
+    trusted = trust or live  # a live run runs the code of the file in any case
     names = policy or _usual(file, live=live)
-    chosen = {text: _options(ctx, pipeline, file, text, trust=trusted) for text in names}
+    chosen = {text: _options(ctx, pipeline, file, text, named=bool(policy), trust=trusted) for text in names}
     arrivals, failed = None, list[str]()
     if trace is not None:
         arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
@@ -149,10 +149,12 @@ def _usual(file: PipelineFile, *, live: bool) -> list[str]:
     return list(dict.fromkeys([file.policy.name, *(["static"] if live else policy_names())]))
 
 
-def _options(ctx: typer.Context, path: Path, file: PipelineFile, text: str, *, trust: bool) -> PolicyOptions:
+def _options(
+    ctx: typer.Context, path: Path, file: PipelineFile, text: str, *, named: bool, trust: bool
+) -> PolicyOptions:
     """Read ``name@key=value@key=value``."""
     name, *settings = text.split("@")
-    return policy_or_fail(ctx, path, file, name, settings, trust=trust)
+    return policy_or_fail(ctx, path, file, name, settings, named=named, trust=trust)
 
 
 def _new_folder(file: PipelineFile) -> Path:

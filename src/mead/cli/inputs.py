@@ -41,7 +41,8 @@ PolicyOption = Annotated[
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the policy, see below; may be repeated."),
 ]
 Trust = Annotated[
-    bool, typer.Option("--trust", help="Run the policy class that the pipeline file names, if it names one.")
+    bool,
+    typer.Option("--trust", help="Run a policy class that the pipeline file names, or that lies beside it."),
 ]
 PlotPath = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw to this file: .png, .pdf or .svg.")]
 
@@ -108,22 +109,25 @@ def policy_or_fail(
     name: str | None = None,
     settings: Sequence[str] = (),
     *,
+    named: bool,
     trust: bool,
 ) -> PolicyOptions:
     """The options of a policy, or the end of the command with the reason.
 
-    A user's own policy may lie beside the pipeline file; ``trust`` allows the one that the file names. The policy is
-    made once to find its mistakes before a run.
+    A policy class that the user ``named`` may lie in the current folder. ``trust`` allows a class that the file names,
+    and classes beside the file. The policy is made once to find its mistakes before a run.
     """
     from mead.config import choose_policy
     from mead.keys import ConfigError
-    from mead.loading import modules_in
+    from mead.loading import modules_beside, modules_in
     from mead.policies import make_policy
 
     try:
-        options = choose_policy(file.policy, name, settings, trust=trust)
+        options = choose_policy(file.policy, name, settings, trust=trust or named)
         if ":" in options.name:
-            modules_in(path.parent)
+            if named:
+                modules_in(Path())
+            modules_beside(path, options.name, trust=trust)
         options.check(file.pipeline)
         make_policy(options)
     except ConfigError as error:

@@ -83,7 +83,7 @@ def make_policy(options: PolicyOptions) -> Policy:
 
 
 class OwnOptions(PolicyOptions):
-    """A policy of your own: a class whose arguments are the other keys, in a module beside the pipeline file."""
+    """A policy of your own: a class whose arguments are the other keys."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -55,7 +55,7 @@ def plan(
 
     file = read_pipeline_or_fail(ctx, pipeline)
     names = dict.fromkeys(policy or (*policy_names(), file.policy.name))
-    options = [policy_or_fail(ctx, pipeline, file, name, trust=trust or bool(policy)) for name in names]
+    options = [policy_or_fail(ctx, pipeline, file, name, named=bool(policy), trust=trust) for name in names]
     arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
     try:
         arrivals.rate_per_s  # noqa: B018 - nothing can be planned without one

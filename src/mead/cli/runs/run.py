@@ -79,7 +79,7 @@ def run(
     from mead.cli.runs.display import Display
 
     file = read_pipeline_or_fail(ctx, pipeline)
-    options = policy_or_fail(ctx, pipeline, file, policy, option or (), trust=True)
+    options = policy_or_fail(ctx, pipeline, file, policy, option or (), named=policy is not None, trust=True)
     page = PageOptions(host, port, known_as=tuple(known_as or ()), token_file=token_file) if serve else None
     with failures(ctx, folder or Path("runs")):
         report = run_pipeline(

@@ -65,7 +65,7 @@ def simulate(
         require("plot", "--plot")
         check_writable(ctx, plot, PLOT_ENDINGS)
     file = read_pipeline_or_fail(ctx, pipeline)
-    options = policy_or_fail(ctx, pipeline, file, policy, option or (), trust=trust or policy is not None)
+    options = policy_or_fail(ctx, pipeline, file, policy, option or (), named=policy is not None, trust=trust)
     arrivals = read_trace_or_fail(ctx, trace, iat=iat, column=column, unit=unit, sort=sort)
     with progress_bar(min(duration or arrivals.duration_s, arrivals.duration_s)) as bar:
 
