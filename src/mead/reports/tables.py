@@ -13,6 +13,9 @@ from mead.keys import printable
 
 NOTHING = "-"
 
+OBSERVED_ONLY = "observed only"
+"""Stands for the reason of a round without a decision: in mode observe, none is made."""
+
 
 class TimeUnit(NamedTuple):
     """One unit for all times of a table."""

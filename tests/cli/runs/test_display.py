@@ -30,6 +30,17 @@ def test_a_reason_is_a_text_whatever_it_holds(capsys: pytest.CaptureFixture[str]
     assert lines == [*(f"{10 * i} s: {MOST}: {reason}" for i, reason in enumerate(shown)), "no [/such] file"]
 
 
+def test_a_line_without_a_decision_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    display = Display()
+    with display.following(Session(runs.PIPELINE, StaticOptions())):
+        display.round(Round(0.0, in_force=MOST))
+        display.round(Round(LINE_EVERY_S, in_force=MOST, error="observe: TimeoutError: no answer"))
+    assert capsys.readouterr().err.splitlines() == [
+        f"0 s: {MOST}: observed only",
+        f"10 s: {MOST}: observe: TimeoutError: no answer",
+    ]
+
+
 def test_of_rounds_that_follow_each_other_a_line_tells_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
     display = Display()
     with display.following(Session(runs.PIPELINE, StaticOptions())):

@@ -160,6 +160,15 @@ def test_the_hint_names_the_file_and_the_run(tmp_path: Path, monkeypatch: pytest
     assert found["run"]["started"] == runs.STARTED
 
 
+def test_a_run_that_only_observed_says_so(tmp_path: Path) -> None:
+    pipeline = Pipeline("one", [Operator("a", 0.001)])
+    with History.open(tmp_path / "history.sqlite") as history:
+        record = history.begin("one", pipeline, policy="static", started=runs.STARTED, mode="observe")
+        record(Round(1.0, in_force=pipeline.most))
+    assert "observed only" in shown(tmp_path, "--run", 1)
+    assert "observed only" in run("explain", "last", tmp_path).stdout
+
+
 EVIL = "\x1b]0;gone\x07\x1b[2J[bold]x[/nothing]"
 
 

@@ -16,6 +16,7 @@ from mead.cli.runs.serve import PageOptions, read_token, warn_if_open
 from mead.extras import require
 from mead.keys import printable
 from mead.reports.live import Board, Snapshot, snapshot_table
+from mead.reports.tables import OBSERVED_ONLY
 from mead.session import Observer, Session
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class Display(Observer):
             self.live.update(snapshot_table(Snapshot.of(self.board)), refresh=True)
         elif this.time_s >= self.last_s + LINE_EVERY_S:
             self.last_s = this.time_s
-            reason = this.plan.reason if this.plan else ""
-            self.warn(printable(f"{this.time_s:.0f} s: {this.in_force}: {reason}"))
+            told = this.plan.reason if this.plan else this.error or OBSERVED_ONLY
+            self.warn(printable(f"{this.time_s:.0f} s: {this.in_force}: {told}"))
 
     def wait(self, doing: str) -> None:
         """Show what the session waits for, in a terminal."""

@@ -190,8 +190,8 @@ def explanation_tables(this: Explanation) -> Iterator[Table | Text]:
 def _headline(this: Explanation) -> Text:
     decision, run = this.decision, this.run
     where = f"run {run.number}, {run.name} under {run.policy}"
-    said = describe(decision) if decision.reason else Text("no decision in mode observe")
-    return plain_text(f"Round {decision.round} of {where}, at {round(decision.time_s, 1):.10g} s\n").append_text(said)
+    said = plain_text(f"Round {decision.round} of {where}, at {round(decision.time_s, 1):.10g} s\n")
+    return said.append_text(describe(decision))
 
 
 def _observation(this: Explanation) -> Table:

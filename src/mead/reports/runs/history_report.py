@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mead.history import Checked, Decision, Effect, PastRun
-from mead.reports.tables import NOTHING, TimeUnit, plain_table, plain_text
+from mead.reports.tables import NOTHING, OBSERVED_ONLY, TimeUnit, plain_table, plain_text
 from mead.values import Move
 
 
@@ -100,7 +100,8 @@ def describe(decision: Decision) -> Text:
     if decision.before is not None and decision.after is not None and decision.before != decision.after:
         change = str(Move(decision.before, decision.after))
     planned = decision.changed and decision.applied  # the reason of a plan begins with its change
-    text = plain_text(decision.reason if planned or not change else f"{change}. {decision.reason}")
+    reason = decision.reason or ("" if decision.error else OBSERVED_ONLY)
+    text = plain_text(reason if planned or not change else f"{change}. {reason}")
     text.stylize("bold", 0, len(change))
     if decision.changed and not decision.applied:
         text.append(" (not applied)", style="red")
