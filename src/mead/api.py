@@ -59,7 +59,8 @@ def simulate(
         conditions, processors = None, None
     else:
         file = pipeline if isinstance(pipeline, PipelineFile) else read_pipeline(pipeline)
-        described, options = file.pipeline, _options(policy, file.policy, trust=trust or policy is not None)
+        with file.naming_lines():
+            described, options = file.pipeline, _options(policy, file.policy, trust=trust or policy is not None)
         if not isinstance(pipeline, PipelineFile) and ":" in options.name:
             modules_beside(Path(pipeline), options.name, trust=trust)
         conditions, processors = Conditions.of(file, options), file.keys.processors

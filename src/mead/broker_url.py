@@ -17,7 +17,7 @@ FORM = "write it as amqp://user:password@host:5672/, with special characters of 
 
 _LOGIN = r"[\w.~!$&'()*+,;=%-]*"
 URL = re.compile(
-    rf"(?P<scheme>amqps?)://(?:{_LOGIN}(?::{_LOGIN})?@)?"
+    rf"(?P<scheme>amqps?)://(?:(?P<login>{_LOGIN}(?::{_LOGIN})?)@)?"
     r"(?P<place>(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::(?P<port>\d{1,5}))?(?:/[\w.~%-]*)?)(?:\?[^\s#@]*)?",
     re.ASCII,
 )
@@ -35,6 +35,8 @@ def check_url(url: str) -> str:
     found = URL.fullmatch(url)
     if found is None:
         raise ValueError(f"is not a url of RabbitMQ: {FORM}")
+    if found["login"] is not None and ":" not in found["login"]:
+        raise ValueError("is not a url of RabbitMQ: it has a user, but no password: write user:password before the @")
     if found["port"] and not 0 < int(found["port"]) < 2**16:
         raise ValueError("is not a url of RabbitMQ: its port must lie between 1 and 65535")
     return url

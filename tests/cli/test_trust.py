@@ -64,7 +64,7 @@ def pipeline(policy: str) -> Path:
 )
 def test_code_that_a_file_names_is_not_even_imported(command: str, policy: str, name: str) -> None:
     said = complaint(command, pipeline(policy), "--trace", "arrivals.npy")
-    assert said.startswith(f"mead {command}: pipe.yaml: policy.name: {name} is code")
+    assert said.startswith(f"mead {command}: pipe.yaml:5: policy.name: {name} is code")
     assert "--trust" in said
     assert not Path("ran").exists()
     assert not Path("imported").exists()

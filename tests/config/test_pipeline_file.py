@@ -252,6 +252,26 @@ def test_files_of_windows_editors_are_read(tmp_path: Path) -> None:
             "best: 5}\nstreams:\n  rabbitmq:\n    stream: x",
             "13: streams.rabbitmq.stream: there is no such key",
         ),
+        (
+            "best: 5}",
+            "best: 5}\nsource: {rabbitmq: {url: 'amqp://me:word@host:5672/', stream: s, colour: blue}}",
+            "11: source.rabbitmq.colour: there is no such key",
+        ),
+        (
+            "best: 5}",
+            "best: 5}\nsource: {rabbitmq: {url: amqp://me:word@host:5672/, stream: s, colour: blue}}",
+            "11: source.rabbitmq: cannot be read: put quotes around the url, and check the keys",
+        ),
+        (
+            "best: 5}",
+            "best: 5}\nsource: {rabbitmq: {url: 'amqp://me:word', colour: blue}}",
+            "11: source.rabbitmq: cannot be read: put quotes around the url, and check the keys",
+        ),
+        (
+            "best: 5}",
+            "best: 5}\nsource: {rabbitmq: {url: 'amqp://word@host:5672/', stream: s}}",
+            "11: source.rabbitmq.url: is not a url of RabbitMQ: it has a user, but no password: write user:password",
+        ),
         ("best: 5}", "best: 5", "11: not YAML: expected ',' or '}'"),
         ("  - {name: counter", "\t- {name: counter", "5: not YAML: tabs cannot indent; use spaces"),
         ("0.0015", "!!python/name:os.system x", "6: operators[2].demand_s: unknown tag !python/name:os.system"),
@@ -295,6 +315,17 @@ def test_a_mistake_is_named_by_line_and_key(old: str, new: str, expected: str, t
 )
 def test_a_file_that_is_none_is_refused_in_one_line(text: str | bytes, expected: str, tmp_path: Path) -> None:
     assert complaint(tmp_path, text).startswith(expected)
+
+
+def test_an_error_found_after_reading_has_its_line_too(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.yaml"
+    path.write_text(SMALLEST)
+    file = read_pipeline(path)
+    for location, line in (("operators", 2, "function"), ":6"), (("policy", "windows", 1), ":10"), (("source",), ""):
+        with pytest.raises(ConfigError) as raised, file.naming_lines():
+            raise ConfigError("is wrong", location)
+        assert str(raised.value).startswith(f"{path}{line}: {location[0]}")
+        assert str(raised.value).endswith(": is wrong")
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

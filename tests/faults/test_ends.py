@@ -182,8 +182,10 @@ def test_a_source_broker_that_cannot_be_reached_is_refused_before_the_start(tmp_
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     source = f"{{rabbitmq: {{url: 'amqp://guest:secret@127.0.0.1:{port}/', stream: lines}}}}"
-    said = refused(pipeline_file(tmp_path, source=source), tmp_path / "run")
-    assert said.startswith(f"source.rabbitmq: no connection to amqp://127.0.0.1:{port}/")
+    file = pipeline_file(tmp_path, source=source)
+    said = refused(file, tmp_path / "run")
+    line = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if text.startswith("source"))
+    assert said.startswith(f"{file}:{line}: source.rabbitmq: no connection to amqp://127.0.0.1:{port}/")
     assert said.endswith(": start RabbitMQ there, or correct the url")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["lock"]
 

@@ -132,7 +132,7 @@ def test_a_wrong_cell_is_named(written: Path, tmp_path: Path, change: str, said:
     result = run("report", file, "--json")
     assert result.exit_code == 2
     assert result.stderr.startswith(f"mead report: {file}: {said}")
-    assert result.stderr.endswith("; the file is damaged: restore a copy of it, or name another file\n")
+    assert result.stderr.endswith("; the file is damaged: restore a copy of it, or choose another file or folder\n")
 
 
 def test_the_page_of_a_damaged_history_says_which_cell_it_is(written: Path, tmp_path: Path) -> None:

@@ -515,8 +515,8 @@ def with_damaged_tables(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
-        (plain_text, "is not a history; name another file"),
-        (other_database, "is not a history; name another file"),
+        (plain_text, "is not a history; (name another file|move it away, or choose another folder or file)"),
+        (other_database, "is not a history; (name another file|move it away, or choose another folder or file)"),
         (
             from_the_future,
             f"a newer version of MEAD .format {VERSION + 1}, this one reads up to {VERSION}.; update MEAD",
@@ -533,6 +533,14 @@ def test_a_file_that_is_no_history_is_refused_and_left_alone(
     with pytest.raises(HistoryError, match=complaint):
         use(path)
     assert before == (path.read_bytes() if path.is_file() else b"")
+
+
+def test_a_run_is_told_to_move_away_what_is_no_history(path: Path) -> None:
+    plain_text(path)
+    with pytest.raises(HistoryError, match="; move it away, or choose another folder or file"):
+        History.open(path)
+    with pytest.raises(HistoryError, match="; name another file"):
+        History.read(path)
 
 
 def test_a_file_that_is_not_there_is_not_made_by_looking(path: Path) -> None:

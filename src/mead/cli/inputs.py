@@ -123,15 +123,16 @@ def policy_or_fail(
     from mead.policies import make_policy
 
     try:
-        options = choose_policy(file.policy, name, settings, trust=trust or named)
-        if ":" in options.name:
-            if named:
-                modules_in(Path())
-            modules_beside(path, options.name, trust=trust)
-        options.check(file.pipeline)
-        make_policy(options)
+        with file.naming_lines():
+            options = choose_policy(file.policy, name, settings, trust=trust or named)
+            if ":" in options.name:
+                if named:
+                    modules_in(Path())
+                modules_beside(path, options.name, trust=trust)
+            options.check(file.pipeline)
+            make_policy(options)
     except ConfigError as error:
-        ctx.fail(f"{path}: {error}" if error.location else str(error))
+        ctx.fail(str(error))
     return options
 
 

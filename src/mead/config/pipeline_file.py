@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from mead.broker_url import check_template
 from mead.config.operator_keys import NotNegative, OperatorKeys, Replicas, Shares
 from mead.config.policy_choice import PolicyKey
 from mead.config.source_keys import RabbitMQKeys, RabbitMQStreamsKeys, SourceKeys, StreamsKeys
@@ -44,7 +46,9 @@ MOST_LEVELS = 50_000
 KEYS_BESIDE_URLS = frozenset(
     key for kind in (SourceKeys, RabbitMQKeys, StreamsKeys, RabbitMQStreamsKeys) for key in kind.model_fields
 ) | {"source", "streams"}
-URL_LINE = re.compile(rb"rabbitmq|url|amqp|://|@")
+URL_LINE = re.compile(r"rabbitmq|url|amqp|://|@")
+QUOTED_URL = re.compile(r"""\burl\s*:\s*(["'])(?P<url>[^"'\\]*)\1""")
+"""A url in quotes, as the value of its key."""
 PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)_s")
 
 
@@ -130,8 +134,11 @@ class PipelineKeys(Keys):
 class PipelineFile:
     """A pipeline file that has been read. Raises ConfigError if its parts do not fit together."""
 
-    def __init__(self, keys: PipelineKeys) -> None:
-        self.keys = keys
+    path: Path | None = None
+    """Where it was read."""
+
+    def __init__(self, keys: PipelineKeys, document: Document | None = None) -> None:
+        self.keys, self.document = keys, document
         self.policy = keys.policy
         self._check_levels()
         self._check_statistics()
@@ -157,7 +164,21 @@ class PipelineFile:
             keys.model_copy(update={"options": dict(options)}) if keys.name == operator else keys
             for keys in self.keys.operators
         )
-        return PipelineFile(self.keys.model_copy(update={"operators": operators}))
+        changed = PipelineFile(self.keys.model_copy(update={"operators": operators}), self.document)
+        changed.path = self.path
+        return changed
+
+    @contextmanager
+    def naming_lines(self) -> Iterator[None]:
+        """Add file and line to a ConfigError about a key of this file."""
+        try:
+            yield
+        except ConfigError as error:
+            if self.path is None or not error.location:
+                raise
+            document = self.document
+            line = f":{document.line(error.location)}" if document and error.location[:1] in document.lines else ""
+            raise ConfigError(f"{self.path}{line}: {error}") from error
 
     def _built(self, counts: Mapping[str, int]) -> Pipeline:
         """The pipeline made from the first ``counts[part]`` entries of every part."""
@@ -215,11 +236,13 @@ class PipelineFile:
 def read_pipeline(path: str | Path) -> PipelineFile:
     """A pipeline file. Raises ConfigError, in one line such as ``pipe.yaml:7: operators[2].demand_s: must be > 0``."""
     try:
-        return parse_pipeline(read_file(Path(path), MOST_BYTES))
+        file = parse_pipeline(read_file(Path(path), MOST_BYTES))
     except LineError as error:
         raise ConfigError(f"{path}:{error.line}: {error}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
+    file.path = Path(path)
+    return file
 
 
 def parse_pipeline(text: bytes) -> PipelineFile:
@@ -235,7 +258,7 @@ def _parsed(text: bytes) -> PipelineFile:
     if not isinstance(document.value, dict):
         raise LineError(1, "a pipeline file is a mapping that begins with `name:` and `operators:`")
     try:
-        return PipelineFile(parse(PipelineKeys, json.dumps(document.value)))
+        return PipelineFile(parse(PipelineKeys, json.dumps(document.value)), document)
     except ConfigError as error:
         raise _at_its_line(error, document) from error
 
@@ -243,11 +266,22 @@ def _parsed(text: bytes) -> PipelineFile:
 def _without_url(error: LineError, text: bytes) -> LineError:
     """The error without words from a line that may hold a url: of an unquoted one, the password may look like a key."""
     line = text.splitlines()[error.line - 1 :][:1]
-    if not line or not URL_LINE.search(line[0]):
+    if not line or not URL_LINE.search(shown := line[0].decode(errors="replace")):
         return error
-    if error.location and did_you_mean(str(error.location[-1]), KEYS_BESIDE_URLS):
+    if error.location and (did_you_mean(str(error.location[-1]), KEYS_BESIDE_URLS) or _is_quoted(shown)):
         return error
     return LineError(error.line, "cannot be read: put quotes around the url, and check the keys", error.location[:-1])
+
+
+def _is_quoted(line: str) -> bool:
+    """Whether all urls of a line are whole and in quotes, so that its other words are keys and their values."""
+    quoted = [found["url"] for found in QUOTED_URL.finditer(line)]
+    try:
+        for url in quoted:
+            check_template(url)
+    except ValueError:
+        return False
+    return bool(quoted) and not URL_LINE.search(QUOTED_URL.sub("", line).replace("rabbitmq", ""))
 
 
 def _at_its_line(error: ConfigError, document: Document) -> LineError:

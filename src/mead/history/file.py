@@ -25,7 +25,7 @@ IN_FOLDER = "history.sqlite"
 LONGEST_S = 1e9
 """A run that lasts longer than thirty years has a damaged time."""
 
-DAMAGED = "the file is damaged: restore a copy of it, or name another file"
+DAMAGED = "the file is damaged: restore a copy of it, or choose another file or folder"
 
 
 class History:

@@ -230,12 +230,18 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
     except FAULTS as error:
         connection.close()
         if getattr(error, "sqlite_errorname", None) == "SQLITE_NOTADB":
-            raise HistoryError(f"{path}: is not a history; name another file") from error
+            raise _no_history(path, write=write) from error
         raise HistoryError(f"{path}: cannot be {'written' if write else 'read'} ({error})") from error
     except HistoryError:
         connection.close()
         raise
     return connection
+
+
+def _no_history(path: Path, *, write: bool) -> HistoryError:
+    """The error about another file. A run writes to the history of its folder, whose name the user did not choose."""
+    instead = "move it away, or choose another folder or file" if write else "name another file"
+    return HistoryError(f"{path}: is not a history; {instead}")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None:
@@ -246,7 +252,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None
         connection.execute("PRAGMA journal_mode = WAL")  # readers see the last commit and never wait
         connection.executescript(SCHEMA)
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise HistoryError(f"{path}: is not a history; name another file")
+        raise _no_history(path, write=write)
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise HistoryError(

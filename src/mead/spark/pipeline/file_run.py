@@ -124,15 +124,17 @@ def run_file(
     machine = prepare(pipeline, act=mode is Mode.ACT, stated=file.knowledge)
     if mode is Mode.ACT and not machine.acts:
         mode = Mode.ADVISE
-    work, streams = load_work(file, beside), load_streams(file)
+    with file.naming_lines():
+        work, streams = load_work(file, beside), load_streams(file)
     wiring = Wiring(pipeline, streams)
     with ExitStack() as stack:
         stack.enter_context(lock_folder(folder))  # before anything is written there
         over = settings.start_over
-        source = load_source(
-            file, beside, folder, settings.duration_s, folder / WARM_UP, instead=settings.arrivals, start_over=over
-        )
-        source.check()
+        with file.naming_lines():
+            source = load_source(
+                file, beside, folder, settings.duration_s, folder / WARM_UP, instead=settings.arrivals, start_over=over
+            )
+            source.check()
         wiring.check_broker()
         if not over:
             check_folder(folder, wiring)

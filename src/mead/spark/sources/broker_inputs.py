@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader
 
-from mead.spark.pipeline.operators import OperatorError
+from mead.keys import ConfigError
 from mead.spark.sources.inputs import Input, make_reader, open_stream
 from mead.spark.telemetry.reports import FinishedBatch
 
@@ -44,14 +44,14 @@ class RabbitMQInput(Input):
     _silent_until_s: float = field(default=-inf, repr=False)
 
     def check(self) -> None:
-        """Raise OperatorError if the broker does not answer. A stream that does not exist is made later."""
+        """Raise ConfigError if the broker does not answer. A stream that does not exist is made later."""
         from mead.spark.sources.rabbitmq.connection import RabbitError  # noqa: PLC0415 - pika is an extra
         from mead.spark.sources.rabbitmq.location import StreamLocation  # noqa: PLC0415
 
         try:
             StreamLocation.of(self.options).check()
         except RabbitError as error:
-            raise OperatorError(f"source.rabbitmq: {error}") from None
+            raise ConfigError(str(error), ("source", "rabbitmq")) from None
 
     def load(self, spark: SparkSession, operator: str, tasks: Path) -> DataFrame:
         """Open it."""

@@ -36,7 +36,7 @@ class Input(Protocol):
         return None
 
     def check(self) -> None:
-        """Raise OperatorError if it cannot be read, and change nothing: called before anything starts."""
+        """Raise OperatorError or ConfigError if it cannot be read. Called before anything starts; changes nothing."""
         return
 
     def prepare(self) -> None:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from mead.broker_url import check_url, without_password
+from mead.broker_url import FORM, check_url, without_password
 from mead.extras import require
 
 ANSWER_S = 30.0
@@ -181,7 +181,8 @@ def _parameters(pika: Any, url: str, answer_s: float) -> Any:
     try:
         parameters = pika.URLParameters(url)
     except (ValueError, TypeError, SyntaxError, AttributeError):  # it evaluates some; its message repeats the text
-        raise RabbitError(f"{without_password(url)}: a parameter after ? in the url is wrong: correct it") from None
+        wrong = "a parameter after ? in the url is wrong: correct it" if "?" in url else f"the url is wrong: {FORM}"
+        raise RabbitError(f"{without_password(url)}: {wrong}") from None
     parameters.socket_timeout = min(parameters.socket_timeout, answer_s)
     parameters.stack_timeout = min(parameters.stack_timeout, answer_s)
     return parameters
