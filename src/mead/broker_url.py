@@ -43,7 +43,10 @@ def check_url(url: str) -> str:
 
 
 def check_template(text: object) -> object:
-    """Return a url that may contain variables such as ``${RABBITMQ_PASSWORD}``. Raises ValueError as `check_url`."""
+    """Return a url that may contain variables such as ``${RABBITMQ_PASSWORD}``.
+
+    Raises ValueError as `check_url`.
+    """
     if not isinstance(text, str):
         raise ValueError(f"is not a url of RabbitMQ: {FORM}")  # noqa: TRY004 - a mistake in a file
     if not VARIABLE.fullmatch(text):

@@ -1,4 +1,7 @@
-"""Import code that a file names as ``module:name``: functions of operators, payloads, streams, and policies."""
+"""Import code that a file names as ``module:name``.
+
+This holds for functions of operators, payloads, streams, and policies.
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,9 @@ class Mode(Enum):
 
 
 class ControlLoop:
-    """Runs one round per interval. A round that fails changes nothing: the last good allocation stays in force.
+    """Runs one round per interval.
+
+    A round that fails changes nothing: the last good allocation stays in force.
 
     The first allocation is ``start``, by default the most that every operator may have and the processors hold. A plan
     that needs more processors than there are is cut to those.
@@ -117,7 +119,10 @@ class ControlLoop:
         return observation
 
     def _plan(self, turn: Turn, observation: Observation) -> Plan:
-        """The policy's plan, or "keep" if readings are missing. Raises if the plan exceeds what operators may have."""
+        """The policy's plan, or "keep" if readings are missing.
+
+        Raises if the plan exceeds what operators may have.
+        """
         if observation.missing:
             return Plan.keep(self.allocation, observation.missing, Cause.UNUSABLE)
         # A policy's matrices are small: more threads would only take cores from the stream.

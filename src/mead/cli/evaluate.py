@@ -202,7 +202,9 @@ def _live(
     *,
     quiet: bool,
 ) -> Iterator[Trial]:
-    """Run every policy on Spark, each in its own folder; add those whose run or report did not work to ``failed``.
+    """Run every policy on Spark, each in its own folder.
+
+    Add those whose run or report did not work to ``failed``.
 
     Ctrl-C ends the comparison after the current run.
     """

@@ -48,7 +48,10 @@ PlotPath = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw to thi
 
 
 class _NamesPolicies(TyperOption):
-    """An option whose help names all policies. They are looked up when the help is shown, because that takes time."""
+    """An option whose help names all policies.
+
+    They are looked up when the help is shown, because that takes time.
+    """
 
     @property
     def help(self) -> str:

@@ -31,8 +31,8 @@ NotNegative = Annotated[float, Field(ge=0, le=1e6)]
 class ReplicasKeys(Keys):
     """How many parallel tasks an operator may have."""
 
-    min: Replicas = Field(default=1, description="least number")
-    max: Replicas = Field(description="most")
+    min: Replicas = Field(default=1, description="fewest parallel tasks")
+    max: Replicas = Field(description="most parallel tasks")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -60,7 +60,7 @@ class GroupingKeys(Keys):
 
 
 class BatchKeys(Keys):
-    """An operator that works in micro-batches, as a Spark query does: n tuples take overhead + n demand / share."""
+    """An operator that works in micro-batches: n tuples take overhead + n demand / share."""
 
     overhead_s: NotNegative = Field(description="fixed time that every micro-batch costs, s")
     trigger_s: Positive | None = Field(
@@ -108,7 +108,9 @@ class OperatorKeys(Keys):
         description="in place of function: what it does with the whole stream, module:name; default nothing",
     )
     options: dict[str, Any] | None = Field(
-        default=None, description="arguments of function or transform, which then make what is called; default none"
+        default=None,
+        description="arguments, if function or transform is a factory: it is called with them and returns the "
+        "function or transform; default none",
     )
     output: Text | None = Field(
         default=None,

@@ -227,14 +227,20 @@ class PipelineFile:
         return ""
 
     def _blame(self, part: str, counts: Mapping[str, int]) -> NoReturn:
-        """Name the first entry with which a part no longer fits. Further entries never mend that, so it is bisected."""
+        """Name the first entry with which a part no longer fits.
+
+        Further entries never mend that, so it is bisected.
+        """
         tried = range(1, counts[part] + 1)
         place = bisect_left(tried, 1, hi=len(tried) - 1, key=lambda n: bool(self._mistake({**counts, part: n})))
         raise ConfigError(self._mistake({**counts, part: tried[place]}), (part, place))
 
 
 def read_pipeline(path: str | Path) -> PipelineFile:
-    """A pipeline file. Raises ConfigError, in one line such as ``pipe.yaml:7: operators[2].demand_s: must be > 0``."""
+    """Read a pipeline file.
+
+    Raises ConfigError, in one line such as ``pipe.yaml:7: operators[2].demand_s: must be > 0``.
+    """
     try:
         file = parse_pipeline(read_file(Path(path), MOST_BYTES))
     except LineError as error:
@@ -264,7 +270,10 @@ def _parsed(text: bytes) -> PipelineFile:
 
 
 def _without_url(error: LineError, text: bytes) -> LineError:
-    """The error without words from a line that may hold a url: of an unquoted one, the password may look like a key."""
+    """The error without words from a line that may hold a url.
+
+    A part of an unquoted password may look like a key.
+    """
     line = text.splitlines()[error.line - 1 :][:1]
     if not line or not URL_LINE.search(shown := line[0].decode(errors="replace")):
         return error

@@ -23,7 +23,9 @@ class PayloadKeys(Keys):
 
     function: Function = Field(description="makes an Arrow batch from an array of tuple numbers, module:name")
     options: dict[str, Any] | None = Field(
-        default=None, description="arguments of function, which then makes what is called; default none"
+        default=None,
+        description="arguments, if function is a factory: it is called with them and returns the function; "
+        "default none",
     )
     columns: Text = Field(description="the columns of that batch and their types, such as `line string`")
 

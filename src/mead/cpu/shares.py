@@ -116,7 +116,10 @@ class DryRunShares:
 
 @contextmanager
 def closing_shares(shares: ShareManager, warn: Callable[[str], None] = log.warning) -> Iterator[ShareManager]:
-    """Close the shares at the end; only warn about a group that cannot be removed, so that a run's results count."""
+    """Close the shares at the end.
+
+    Only warn about a group that cannot be removed, so that a run's results count.
+    """
     try:
         yield shares
     finally:

@@ -29,7 +29,9 @@ DAMAGED = "the file is damaged: restore a copy of it, or choose another file or 
 
 
 class History:
-    """A history, opened to write (``open``) or to read (``read``). A file has one writer per run, and many readers.
+    """A history, opened to write (``open``) or to read (``read``).
+
+    A file has one writer per run, and many readers.
 
     >>> from tempfile import TemporaryDirectory
     >>> from mead.values.pipeline import Operator

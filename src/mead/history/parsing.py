@@ -70,7 +70,10 @@ def decision_of(
     seen: Seen,
     at_once: Seen,
 ) -> Decision:
-    """The decision of a round. ``seen`` came until the next decision of its kind, ``at_once`` until the next round."""
+    """The decision of a round.
+
+    ``seen`` came until the next decision of its kind, ``at_once`` until the next round.
+    """
     number, applied = row["number"], bool(row["applied"])
     keys = [(number, path["place"]) for path in paths]
     return Decision(

@@ -41,7 +41,9 @@ class _Past(NamedTuple):
 
 
 class Recorder:
-    """Writes rounds to a history. If the file cannot be written, it logs that once, keeps the rounds and tries again.
+    """Writes rounds to a history.
+
+    If the file cannot be written, it logs that once, keeps the rounds and tries again.
 
     ``batch`` rounds share a commit, so a writer that is killed loses that many rounds at most.
     """

@@ -95,7 +95,10 @@ def _checked(reading: PathReading | None, expected_s: float | None) -> Row:
 
 
 def _count(value: float) -> int | None:
-    """The value as a plain integer, because SQLite would store NumPy's as a blob; None if it is too large to store."""
+    """The value as a plain integer; None if it is too large to store.
+
+    SQLite would store an integer of NumPy as a blob.
+    """
     return int(value) if isfinite(value) and abs(value) < 2**63 else None
 
 

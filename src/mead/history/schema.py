@@ -239,7 +239,10 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
 
 
 def _no_history(path: Path, *, write: bool) -> HistoryError:
-    """The error about another file. A run writes to the history of its folder, whose name the user did not choose."""
+    """The error about a file that is not a history.
+
+    A run writes to the history of its folder, whose name the user did not choose.
+    """
     instead = "move it away, or choose another folder or file" if write else "name another file"
     return HistoryError(f"{path}: is not a history; {instead}")
 

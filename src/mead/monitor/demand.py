@@ -124,7 +124,10 @@ def _trust(residual: FloatArray) -> FloatArray:
 
 
 def _steepest_s(tuples: FloatArray, busy_s: FloatArray, intervals: FloatArray, weights: FloatArray) -> float:
-    """The steepest line by least squares of tuples on busy time, in s per tuple; infinite if it may be vertical."""
+    """The steepest least-squares line of tuples on busy time, in s per tuple.
+
+    Infinite if it may be vertical.
+    """
     # Numbers that do not vary become zeros here, and not differences of rounded sums.
     ends = intervals / intervals[-1]
     columns = np.stack([intervals, tuples - tuples[-1] * ends, busy_s - busy_s[-1] * ends])

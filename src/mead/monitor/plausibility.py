@@ -1,4 +1,7 @@
-"""Checks for readings that cannot be true. They count as missing: nothing is decided on them, nothing learned."""
+"""Checks for readings that cannot be true.
+
+They count as missing: the loop decides nothing on them and learns nothing from them.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,10 @@ KEPT_PARTS = 2900
 
 @dataclass(frozen=True, eq=False)
 class BatchResponses:
-    """One micro-batch: when it finished, its tuples, their mean, and times at evenly spaced ranks, longest first."""
+    """One micro-batch: its end, its tuples and their response times.
+
+    They are the mean, and times at evenly spaced ranks, longest first.
+    """
 
     done_s: float
     """Time since the run began."""

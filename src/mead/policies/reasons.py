@@ -1,4 +1,7 @@
-"""The facts behind the decisions of the policies, and the words for them; those of DRS are in ``drs/facts.py``."""
+"""The facts behind the decisions of the policies, and the words for them.
+
+The facts of DRS are in ``drs/facts.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""All policies by name. A policy registers itself; every module in ``mead.policies.__path__`` is looked through."""
+"""All policies by name.
+
+A policy registers itself when its module is imported; all modules of ``mead.policies`` are.
+"""
 
 from __future__ import annotations
 

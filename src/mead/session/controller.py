@@ -12,7 +12,10 @@ from mead.loop import ControlLoop
 
 
 class Controller:
-    """Runs a loop until its time is over or its clock is stopped. If the thread dies, the allocation stays in force."""
+    """Runs a loop until its time is over or its clock is stopped.
+
+    If the thread dies, the allocation stays in force.
+    """
 
     def __init__(self, loop: ControlLoop, clock: RunClock, name: str, duration_s: float = inf) -> None:
         self.loop, self.clock, self.name, self.duration_s = loop, clock, f"mead-controller-{name}", duration_s

@@ -19,7 +19,10 @@ class Observer:
         return nullcontext()
 
     def round(self, this: Round) -> None:
-        """A round is over. By the wall clock, the thread that watches the session calls this, not the controller's."""
+        """Take a round that is over.
+
+        By the wall clock, the thread that watches the session calls this, not the controller's.
+        """
 
     def wait(self, doing: str) -> None:
         """The session waits, for example while queries warm up."""

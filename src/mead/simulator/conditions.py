@@ -1,4 +1,7 @@
-"""The conditions of a simulation: delays, wrong demands, interference, groupings, queues, time-outs, restarts."""
+"""The conditions of a simulation.
+
+Delays, wrong demands, interference, groupings, queues, time-outs and restarts.
+"""
 
 from __future__ import annotations
 

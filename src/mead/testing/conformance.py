@@ -41,7 +41,9 @@ def has_name_and_interval(make: Maker) -> None:
 
 
 def keeps_allocation_on_bad_readings(make: Maker) -> None:
-    """Check that it decides nothing on readings that are missing, implausible or empty, and that its reason says so.
+    """Check that a policy decides nothing on missing, implausible or empty readings.
+
+    Its reason must say so.
 
     ``mead.policies.not_ready`` finds the empty ones.
     """
@@ -55,7 +57,10 @@ def keeps_allocation_on_bad_readings(make: Maker) -> None:
 
 
 def decides_the_same_on_the_same_readings(make: Maker) -> None:
-    """Check that neither clock nor chance nor another policy of its kind changes a decision: runs can be repeated."""
+    """Check that a policy decides the same on the same readings.
+
+    Neither clock nor chance nor another policy of its kind may change a decision.
+    """
     pipeline, iats_s = log_analysis(), bursty()
     seen = [
         observed(pipeline, iats_s=iats_s[:end], time_s=time_s, allocation=MIDDLE)
@@ -70,7 +75,10 @@ def decides_the_same_on_the_same_readings(make: Maker) -> None:
 
 
 def controls_pipelines_of_all_shapes(make: Maker) -> None:
-    """Check that it never fails, plans within limits and gives reasons; and that all that arrived leaves in the end."""
+    """Check that a policy never fails, plans within limits and gives reasons.
+
+    All tuples that arrived must leave in the end.
+    """
     for shape, this in run_shapes(make):
         _expect_control(shape, this)
 
@@ -85,7 +93,9 @@ CHECKS: tuple[Callable[[Maker], None], ...] = (
 
 
 def check_policy(make: Maker) -> list[str]:
-    """Run all checks, and return their names. Raises NonconformityError with those that a policy does not pass.
+    """Run all checks, and return their names.
+
+    Raises NonconformityError with those that a policy does not pass.
 
     >>> from mead.policies.baselines.static import StaticOptions
     >>> from mead.policies.baselines.static import Static
@@ -115,7 +125,10 @@ def plan_once(policy: Policy, observation: Observation, pipeline: Pipeline) -> P
 
 
 def run_shapes(make: Maker) -> Iterator[tuple[str, SimulatedRun]]:
-    """Runs of pipelines of every shape under its control, for three decisions, with bursts, from the highest levels."""
+    """Run pipelines of every shape under a policy, for three decisions each.
+
+    Arrivals come in bursts, and every operator starts at its highest level.
+    """
     for shape, pipeline in shapes().items():
         policy = make()
         trace = Trace.from_iats_s(bursty(ceil(RATE_PER_S * max(SHORTEST_S, 3.1 * policy.interval_s))))

@@ -12,7 +12,7 @@ from mead.values.pipeline import Pipeline
 
 @dataclass(frozen=True)
 class Knowledge:
-    """The pipeline as described, with the demands and overheads that have been learned, and the delays of orders."""
+    """The pipeline with its learned demands and overheads, and the delays of orders."""
 
     pipeline: Pipeline
     actuation_delay_s: float = 0.0

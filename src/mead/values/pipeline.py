@@ -1,4 +1,4 @@
-"""The pipeline as its user describes it: operators, the edges between them, and what is asked of its paths."""
+"""The pipeline as its user describes it: operators, edges and requirements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ class InvalidPipelineError(ValueError):
 
 @dataclass(frozen=True)
 class Batches:
-    """An operator that works in micro-batches, as a streaming query does: ``S(n) = overhead + n demand / share``."""
+    """An operator that works in micro-batches, as a streaming query does.
+
+    A micro-batch takes ``S(n) = overhead + n demand / share``.
+    """
 
     overhead_s: float
     trigger_s: float | None = None
@@ -125,7 +128,10 @@ class Operator:
 
 @lru_cache(maxsize=256)
 def _levels(shares: tuple[float, ...], min_replicas: int, max_replicas: int) -> tuple[Resources, ...]:
-    """The levels of an operator. They do not depend on its demand, which the loop changes every second: so cached."""
+    """The levels of an operator.
+
+    They are cached, because they do not depend on its demand, which the loop changes every second.
+    """
     every = (Resources(share, k) for k in range(min_replicas, max_replicas + 1) for share in shares)
     return tuple(sorted(every, key=lambda r: (round(r.cores, 9), r.replicas)))
 

@@ -21,7 +21,9 @@ TEXT = re.compile(
 
 @dataclass(frozen=True)
 class Requirement:
-    """The mean (``percent`` is None) or a percentile of the response time on a path must not exceed ``bound_s``.
+    """A bound on the mean or a percentile of the response time of a path.
+
+    ``percent`` is None for the mean.
 
     >>> str(Requirement("parser>matcher", bound_s=0.5, percent=95))
     'p95 of parser>matcher <= 0.5 s'

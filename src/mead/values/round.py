@@ -1,4 +1,4 @@
-"""One round of the control loop: readings, what was learned, the decision, and the allocation in force after it."""
+"""One round of the control loop: readings, estimates, decision, allocation in force."""
 
 from __future__ import annotations
 

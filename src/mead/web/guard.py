@@ -1,4 +1,7 @@
-"""The guard of the page: it refuses requests that do more than read, name a foreign host, or lack the token."""
+"""The guard of the page.
+
+It refuses requests that do more than read, name a foreign host, or lack the token.
+"""
 
 from __future__ import annotations
 

@@ -88,7 +88,10 @@ def survey_piece(piece: Piece, unit: Unit, *, iat: bool) -> Survey:
 
 
 def whole_or_seconds(values: IntArray | FloatArray, unit: Unit) -> tuple[IntArray | FloatArray, Unit]:
-    """Return time stamps and their unit: whole numbers unchanged, because they are exact, and floats in seconds."""
+    """Return time stamps and their unit.
+
+    Whole numbers stay unchanged, because they are exact; floats are in seconds.
+    """
     return (values, unit) if values.dtype.kind == "i" else (values / TICKS_PER_S[unit], "s")
 
 

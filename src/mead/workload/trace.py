@@ -46,7 +46,9 @@ class BadRowError(TraceError):
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """At least two arrivals in order of time: n time stamps and the n - 1 inter-arrival times (IATs) between them.
+    """At least two arrivals in order of time.
+
+    There are n time stamps, and n - 1 inter-arrival times (IATs) between them.
 
     It keeps both, because neither can be computed exactly from the other: time stamps are whole microseconds, IATs
     are floats in seconds and may be finer. Use ``from_timestamps_us``, ``from_timestamps_s`` or ``from_iats_s``:

@@ -19,7 +19,10 @@ FAILED = 1
 
 
 class ProfilePart(StrEnum):
-    """A part of the fast micro-batch profile that can be left out. Frozen workers stay: they join control groups."""
+    """A part of the fast micro-batch profile that can be left out.
+
+    Frozen workers stay: they join control groups.
+    """
 
     QUIET_COMMITS = auto()
     UNIX_SOCKETS = auto()
@@ -70,7 +73,10 @@ def failures(ctx: typer.Context, folder: Path) -> Iterator[None]:
 
 
 def end_run(ctx: typer.Context, report: FolderReport) -> None:
-    """End the command after its output: with an error code, and the reason in one line, if the run did not work."""
+    """End the command after its output.
+
+    If the run did not work, with an error code and the reason in one line.
+    """
     from mead.keys import printable
 
     if reason := report.run.result.failure:

@@ -142,7 +142,10 @@ def gate_of(operator: Operator) -> float:
 
 @dataclass(eq=False)
 class Decisions:
-    """The process of one operator. ``values[rate, backlog, level]`` are costs to go, improved from what they were."""
+    """The decision process of one operator.
+
+    ``values[rate, backlog, level]`` are costs to go, improved from what they were.
+    """
 
     server: Server
     arrivals: RateModel

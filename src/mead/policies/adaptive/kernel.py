@@ -128,7 +128,9 @@ def next_trigger(time_s, trigger_s):  # pragma: no cover - compiled
 
 @inner
 def serve_batches(rule, queue, came, speed, start_s, span_s):  # pragma: no cover - compiled
-    """A micro-batch server for a short time, in which ``came`` tuples arrive evenly. Returns how many have left.
+    """Advance a micro-batch server by a short time; returns how many tuples have left.
+
+    In that time, ``came`` tuples arrive evenly.
 
     ``queue`` holds tuples waiting, tuples in the batch, what is left of the batch's overhead (s) and work, and the
     earliest start of the next batch: at the first trigger after the start of the one before, or at the end of that one
@@ -178,7 +180,9 @@ def serve_batches(rule, queue, came, speed, start_s, span_s):  # pragma: no cove
 
 @njit(cache=True, error_model="numpy")
 def decide(rule, work, rate, pending):  # pragma: no cover - compiled
-    """The level to order now. ``pending`` are the levels of the periods until it acts, and the last one ordered.
+    """The level to order now.
+
+    ``pending`` are the levels of the periods until it acts, and the last one ordered.
 
     Where a share acts sooner than replicas do, its part of the order is for then, beside the replicas of then. The
     replicas are for when they will come. Until then the share follows the backlog, which is carried ahead with it.

@@ -46,7 +46,9 @@ class Knobs(Protocol):
 
 
 def levels(operator: Operator) -> tuple[Resources, ...]:
-    """The resources of an operator that differ in cores; among equal ones the cheapest, with the fewest replicas.
+    """The resources of an operator that differ in cores.
+
+    Among equal ones, the cheapest with the fewest replicas.
 
     >>> levels(Operator("matcher", 0.001, shares=(0.5, 1.0), max_replicas=2))[1]
     Resources(share=1.0, replicas=1)
@@ -109,7 +111,9 @@ class LevelCosts:
 
 
 def list_neighbours(allocation: Allocation, operators: Mapping[str, LevelCosts]) -> tuple[Candidate, ...]:
-    """The chosen allocation, and those that differ from it by one level of one operator; the cheapest in cores first.
+    """The chosen allocation and its neighbours, the cheapest in cores first.
+
+    A neighbour differs by one level of one operator.
 
     >>> import numpy as np
     >>> costs = LevelCosts([Resources(0.4), Resources(0.7), Resources(1.0)], np.array([2.5, 2.0, 2.25]), chosen=1)

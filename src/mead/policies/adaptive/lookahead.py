@@ -1,4 +1,7 @@
-"""Response times, CPU and changes that the closed loop of pipeline and rules leads to, over courses of arrivals."""
+"""Predict response times, CPU and changes of the closed loop of pipeline and rules.
+
+The loop is followed over courses of arrivals.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ from mead.queueing import MAP, PATH_SEPARATOR, WindowFit, fit_calibrated
 from mead.values import COUNT_BIN_S, Allocation, Observation, Operator, Pipeline, Prediction, Requirement, Resources
 
 SEGMENTS_S = (600.0, 300.0, 120.0)
-"""The worst of these last stretches counts: what is long past may be over, what is new may not last."""
+"""Lengths of the last stretches of arrivals to look at; the one with the worst outcome counts.
+
+A long stretch remembers bursts that may come again, a short one follows a rate that has just changed.
+"""
 
 
 VARIED = 1.0

@@ -1,4 +1,7 @@
-"""The error of the adaptive policy's predictions. After an optimistic one it plans with less of the allowance."""
+"""The error of the adaptive policy's predictions.
+
+After an optimistic one, the policy plans with less of the allowance.
+"""
 
 from __future__ import annotations
 

@@ -84,7 +84,10 @@ class AdaptiveKeys(PolicyOptions):
 
 
 class AdaptiveOptions(AdaptiveKeys):
-    """MEAD's own policy: reads levels from backlogs every second, by rules whose prices are chosen by looking ahead."""
+    """MEAD's own policy: reads levels from backlogs every second.
+
+    Its rules have prices that a look ahead chooses.
+    """
 
     name: Literal["adaptive"] = "adaptive"
 

@@ -130,7 +130,10 @@ def _keeps(outlook: Outlook, targets: Mapping[Requirement, float]) -> bool:
 
 
 def _saves(outlook: Outlook, other: Outlook, targets: Mapping[Requirement, float]) -> bool:
-    """Whether an outlook keeps the targets at clearly less than another, or comes nearer where neither keeps them."""
+    """Whether an outlook is better than another.
+
+    It keeps the targets at clearly less cost, or comes nearer where neither keeps them.
+    """
     excess, others = (max((one.usage[r] / t for r, t in targets.items()), default=0.0) for one in (outlook, other))
     if min(excess, others) > 1:
         return excess < (1 - SAVING) * others

@@ -49,7 +49,10 @@ FOLLOWED_S = 10.0
 
 @dataclass(frozen=True)
 class Setting:
-    """The choice of a price search: places in ``PRICES`` by requirement and in ``CHANGE_COSTS``, and spare replicas."""
+    """The result of a price search, and spare replicas.
+
+    Prices are places in ``PRICES`` by requirement, and one in ``CHANGE_COSTS``.
+    """
 
     prices: dict[Requirement, int]
     change_cost: int = 0

@@ -1,4 +1,7 @@
-"""Scaling by rates, as in Flink's autoscaler, after DS2 (Kalavri et al., "Three steps is all you need", OSDI 2018)."""
+"""Scaling by rates, as in Flink's autoscaler.
+
+After DS2 (Kalavri et al., "Three steps is all you need", OSDI 2018).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,9 @@ class DS2Options(RuleKeys):
 
 @register(DS2Options)
 class DS2:
-    """Gives the cores that the input rates need at a target utilization, and to catch up with the backlog in time.
+    """Gives the cores that the input rates need at a target utilization.
+
+    Further cores let it catch up with the backlog in time.
 
     The rate at the source is carried through the pipeline by ``visits``. The capacity of an operator is its cores over
     the demand of a tuple. Within the boundaries around the target nothing changes. Requirements do not matter.

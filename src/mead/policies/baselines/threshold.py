@@ -34,7 +34,10 @@ class ThresholdOptions(RuleKeys):
 
 @register(ThresholdOptions)
 class Threshold:
-    """Raises an operator one level above a utilization and lowers it below another. Requirements do not matter."""
+    """Moves an operator one level by its utilization: up above one bound, down below another.
+
+    Requirements do not matter.
+    """
 
     def __init__(self, options: ThresholdOptions) -> None:
         self.name: str = options.name

@@ -40,7 +40,9 @@ refinement, held_back_s = inner(whitt_factor), inner(batch_wait_s)
 
 @njit(cache=True, error_model="numpy")
 def place(stations, refined, spare, enough, processors, queues, blocked, gains, heap):  # pragma: no cover - compiled
-    """Hand out up to ``spare`` processors; stop early once the queues hold no more than ``enough`` tuples together.
+    """Hand out up to ``spare`` processors.
+
+    Stop early once the queues hold at most ``enough`` tuples together.
 
     Starts from ``processors`` and changes them; ``queues`` are the mean queue lengths at the end. The other arrays are
     room to work in. Ties go to the operator that stands first. Returns what is left of ``spare``.

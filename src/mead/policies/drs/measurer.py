@@ -60,7 +60,10 @@ def recorded(times_s: FloatArray, every: int) -> SampledTimes:
 
 
 class Measurer:
-    """Pulls from observations, and smooths every number on its own. One that an interval does not have is left out."""
+    """Takes measurements from observations and smooths each of them.
+
+    A number that an interval lacks is left out.
+    """
 
     def __init__(self, smoothing: Callable[[], Smoothing], every: int = 1) -> None:
         self._smoothed: defaultdict[tuple[str, str], Smoothing] = defaultdict(smoothing)
@@ -125,7 +128,10 @@ def _comes_in_lumps(name: str, pipeline: Pipeline) -> bool:
 
 
 def _response_s(observation: Observation, pipeline: Pipeline) -> float | None:
-    """Mean time until all of an input is done; without that, of the slowest judged path, as far as tuples leave it."""
+    """Mean time until all of an input is done.
+
+    Without that, the time on the slowest judged path, as far as tuples leave it.
+    """
     if observation.inputs is not None:
         return observation.inputs.mean_s
     readings = [observation.paths[path] for path in pipeline.judged_paths]

@@ -1,4 +1,6 @@
-"""The performance model of DRS (Fu et al. 2017): an open network of queues, and the sojourn time of what enters it.
+"""The performance model of DRS: an open network of queues, and its sojourn time.
+
+Fu et al. 2017.
 
 The paper serves tuple by tuple. An operator in micro-batches has its queue, and before it the wait for a micro-batch to
 begin and to end (`mead.queueing.queues.split_batch`). Of that, what processors shorten belongs to the sojourn time. The
@@ -54,7 +56,9 @@ class Station:
 
     @property
     def least(self) -> int:
-        """The fewest processors that keep up: more than the load (Algorithm 1, line 2), by as much as the queues need.
+        """The fewest processors that keep up.
+
+        They exceed the load (Algorithm 1, line 2) by as much as the queues need.
 
         A load that rounding has left just below a whole number is that number: 0.3 / 0.1 is three.
 

@@ -1,4 +1,7 @@
-"""DRS: replicas from a network of queues (Fu et al., "DRS: Auto-Scaling for Real-Time Stream Analytics", ToN 2017)."""
+"""DRS: replicas from a network of queues.
+
+Fu et al., "DRS: Auto-Scaling for Real-Time Stream Analytics", ToN 2017.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,10 @@ STAYS = {
 
 
 class DRSOptions(PolicyOptions):
-    """DRS: places replicas by a network of queues, for the shortest time with k_max or the fewest for t_max_s."""
+    """DRS: places replicas by a network of queues.
+
+    It seeks the shortest time with k_max, or the fewest replicas for t_max_s.
+    """
 
     name: Literal["drs"] = "drs"
     interval_s: Interval = Field(default=60.0, description="time between two pulls of metrics and decisions (T_m), s")
@@ -273,7 +279,10 @@ def _over_provision_s(t_max_s: float, gates_s: float) -> float:
 
 
 def _backlogged(observation: Observation, pipeline: Pipeline, network: OpenNetwork, processors: Sequence[int]) -> bool:
-    """Whether some operator holds many more tuples than its rate times the predicted time there (Little's law)."""
+    """Whether some operator holds many more tuples than Little's law predicts.
+
+    That is its rate times the predicted time there.
+    """
     times_s = network.sojourns_s(processors)
     expected = [s.rate_per_s * (s.gate_s + time_s) for s, time_s in zip(network.stations, times_s, strict=True)]
     backlogs = [observation.operators[operator.name].backlog for operator in pipeline.operators]

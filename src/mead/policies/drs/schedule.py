@@ -184,7 +184,9 @@ def _rebalance(now: Situation, otherwise: str, *facts: Fact) -> Scheduling:
 
 
 def _uncalibrated(goal: Goal, t_max_s: float, now: Situation, facts: tuple[Fact, ...]) -> Scheduling | None:
-    """A shortage whose calibrated target is out of reach: the need of ``t_max_s`` itself, and at least one more.
+    """The answer to a shortage whose calibrated target is out of reach.
+
+    It is the need of ``t_max_s`` itself, and at least one more.
 
     None if that is out of reach as well, or there are no more processors.
     """

@@ -115,7 +115,9 @@ def min_processors(
 
 
 def assign_too_few(network: OpenNetwork, k_max: int, limits: Limits | None = None) -> Placement:
-    """``k_max`` processors where some queue grows without end: each goes where the load per processor is highest.
+    """Place ``k_max`` processors where some queue grows without end.
+
+    Each goes where the load per processor is highest.
 
     The paper has no such case. The more is served, the slower queues grow, so no processor is left idle only because
     there is no solution.

@@ -1,4 +1,7 @@
-"""Measurements of one interval after the other, smoothed: the two ways of DRS (Fu et al. 2017, section IV-A)."""
+"""Smoothed measurements, in the two ways of DRS.
+
+Fu et al. 2017, section IV-A.
+"""
 
 from __future__ import annotations
 

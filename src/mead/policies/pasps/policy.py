@@ -1,4 +1,7 @@
-"""PA-SPS: as many replicas as a forecast of the arrivals and the queues need (Wladdimiro et al., JPDC 2024)."""
+"""PA-SPS: the replicas that a forecast of the arrivals and the queues need.
+
+Wladdimiro et al., JPDC 2024.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +119,9 @@ class Outlook:
 @register(PaSpsOptions)
 @register(PspsOptions)
 class PaSps:
-    """Carries the forecast and the queues through the graph, and takes replicas from a pool that is always ready.
+    """Carries the forecast and the queues through the graph.
+
+    Replicas come from a pool that is always ready.
 
     Requirements do not matter. Every replica has the highest share; only their number changes. Execution times are the
     demands that the loop has learned. Where several operators send to one, the readings do not tell apart what each

@@ -1,4 +1,4 @@
-"""The predictive policies: they model windows of IATs, predict for candidate allocations, and search the cheapest."""
+"""The predictive policies: model windows, predict for candidates, search the cheapest."""
 
 from __future__ import annotations
 
@@ -172,7 +172,10 @@ class Predictive(ABC, Generic[Model]):
 
 
 def _compare(target: NetworkSolution, now: NetworkSolution, pipeline: Pipeline) -> list[Fact]:
-    """Predictions for a target and for the allocation in force beside the bounds, and operators that are overloaded."""
+    """Predictions beside the bounds, for a target and for the allocation in force.
+
+    Overloaded operators are named.
+    """
     facts: list[Fact] = []
     for requirement in pipeline.requirements:
         path = target.paths[requirement.path]

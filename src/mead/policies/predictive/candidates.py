@@ -16,7 +16,10 @@ MOST_KEPT = 12
 def list_candidates(
     solutions: Mapping[Allocation, NetworkSolution], pipeline: Pipeline, target: Allocation, *others: Allocation
 ) -> tuple[Candidate, ...]:
-    """The target, ``others`` and the candidates nearest to the target, cheapest first; none without requirements."""
+    """The target, ``others`` and the candidates nearest to the target, cheapest first.
+
+    There are none without requirements.
+    """
     requirements = pipeline.requirements
     if not requirements:
         return ()
@@ -38,7 +41,10 @@ def predicted_s(solution: NetworkSolution, requirement: Requirement) -> float | 
 
 
 def _known(solution: NetworkSolution, requirements: tuple[Requirement, ...]) -> bool:
-    """Whether a search has asked for the paths of all requirements, or given them up for an overloaded operator."""
+    """Whether a search has asked for the paths of all requirements.
+
+    Paths that it gave up for an overloaded operator count as asked for.
+    """
     paths, operators = solution.paths, solution.operators
     if not isinstance(paths, LazySolutions) or not isinstance(operators, LazySolutions):
         return False

@@ -25,7 +25,9 @@ class KingmanOptions(PredictiveOptions):
 
 @register(KingmanOptions)
 class Kingman(Predictive[Arrivals]):
-    """Every operator a GI/G/1 queue by Kingman's formula; several replicas by DRS's GI/G/k, which is the same for one.
+    """Every operator as a GI/G/1 queue, by Kingman's formula.
+
+    Several replicas are a GI/G/k queue as in DRS, which is the same for one.
 
     A micro-batch operator is the batch server under independent IATs of the same mean and variance.
     """

@@ -1,4 +1,7 @@
-"""Replay: the window itself is sent through the pipeline at every candidate allocation, without a model of arrivals."""
+"""Replay: send the window itself through the pipeline at every candidate allocation.
+
+There is no model of arrivals.
+"""
 
 from __future__ import annotations
 

@@ -89,7 +89,10 @@ class Stream:
 
 @dataclass(eq=False)
 class WindowReplay:
-    """One window, and what has been replayed of it: an operator is replayed anew if it or one before it changes."""
+    """One window, and what has been replayed of it.
+
+    An operator is replayed anew if it or one before it changes.
+    """
 
     iats_s: FloatArray = field(repr=False)
     draws: Draws

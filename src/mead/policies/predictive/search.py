@@ -27,7 +27,9 @@ LEAST_GAIN = 0.05
 
 
 def heuristic_search(pipeline: Pipeline, predict: Predictor) -> Allocation:
-    """Fig. 5 of the MEAD paper: from the lowest level up, path by path, always the operator that answers latest.
+    """Fig. 5 of the MEAD paper: from the lowest level up, path by path.
+
+    It always raises the operator that answers latest.
 
     A step that gains less than ``LEAST_GAIN`` of the bound while the bound is still broken is undone, and the path
     given up. An overloaded operator is raised in any case, on any path. Beyond the paper, replicas are added
@@ -144,7 +146,9 @@ def exact_search(pipeline: Pipeline, predict: Predictor) -> Allocation:
 
 
 def trim(pipeline: Pipeline, predict: Predictor) -> Allocation:
-    """From all that can help down: every operator in turn, the dearest first, gets the least that still meets all.
+    """Lower every operator in turn, from all that can help, as long as all bounds hold.
+
+    The dearest operator comes first.
 
     Not always the cheapest, but it gives up nothing that can be met, and tries every level of every operator once.
     """
@@ -159,7 +163,10 @@ def trim(pipeline: Pipeline, predict: Predictor) -> Allocation:
 
 
 def most_that_helps(pipeline: Pipeline, predict: Predictor) -> Allocation:
-    """All that can help the requirements: operators that tuples pass on the way get the most, others what they need."""
+    """The allocation that helps the requirements most.
+
+    Operators on a required path get the most, others get what they need.
+    """
     return _all_that_helps(pipeline, _steady(pipeline, predict, lambda operator: operator.levels))
 
 

@@ -29,7 +29,9 @@ SPANS = 5
 
 
 def find_far_stamps(event_us: IntArray, arrival_us: IntArray, ahead_us: int, gap_us: int) -> npt.NDArray[np.bool_]:
-    """Return which tuples of a batch lie too far ahead of their arrival, or of the others by more than ``gap_us``.
+    """Return which tuples of a batch lie too far ahead.
+
+    They are ahead of their arrival, or of the others by more than ``gap_us``.
 
     >>> clock_us = np.arange(8) * 1_000_000
     >>> event_us = clock_us + np.array([0, 0, 3_600_000_000, 0, 0, 0, 0, 0])
@@ -59,7 +61,10 @@ def _is_not_behind(event_us: IntArray, gap_us: int) -> npt.NDArray[np.bool_]:
 
 
 def _find_leap(event_us: IntArray, gap_us: int) -> float:
-    """Return the first time stamp after a leap that a small part of the tuples makes; infinity if there is none."""
+    """Return the first time stamp after a leap of a small part of the tuples.
+
+    Infinity if there is none.
+    """
     if event_us.size < 2 or event_us.max() - event_us.min() <= gap_us:
         return inf
     ordered = np.sort(event_us)

@@ -97,7 +97,10 @@ def _choose_pivots(points, rows, most, look):  # pragma: no cover - compiled
 
 @njit(cache=True, error_model="numpy")
 def _choose_spread(points, rows):  # pragma: no cover - compiled
-    """Return a row for each attribute that is good in it and not bad in the others: each dominates another corner."""
+    """Return a row for each attribute that is good in it and not bad in the others.
+
+    Each row dominates another corner.
+    """
     sample = rows[:: max(1, rows.size // FIRST_LOOK)]
     sums = scaled_sums(points, sample)
     best = np.empty(points.shape[1], dtype=np.int64)

@@ -82,7 +82,9 @@ def make_points(attributes: int, seed: int, events: str) -> Callable[[IntArray],
 
 
 def uniform(numbers: IntArray, attributes: int, seed: int) -> FloatArray:
-    """Return attributes of tuples by their numbers: a mixed counter (Steele et al., "Splittable Generators", 2014).
+    """Return attributes of tuples by their numbers, from a mixed counter.
+
+    Steele et al., "Splittable Generators", 2014.
 
     >>> whole = uniform(np.arange(1000), 8, seed=1)
     >>> bool((whole[500:] == uniform(np.arange(500, 1000), 8, seed=1)).all()), bool(abs(whole.mean() - 500) < 10)
@@ -97,7 +99,10 @@ def uniform(numbers: IntArray, attributes: int, seed: int) -> FloatArray:
 
 
 def _start(seed: int) -> np.uint64:
-    """Return the counter's start for a seed. Seeds of 24 bits have 2^40 numbers each; larger ones start anywhere."""
+    """Return the counter's start for a seed.
+
+    Seeds of 24 bits have 2^40 numbers each; larger ones start anywhere.
+    """
     if seed < 1 << 24:
         return np.uint64(seed << 40)
     return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])

@@ -1,4 +1,7 @@
-"""The figures of a whole run that a history keeps beside its rounds, and the verdicts that follow from both."""
+"""The figures of a whole run that a history keeps, and their verdicts.
+
+Verdicts follow from figures and rounds.
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,10 @@ def statistic_s(response_s: FloatArray, requirement: Requirement) -> float:
 
 @dataclass(frozen=True, eq=False)
 class TupleTimes:
-    """Arrival and response time of every tuple, by path: a run in virtual time, with everything done at its end."""
+    """Arrival and response time of every tuple of a run in virtual time, by path.
+
+    Everything is done at its end.
+    """
 
     responses: Mapping[str, Responses]
     duration_s: float

@@ -1,4 +1,6 @@
-"""The board of a run, which page, metrics and terminal read: the latest rounds, totals, and latest arrivals.
+"""The board of a run: the latest rounds, totals, and latest arrivals.
+
+Page, metrics and terminal read it.
 
 The thread that watches the run adds rounds; the thread of the server reads. Adding a round takes a lock, copies some
 numbers and wakes the listeners, which cannot slow it down. The memory is bounded.
@@ -111,7 +113,10 @@ class Board:
         self._wake: list[Callable[[], None]] = []
 
     def add(self, this: Round, monitors: Mapping[str, PathMonitor] | None = None) -> None:
-        """Add a round; ``monitors`` know single response times by path. A round that cannot be shown counts as lost."""
+        """Add a round; ``monitors`` know single response times by path.
+
+        A round that cannot be shown counts as lost.
+        """
         try:
             self._add(this, monitors or {})
         except Exception as error:  # noqa: BLE001 - nothing that happens here may stop the run
@@ -207,7 +212,10 @@ class Board:
 
 
 def _recent(monitor: PathMonitor) -> ResponseSketch:
-    """Response times of tuples that arrived in the last half-minutes. The controller may add to them meanwhile."""
+    """Response times of tuples that arrived in the last half-minutes.
+
+    The controller may add to them meanwhile.
+    """
     parts = list(monitor.parts.items())
     newest = max((part for part, _ in parts), default=0)
     return ResponseSketch.merged(sketch for part, sketch in parts if part > newest - RECENT_PARTS)

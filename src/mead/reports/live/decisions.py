@@ -96,7 +96,9 @@ class DecisionRecord:
 
 
 def model_error(frames: Sequence[Frame], path: str) -> float | None:
-    """Observed over predicted mean response time, less 1, in the rounds that followed a prediction; None without any.
+    """Observed over predicted mean response time, less 1; None without predictions.
+
+    It covers the rounds that followed a prediction.
 
     Every tuple is compared with the prediction for the allocation in force when it left.
     """

@@ -1,4 +1,6 @@
-"""An HTML page in one file, with styles, scripts and data inside: it opens from a disk or a mail attachment.
+"""An HTML page in one file, with styles, scripts and data inside.
+
+It opens from a disk or a mail attachment.
 
 The scripts are the modules of the live page, read from ``mead/web/static``. The page has an import map from their names
 to their text.

@@ -16,7 +16,10 @@ from mead.values import Move
 
 
 def runs_table(runs: Sequence[PastRun], model_errors: Sequence[Mapping[str, float]]) -> Table:
-    """A row for every run, with its workload and its model error: the worst one of the paths with a requirement."""
+    """A row for every run, with its workload and its model error.
+
+    The error is the worst one of the paths with a requirement.
+    """
     columns = ("pipeline", "policy", "rounds", "changes", "errors", "model", "lasted", "started")
     table = plain_table("Runs", "", *columns)
     pipeline, policy = table.columns[1:3]
@@ -44,7 +47,10 @@ def runs_table(runs: Sequence[PastRun], model_errors: Sequence[Mapping[str, floa
 def decision_tables(
     run: PastRun, decisions: Sequence[Decision], file: Path, *, changes_only: bool
 ) -> Iterator[Table | Text]:
-    """Decisions with time and reason, and predicted and observed response times of the paths with a requirement."""
+    """Decisions with time and reason, and predicted and observed response times.
+
+    Paths with a requirement are shown.
+    """
     required = {requirement.path for requirement in run.pipeline.requirements} or set(run.pipeline.paths)
     shown = [[effect for effect in decision.effects if effect.path in required] for decision in decisions]
     times_s = [time_s for effects in shown for effect in effects for time_s in _times_s(effect) if time_s is not None]

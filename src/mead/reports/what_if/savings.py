@@ -115,7 +115,10 @@ def plan_savings(frames: Iterable[Frame], pipeline: Pipeline, errors: Mapping[st
 def simulated_savings(
     pipeline: Pipeline, options: PolicyOptions, iats_s: FloatArray, in_force: float
 ) -> Savings | None:
-    """Savings of a policy that controls the recorded arrivals in virtual time; None if that cannot be simulated."""
+    """Savings of a policy on the recorded arrivals, in virtual time.
+
+    None if they cannot be simulated.
+    """
     from mead.simulator import run  # noqa: PLC0415 - attaching to a query must not load the simulator
 
     if iats_s.size == 0 or not iats_s.any():

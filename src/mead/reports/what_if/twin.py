@@ -1,4 +1,6 @@
-"""A live run replayed in virtual time: the same arrivals, with the demands and overheads that the run learned.
+"""A live run replayed in virtual time.
+
+It has the same arrivals, and the demands and overheads that the run learned.
 
 With the allocations of the run, the replay shows how well the model of micro-batches describes Spark. With other
 allocations, it shows the response times that these would have brought.

@@ -1,4 +1,4 @@
-"""The allocation that each policy would choose at the end of a trace, its effect, and the cost of other bounds.
+"""The choice of each policy at the end of a trace, and the cost of other bounds.
 
 The last part of the trace runs through the simulator at the highest levels, and the policies get the observation at
 its end. A policy that plans answers with an allocation. A policy that only reacts controls the last part of the trace,

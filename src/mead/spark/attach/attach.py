@@ -47,7 +47,10 @@ SHOWN_S = 60.0
 
 
 class Attached:
-    """The handle of `attach`. It ends by itself when the query ends; as a context manager, at the end of the block."""
+    """The handle of `attach`.
+
+    It ends by itself when the query ends; as a context manager, at the end of the block.
+    """
 
     def __init__(
         self,
@@ -91,7 +94,10 @@ class Attached:
         return notes
 
     def status(self) -> str:
-        """One line: rate, response times of the last minute beside the requirement, share, last decision and reason."""
+        """One line: rate, response times beside the requirement, share, last decision.
+
+        Response times are those of the last minute. The decision comes with its reason.
+        """
         name, rounds = self.engine.operator.name, self.decisions
         seen = next((this for this in reversed(rounds) if this.observation is not None), None)
         if seen is None or seen.observation is None:

@@ -72,7 +72,10 @@ class FolderReport:
     def write(
         cls, run: LiveReport, folder: Path, notes: Sequence[str] = (), warn: Callable[[str], None] = log.warning
     ) -> FolderReport:
-        """Write the page of a run, as ``mead report`` does. If that fails, ``warn`` says why, and nothing is raised."""
+        """Write the page of a run, as ``mead report`` does.
+
+        If that fails, ``warn`` says why, and nothing is raised.
+        """
         page, number = folder / REPORT, run.result.number
         assert number is not None  # noqa: S101 - a run that is kept in a folder has a history
         try:

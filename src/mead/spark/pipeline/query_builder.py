@@ -99,7 +99,9 @@ class QueryBuilder:
         return StreamLog(self.folder / STREAMS / operator, store=self.wiring.store(operator), counts=counts)
 
     def _stream(self, operator: str) -> tuple[DataFrame, bool]:
-        """Return the output of an operator, or the files with it if a function works in place, and whether it does.
+        """Return the output of an operator, and whether its function works in place.
+
+        If it does, the output is the files with it.
 
         That needs an input that can be read there.
         """

@@ -118,7 +118,10 @@ def _check_json(path: Path, lines: Sequence[int]) -> None:
 
 
 def _compare(log: StreamLog, checkpoint: Path) -> None:
-    """Check that a query's log and checkpoint end with the same batch, or the one that a crash has interrupted."""
+    """Check that a query's log and checkpoint end with the same batch.
+
+    A crash may have interrupted the last one.
+    """
     begun, done = last_begun(checkpoint), last_committed(checkpoint)
     if log.last > begun:
         has = f"ends with batch {begun}" if begun >= 0 else "has none"

@@ -103,7 +103,10 @@ class FastProfile:
 
 
 def known_settings(builder: SparkSession.Builder) -> dict[str, str]:
-    """Return the settings of a builder, ``spark-submit`` and ``spark-defaults.conf``. Starts Java, which reads them."""
+    """Return the settings of a builder, ``spark-submit`` and ``spark-defaults.conf``.
+
+    Starts Java, which reads them.
+    """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - takes a second
 
     options: dict[str, str] = builder._options  # noqa: SLF001 - the only way to read them

@@ -107,7 +107,9 @@ def add_retries(master: str) -> str:
 
 
 def closed_settings(known: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return settings that close a local master to other machines and users, as far as the user has not set them.
+    """Return settings that close a local master to other machines and users.
+
+    Settings of the user stay.
 
     Spark makes up the secret of a local master itself. On a cluster the user has to choose one.
 

@@ -11,8 +11,9 @@ from mead.web.prometheus.metrics import Metric
 
 PAGE = """# Metrics
 
-[The page of a run](../how-to/watch-a-run.md) serves these metrics for Prometheus at `/metrics`. `mead metrics list`
-prints them, `mead metrics dashboard` prints a dashboard for Grafana, and `mead metrics alerts` prints alert rules.
+[The page of a run](../how-to/watch-a-run.md) serves these metrics for Prometheus at `/metrics`.
+`mead metrics list` prints them, `mead metrics dashboard` prints a dashboard for Grafana, and
+`mead metrics alerts` prints alert rules.
 
 {metrics}
 
