@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,9 +16,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.spark.log.log_writer import commit
 
+from mead.cpu import DryRunShares
 from mead.spark.log.store import LogError
 from mead.spark.log.stream_log import StreamLog, WrittenFile
 from mead.spark.pipeline.orphans import EVERY_S, STALE_S, OrphanFinder, OrphanSweep
+from mead.spark.pipeline.running import RunningPipeline
+from mead.spark.sources.inputs import TraceInput
+from mead.values import Operator, Pipeline
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -91,6 +97,17 @@ def test_logs_are_swept_now_and_then(tmp_path: Path) -> None:
         commit(log, batch, [written(log, batch)])
     assert failed.file not in files(tmp_path)
     assert (fresh.exists(), stale.exists()) == (True, False)
+
+
+def test_a_pipeline_that_stops_leaves_no_stamps(tmp_path: Path) -> None:
+    spark: Any = SimpleNamespace()
+    source = TraceInput(tmp_path / "arrivals.npy")
+    pipeline = Pipeline("one", [Operator("parser", 0.001)])
+    running = RunningPipeline(spark, pipeline, source, {}, tmp_path, DryRunShares(["parser"]))
+    (tmp_path / "stamps").mkdir()
+    (tmp_path / "stamps" / "unread").write_bytes(bytes(8))
+    running.stop()
+    assert list((tmp_path / "stamps").iterdir()) == []
 
 
 class Writing(RuleBasedStateMachine):

@@ -334,6 +334,8 @@ class RunningPipeline:
             for pid in processes:
                 with suppress(ProcessLookupError):  # it ends with its daemon
                     os.kill(pid, signal.SIGTERM)
+        for unread in (self.folder / STAMPS).glob("*"):  # of micro-batches after the last reading
+            unread.unlink(missing_ok=True)
 
     def _is_caught_up(self, name: str) -> bool:
         """Return whether a query is idle and has no rows waiting."""
