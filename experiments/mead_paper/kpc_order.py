@@ -27,9 +27,6 @@ correlation decays early is interpolated, with no residual left, and the largest
 EXACT = 1e-20
 """A residual below this share is rounding: the recursion holds exactly."""
 
-WELL_EXPLAINED = 0.05
-"""Share of the squared autocorrelation that the regression may leave unexplained."""
-
 
 @dataclass(frozen=True)
 class Order:

@@ -158,16 +158,6 @@ def test_scaling_time_changes_the_rate_and_nothing_else(process: MAP, factor: fl
     assert process.with_rate(factor).rate_per_s == pytest.approx(factor)
 
 
-@given(maps, maps)
-def test_superposition_adds_rates_and_variances(one: MAP, other: MAP) -> None:
-    both = one.superposed(other)
-    assert both.rate_per_s == pytest.approx(one.rate_per_s + other.rate_per_s)
-    # Counts are independent, so their variances add: the dispersion is the mean weighted by the rates.
-    for t in (0.1, 2.0):
-        parts = [process.rate_per_s * process.idc(t)[0] for process in (one, other)]
-        assert both.idc(t)[0] * both.rate_per_s == pytest.approx(sum(parts))
-
-
 @given(maps, st.floats(0.01, 1.0))
 def test_thinning_scales_the_rate_and_takes_dispersion_towards_one(process: MAP, keep: float) -> None:
     thin = process.thinned(keep)

@@ -205,10 +205,6 @@ class MAP:
         """The same burstiness at another mean rate."""
         return self.scaled(rate_per_s / self.rate_per_s)
 
-    def superposed(self, other: MAP) -> MAP:
-        """The union of two independent streams: Kronecker sums of both matrices."""
-        return MAP(_kronecker_sum(self.D0, other.D0), _kronecker_sum(self.D1, other.D1))
-
     def thinned(self, keep: float) -> MAP:
         """Every arrival is kept with probability ``keep``: what an operator of that selectivity lets through."""
         if not 0 < keep <= 1:
@@ -226,10 +222,6 @@ class MAP:
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
         """``count`` successive IATs in seconds, from a stationary start at an arrival."""
         return sample_map(self.D0, self.D1, self.arrival_stationary, count, rng)
-
-
-def _kronecker_sum(a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.kron(a, np.eye(b.shape[0])) + np.kron(np.eye(a.shape[0]), b)
 
 
 def _check(D0: FloatArray, D1: FloatArray) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from mead.session.facts import RunFacts
 from mead.session.negotiation import NegotiatedEngine, Negotiator, Pool, most_within
-from mead.session.observer import Observer
 from mead.session.record import RunRecord
 from mead.session.result import EngineCpu, LiveResult
-from mead.session.session import Session
+from mead.session.session import Observer, Session
 
 __all__ = [
     "EngineCpu",

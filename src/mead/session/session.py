@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
@@ -19,7 +19,6 @@ from mead.monitor import PathMonitor
 from mead.policies import KEPT_IATS, Policy, PolicyOptions, make_policy
 from mead.session.controller import Controller
 from mead.session.facts import RunFacts
-from mead.session.observer import Observer
 from mead.session.record import RunRecord
 from mead.values import Allocation, Knowledge, Pipeline, Round
 
@@ -28,6 +27,29 @@ SIMULATOR = "simulator"
 
 SHARED_COMMIT = 100
 """Rounds in virtual time follow each other without a pause, so that this many share a commit to the history."""
+
+
+class Observer:
+    """Follows a session: a terminal, a page, a progress bar, a list of rounds.
+
+    All methods do nothing; a subclass overrides the ones it needs.
+    """
+
+    def following(self, session: Session) -> AbstractContextManager[object]:  # noqa: ARG002 - for subclasses
+        """The time of the session, from before its engine starts until it has ended."""
+        return nullcontext()
+
+    def round(self, this: Round) -> None:
+        """Take a round that is over.
+
+        By the wall clock, the thread that watches the session calls this, not the controller's.
+        """
+
+    def wait(self, doing: str) -> None:
+        """The session waits, for example while queries warm up."""
+
+    def warn(self, what: str) -> None:
+        """Something failed, and the session goes on."""
 
 
 class Session:

@@ -25,13 +25,6 @@ def test_operators_are_ordered_after_their_predecessors() -> None:
     assert all(place(edge.source) < place(edge.target) for edge in shuffled.edges)
 
 
-def test_a_share_scales_the_service_of_the_named_operators_only() -> None:
-    slower = network("ab", ("a", "b")).with_shares({"a": 0.4})
-    assert slower.operator("a").service.mean_s == pytest.approx(0.0025)
-    assert slower.operator("a").service.scv == pytest.approx(0.5)
-    assert slower.operator("b") == Operator("b", SERVICE)
-
-
 @pytest.mark.parametrize(
     ("names", "edges", "complaint"),
     [
@@ -57,17 +50,6 @@ def test_a_cycle_is_an_error_of_its_own(edges: list[tuple[str, str]]) -> None:
 def test_a_selectivity_is_positive_and_finite(selectivity: float) -> None:
     with pytest.raises(InvalidNetworkError, match="must be above 0 and finite"):
         Edge("a", "b", selectivity)
-
-
-@pytest.mark.parametrize("share", [0.0, -0.5, float("nan")])
-def test_a_share_is_positive(share: float) -> None:
-    with pytest.raises(InvalidNetworkError, match="share of operator 'a' must be above 0"):
-        network("a").with_shares({"a": share})
-
-
-def test_a_share_for_nobody_is_refused() -> None:
-    with pytest.raises(InvalidNetworkError, match="no operator 'x'"):
-        network("a").with_shares({"x": 0.5})
 
 
 def test_an_operator_needs_a_server() -> None:

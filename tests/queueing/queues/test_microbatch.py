@@ -67,7 +67,6 @@ def test_a_lone_tuple_is_served_at_once() -> None:
     assert solution.mean_s == pytest.approx(0.75, rel=1e-5)
     assert solution.percentiles_s([1, 50, 99]) == pytest.approx([0.75] * 3, rel=1e-5)
     assert solution.mean_batch == pytest.approx(1.0)
-    assert solution.batch_percentile(50) == 1.0
 
 
 @pytest.mark.parametrize("arrivals", [MAP.poisson(300.0), MAP.two_state(300.0, 50.0), BELLCORE_8])
@@ -177,13 +176,10 @@ def test_the_distribution_has_the_mean_and_the_percentiles_it_claims(server: Bat
     assert np.trapezoid(late, times) == pytest.approx(solution.mean_s, rel=0.02)
 
 
-def test_percentiles_rise_and_batch_sizes_have_their_mean() -> None:
+def test_percentiles_rise() -> None:
     solution = solved(BELLCORE_8, BatchServer(0.05, 0.7 / 300))
     percents = [1, 5, 25, 50, 75, 90, 95, 99, 99.9]
     assert sorted(times := solution.percentiles_s(percents)) == times
-    sizes = [solution.batch_percentile(p) for p in np.arange(0.5, 100, 1.0)]
-    assert sorted(sizes) == sizes
-    assert np.mean(sizes) == pytest.approx(solution.mean_batch, rel=0.05)
 
 
 def test_a_limit_that_is_never_met_changes_nothing() -> None:

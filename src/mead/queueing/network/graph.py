@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
@@ -42,12 +42,6 @@ class Operator:
             )
         if self.servers < 1:
             raise InvalidNetworkError(f"operator {self.name!r} needs at least one server; got {self.servers}")
-
-    def with_share(self, share: float) -> Operator:
-        """The same operator on ``share`` CPU cores: at 0.4 the same work takes 2.5 times as long."""
-        if not 0 < share < inf:
-            raise InvalidNetworkError(f"the share of operator {self.name!r} must be above 0; got {share:g}")
-        return replace(self, service=self.service.scaled(1 / share))
 
 
 @dataclass(frozen=True)
@@ -93,13 +87,6 @@ class Network:
     def operator(self, name: str) -> Operator:
         """The operator of that name."""
         return self._by_name[name]
-
-    def with_shares(self, shares: Mapping[str, float]) -> Network:
-        """The same network with other CPU shares; operators that are not named keep their service times."""
-        for name in shares:
-            if name not in self._by_name:
-                raise InvalidNetworkError(f"there is no operator {name!r} to give a share to; {self._known()}")
-        return Network([o.with_share(shares[o.name]) if o.name in shares else o for o in self.operators], self.edges)
 
     def into(self, name: str) -> tuple[Edge, ...]:
         """The edges that end at an operator."""

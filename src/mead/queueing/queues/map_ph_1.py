@@ -12,9 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import expm
 
-from mead.arrays import FloatArray
 from mead.queueing.map import MAP
-from mead.queueing.markov import stationary
 from mead.queueing.matrix_exponential import MatrixExponential
 from mead.queueing.ph import PH
 from mead.queueing.queues.age_process import age_process
@@ -97,47 +95,3 @@ class MapPh1Response:
         """``P(R > t)``: how many tuples a deadline of ``t_s`` would miss."""
         r = self.response
         return float(r.b[0] @ expm(r.K[0] * (t_s / self.service.mean_s)) @ r.e[0])
-
-    @property
-    def mean_queue_length(self) -> float:
-        """Tuples waiting or in service at an arbitrary time, by Little's law."""
-        return self.arrivals.rate_per_s * self.mean_s
-
-    def queue_length_tail(self, longest: int) -> FloatArray:
-        """``P(N > k)`` for k = 0 .. longest, tuples waiting or in service at an arbitrary time.
-
-        The queue length and phases are a quasi-birth-death process with ``pi_{k+1} = pi_k R`` (Neuts 1981, ch. 3).
-        """
-        first, rate_matrix = _quasi_birth_death(self.arrivals, self.service)
-        beyond = np.linalg.solve(np.eye(rate_matrix.shape[0]) - rate_matrix, np.ones(rate_matrix.shape[0]))
-        tail = np.empty(longest + 1)
-        for k in range(longest + 1):
-            tail[k] = first @ beyond
-            first = first @ rate_matrix
-        return tail
-
-
-def _quasi_birth_death(arrivals: MAP, service: PH) -> tuple[FloatArray, FloatArray]:
-    """``(pi_1, R)`` of the process (queue length, arrival phase, service phase).
-
-    R by logarithmic reduction (Latouche and Ramaswami 1993).
-    """
-    n, m = arrivals.states, service.phases
-    up = np.kron(arrivals.D1, np.eye(m))
-    local = np.kron(arrivals.D0, np.eye(m)) + np.kron(np.eye(n), service.T)
-    down = np.kron(np.eye(n), np.outer(service.exit_rates, service.alpha))
-    high, low = np.linalg.solve(-local, up), np.linalg.solve(-local, down)
-    G, ahead = low.copy(), high.copy()
-    while np.abs(1.0 - G.sum(axis=1)).max() > 1e-13 and np.abs(ahead).max() > 1e-15:
-        inner = np.eye(n * m) - high @ low - low @ high
-        high, low = np.linalg.solve(inner, high @ high), np.linalg.solve(inner, low @ low)
-        G = G + ahead @ low
-        ahead = ahead @ high
-    R = up @ np.linalg.inv(-(local + up @ G))
-    # Level 0 has no service phase: pi_0 D0 + pi_1 (I x s) = 0 and pi_0 (D1 x alpha) + pi_1 (local + R down) = 0.
-    empty = -np.kron(arrivals.D1, service.alpha[None, :]) @ np.linalg.inv(local + R @ down)
-    leave = np.kron(np.eye(n), service.exit_rates[:, None])
-    pi_0 = stationary(arrivals.D0 + empty @ leave)
-    pi_1 = pi_0 @ empty
-    total = pi_0.sum() + pi_1 @ np.linalg.solve(np.eye(n * m) - R, np.ones(n * m))
-    return np.asarray(pi_1 / total), np.asarray(R)

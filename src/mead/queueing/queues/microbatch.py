@@ -118,14 +118,6 @@ class MicroBatchResponse:
         """Share of the time in which a batch runs, overheads included."""
         return self.server.duration_s(self.mean_batch) * self.arrivals.rate_per_s / self.mean_batch
 
-    def batch_percentile(self, percent: float) -> float:
-        """The size that ``percent`` of the batches do not exceed."""
-        waiting, mass = self._finer.starts
-        order = np.argsort(waiting)
-        reached = np.cumsum(mass.sum(axis=1)[order])
-        index = int(np.searchsorted(np.maximum.accumulate(reached), 1.0 - check_percent(percent)))
-        return float(self.server.batch(waiting[order][min(index, order.size - 1)]))
-
     def percentile_s(self, percent: float) -> float:
         """The response time that ``percent`` of the tuples do not exceed."""
         return self.percentiles_s([percent])[0]
