@@ -15,6 +15,7 @@ from mead.policies.adaptive.policy import AdaptiveOptions
 from mead.policies.baselines.threshold import ThresholdOptions
 from mead.policies.predictive.mg1 import MG1Options
 from mead.queueing import MAP, Edge
+from mead.reports.judge import Figures
 from mead.reports.live import Board
 from mead.session import RunFacts
 from mead.simulator import SimulatedRun, run
@@ -59,7 +60,9 @@ def board(
     return shown
 
 
-def written(file: Path, result: SimulatedRun, mode: str = "act", *, finished: bool = True) -> Path:
+def written(
+    file: Path, result: SimulatedRun, mode: str = "act", *, finished: bool = True, figures: Figures | None = None
+) -> Path:
     """The same run as a history."""
     history = History.open(file)
     record = history.begin(
@@ -72,6 +75,7 @@ def written(file: Path, result: SimulatedRun, mode: str = "act", *, finished: bo
     )
     for this in result.rounds:
         record(this)
+    record.conclude(figures or {})
     if finished:
         history.__exit__(None)
     else:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.web import runs
 
 from mead.history import History
-from mead.reports.live import RECENT, Board, Snapshot
+from mead.monitor import BatchResponses, monitors
+from mead.reports.judge import Figures
+from mead.reports.live import RECENT, Board, HistoryBoard, Snapshot
 from mead.web.server import serving
 from mead.web.watcher import HistoryWatcher, PageWatcher, WatchError
 
@@ -53,6 +56,33 @@ def test_means_are_those_of_the_tuples(board: Board) -> None:
         last = readings[-RECENT:]
         recent_s = sum(r.response_sum_s for r in last) / sum(r.completed for r in last)
         assert seen.recent_s(path) == pytest.approx(recent_s)
+
+
+def test_mean_and_p95_of_a_finished_run_cover_the_same_tuples(tmp_path: Path) -> None:
+    figures: Figures = {path: {"mean_s": 4.33, "p95_s": 9.97} for path in runs.PIPELINE.paths}
+    runs.written(tmp_path / "history.sqlite", runs.simulated("threshold"), figures=figures)  # of rounds and the drain
+    with closing(HistoryWatcher(tmp_path)) as watcher:
+        by_history = watcher.snapshot()
+    with History.read(tmp_path / "history.sqlite") as history:
+        past = HistoryBoard(history, history.run(1), wall_s=lambda: runs.STARTED_S)
+        past.follow()
+        with serving(past.board) as address:
+            by_page = PageWatcher(address).snapshot()
+    assert by_history.finished
+    assert {path: asdict(found) for path, found in by_history.paths.items()} == figures
+    assert by_page.paths == by_history.paths
+
+
+def test_mean_and_p95_of_a_live_run_include_tuples_after_the_last_round() -> None:
+    seen = monitors(runs.PIPELINE.paths, runs.PIPELINE.requirements)
+    board = Board(runs.facts(), wall_s=lambda: runs.STARTED_S)
+    for this in runs.simulated("threshold").rounds:
+        board.add(this, seen)
+    for monitor in seen.values():
+        monitor.add(BatchResponses(200.0, 1000, 8.0, np.array([8.0, 8.0])))
+    for found in Snapshot.of(board).paths.values():
+        assert found.mean_s == pytest.approx(8.0)
+        assert found.p95_s == pytest.approx(8.0, rel=0.01)
 
 
 def test_a_history_is_followed_while_it_is_written(tmp_path: Path) -> None:

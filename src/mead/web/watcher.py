@@ -84,7 +84,7 @@ class HistoryWatcher:
             run.finished,
             tuple(window[-RECENT:]),
             {
-                path: PathTimes(totals[path].mean_s if path in totals else None, concluded.get(path, {}).get("p95_s"))
+                path: PathTimes.recorded(concluded.get(path, {}), totals[path].mean_s if path in totals else None)
                 for path in self.pipeline.paths
             },
             tuple(Standing.of(CountedTimes(window).whole(requirement)) for requirement in self.pipeline.requirements),

@@ -105,6 +105,8 @@ class Board:
         """The pipeline with the demands and overheads of the last round."""
         self.arrivals: FloatArray = frozen([])
         """The latest IATs, oldest first; none if the board is made from a history."""
+        self.figures: Mapping[str, Mapping[str, float]] = {}
+        """By path, the figures that a history has of the whole run once it is finished."""
         self._monitors: Mapping[str, PathMonitor] = {}
         self._frames: deque[Frame] = deque(maxlen=kept)
         self._in_force: Allocation | None = facts.pipeline.most if facts.mode == "act" else None

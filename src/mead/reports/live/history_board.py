@@ -37,6 +37,7 @@ class HistoryBoard:
             self._read = past.round
         self._looked = True
         if finished and not board.finished:
+            board.figures = self.history.figures(self.number)
             board.finish()
 
     def with_arrivals(self, iats_s: FloatArray) -> None:

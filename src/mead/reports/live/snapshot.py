@@ -25,6 +25,14 @@ class PathTimes:
     mean_s: float | None = None
     p95_s: float | None = None
 
+    @classmethod
+    def recorded(cls, figures: Mapping[str, float], rounds_mean_s: float | None) -> PathTimes:
+        """Both values from the figures of a finished run; before its end, only the mean of its rounds is known.
+
+        The figures include the tuples that left the path after the last round.
+        """
+        return cls(figures["mean_s"], figures.get("p95_s")) if "mean_s" in figures else cls(rounds_mean_s)
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -104,6 +112,9 @@ def path_times(board: Board) -> dict[str, PathTimes]:
     found = {}
     for path in board.facts.pipeline.paths:
         completed, whole = board.totals.completed[path], board.responses(path)
-        mean = board.totals.response_sum_s[path] / completed if completed else None
-        found[path] = PathTimes(mean, None if whole is None else whole.percentile_s(95))
+        if whole is None:
+            mean_s = board.totals.response_sum_s[path] / completed if completed else None
+            found[path] = PathTimes.recorded(board.figures.get(path, {}), mean_s)
+        else:
+            found[path] = PathTimes(whole.mean_s, whole.percentile_s(95))
     return found
