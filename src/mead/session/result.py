@@ -18,7 +18,7 @@ class EngineCpu:
     java_s: float | None
     """Spark itself: planning, tasks, sources and sinks. None if unknown."""
     driver_s: float
-    """The Python process of the driver: controller, monitor and display."""
+    """The Python process of the driver: controller, monitor and display, up to the end of the last round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class LiveResult:
     start: Allocation
     cpu: EngineCpu
     loop_s: float
-    """CPU seconds of all phases of the control loop alone."""
+    """CPU seconds of all phases of the control loop alone, a part of ``cpu.driver_s``."""
     used: Mapping[str, CpuUsage]
     """By operator, the CPU time and throttled time of its workers."""
     demands_s: Mapping[str, float]

@@ -13,7 +13,7 @@ from rich.console import Console
 from tests.reports.live_results import live_result, seen
 
 from mead.queueing import Edge
-from mead.reports.judge import DRAINED, SketchedTimes, TupleTimes, Verdict, judge
+from mead.reports.judge import DRAINED, ENGINE, SketchedTimes, TupleTimes, Verdict, judge
 from mead.reports.runs.live_report import UNDRAINED, LiveReport
 from mead.session.result import LiveResult
 from mead.simulator import Responses
@@ -151,3 +151,12 @@ def test_rows_that_an_operator_drops_are_in_the_document_and_in_the_table() -> N
     assert ["matcher", "29,707", "41,000", "+11,293"] in rows
     said = " ".join(shown.export_text(clear=False).split())
     assert "matcher has counted 41,000 rows of 4 kinds: slow 38,000, refused 2,900, timeout 90." in said
+
+
+def test_the_history_says_whose_cores_a_figure_counts() -> None:
+    figures = LiveReport.of(live_result(PIPELINE, 60.0, {PATH: [(10.0, 0.1)]})).figures[""]
+    assert [name for name in figures if name.startswith(ENGINE)] == [
+        "cores of Spark (Java)",
+        "cores of driver (Python)",
+        "cores of control loop (in driver)",
+    ]

@@ -129,16 +129,41 @@ def ask(which: signal.Signals) -> None:
     os.kill(os.getpid(), which)
 
 
-def test_sigterm_ends_a_run_when_what_has_arrived_went_through(ending: Ending) -> None:
+class BusyAtTheEnd(Static):
+    """A policy whose third round waits for the end of the run, and then computes for a second."""
+
+    def __init__(self) -> None:
+        super().__init__(StaticOptions())
+        self.rounds, self.began, self.released = 0, Event(), Event()
+
+    def analyze(self, observation: Observation, knowledge: Knowledge) -> Allocation | NotReady:
+        self.rounds += 1
+        if self.rounds == 3:
+            self.began.set()
+            self.released.wait(PATIENCE_S)
+            until_s = time.thread_time() + 1.0
+            while time.thread_time() < until_s:
+                pass
+        return super().analyze(observation, knowledge)
+
+
+def test_sigterm_ends_a_run_when_what_has_arrived_went_through(ending: Ending, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also what waits for the first operator, which is at work on its last micro-batch for a while."""
-    before, rounds_us = signal.getsignal(signal.SIGTERM), list[int]()
+    monkeypatch.setattr("mead.spark.pipeline.run.LAST_ROUND_S", PATIENCE_S)
+    before, rounds_us, busy = signal.getsignal(signal.SIGTERM), list[int](), BusyAtTheEnd()
 
     def ended() -> None:
         rounds_us.append(time.time_ns() // 1000)
         if len(rounds_us) == 2:  # since the first it takes its time
+            assert busy.began.wait(PATIENCE_S)
             ask(signal.SIGTERM)
 
-    result = ending.run(on_round=ended, pause_s=2.0)
+    def release(what: str) -> None:
+        if what.startswith("interrupted"):
+            busy.released.set()
+
+    result = ending.run(on_round=ended, on_wait=release, pause_s=2.0, chosen=busy)
+    assert 1.0 < result.loop_s <= result.cpu.driver_s, "the loop is a part of the driver, its last round included"
     assert (result.interrupted, result.loss) == (True, "")
     assert result.total_rounds >= 2
     assert result.duration_s < LONG_S

@@ -52,7 +52,7 @@ class LiveReport:
         return {
             "Spark (Java)": None if result.cpu.java_s is None else result.cpu.java_s / result.duration_s,
             "driver (Python)": result.cpu.driver_s / result.duration_s,
-            "of it the control loop": result.loop_s / result.duration_s,
+            "control loop (in driver)": result.loop_s / result.duration_s,
         }
 
     @property

@@ -132,6 +132,7 @@ class _Run:
         ended_s = min(session.clock.now_s(), self.duration_s)
         cpu, used = engine.cpu, {name: engine.used(name) for name in engine.states}  # a last round may take its time
         ended = session.end(LAST_ROUND_S)
+        cpu = replace(cpu, driver_s=engine.cpu.driver_s)  # the last round counts, as it does in loop_s
         if not ended:
             self.running.report_restart(f"the controller's last round is not over after {LAST_ROUND_S:g} s: left alone")
         first = self.running.pipeline.order[0]
