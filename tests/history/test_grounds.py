@@ -27,6 +27,7 @@ CANDIDATES = st.builds(
     st.builds(lambda a, b: Allocation.of(parser=a, matcher=b), GIVEN, GIVEN),
     st.lists(st.none() | st.floats(1e-6, 1e6), max_size=3).map(tuple),
     st.none() | st.floats(-1e3, 1e3),
+    st.booleans(),
 )
 
 
@@ -50,6 +51,7 @@ def test_grounds_are_read_as_they_were_written_but_for_digits(grounds: Grounds) 
         assert one.allocation == other.allocation
         assert one.response_s == tuple(map(nearly, other.response_s))
         assert one.extra_cost == nearly(other.extra_cost)
+        assert one.considered == other.considered
 
 
 def test_what_tells_nothing_takes_no_room() -> None:

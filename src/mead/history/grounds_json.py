@@ -39,6 +39,7 @@ def grounds_from_json(text: str | None, caution: float | None, pipeline: Pipelin
                 Allocation.of(dict(zip(names, map(Resources, one["shares"], one["replicas"]), strict=True))),
                 tuple(one.get("response_s", ())),
                 one.get("extra_cost"),
+                bool(one.get("considered", True)),
             )
             for one in found["candidates"]
         ),
@@ -53,6 +54,8 @@ def _plain(candidate: Candidate, names: list[str]) -> dict[str, Any]:
         plain["response_s"] = [_short(value) for value in candidate.response_s]
     if candidate.extra_cost is not None:
         plain["extra_cost"] = _short(candidate.extra_cost)
+    if not candidate.considered:
+        plain["considered"] = False
     return plain
 
 

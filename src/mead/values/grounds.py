@@ -17,6 +17,8 @@ class Candidate:
     policy that does not predict single candidates."""
     extra_cost: float | None = None
     """Core-seconds that it costs more than the chosen one; None for a policy that does not compare costs."""
+    considered: bool = True
+    """False if the policy ruled it out: a bound was missed at any cost, so the operator gets all that it may have."""
 
 
 @dataclass(frozen=True)

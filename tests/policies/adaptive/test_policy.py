@@ -150,6 +150,9 @@ def test_what_cannot_be_kept_is_said_at_once_with_what_comes_closest() -> None:
     assert len(said) > 0.9 * (len(this.rounds) - 10)
     assert said[-1].plan is not None
     assert said[-1].plan.reason.facts[-1] == OutOfReach(this.pipeline.most, this.pipeline.requirements)
+    for candidate in said[-1].plan.grounds.candidates:  # others were not compared, so they have no cost
+        chosen = candidate.allocation == said[-1].plan.allocation
+        assert (candidate.considered, candidate.extra_cost) == ((True, 0.0) if chosen else (False, None))
     assert Outcome.of(this).cpu > 0.98 * full().cpu
 
 

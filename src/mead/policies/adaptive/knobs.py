@@ -102,12 +102,17 @@ class LevelCosts:
     given: Sequence[Resources]
     costs: FloatArray
     chosen: int
+    free: bool = True
+    """Whether the rule had a choice; otherwise the costs of the other levels only keep it from them."""
 
-    def neighbours(self) -> Iterator[tuple[Resources, float]]:
-        """One level less and one more than the chosen one, each with the core-seconds that it would cost more."""
+    def neighbours(self) -> Iterator[tuple[Resources, float | None]]:
+        """One level less and one more than the chosen one, each with the core-seconds that it would cost more.
+
+        None if the rule had no choice.
+        """
         for level in (self.chosen - 1, self.chosen + 1):
             if 0 <= level < len(self.given):
-                yield self.given[level], float(self.costs[level] - self.costs[self.chosen])
+                yield self.given[level], float(self.costs[level] - self.costs[self.chosen]) if self.free else None
 
 
 def list_neighbours(allocation: Allocation, operators: Mapping[str, LevelCosts]) -> tuple[Candidate, ...]:
@@ -124,7 +129,7 @@ def list_neighbours(allocation: Allocation, operators: Mapping[str, LevelCosts])
     matcher 1 0.25
     """
     others = [
-        Candidate(allocation.with_(name, resources), extra_cost=extra_cost)
+        Candidate(allocation.with_(name, resources), extra_cost=extra_cost, considered=extra_cost is not None)
         for name, costs in operators.items()
         for resources, extra_cost in costs.neighbours()
     ]

@@ -104,6 +104,8 @@ class Analysis:
     """The allocation in force when the prices were chosen."""
     kept_mean_s: Mapping[str, float | None]
     """By path, the mean response time that is predicted if that allocation stays in force."""
+    full: frozenset[str] = frozenset()
+    """Operators that get their highest level, because every price misses a target."""
 
     @property
     def broken(self) -> tuple[Requirement, ...]:
@@ -169,9 +171,10 @@ class Adaptive:
             chosen[name] = levels[level]
             if rule.cores.size > 1:
                 last = pending[name][-1]
-                costs[name] = LevelCosts(levels, costs_at(rule, work, rate) + rule.change_costs[last], level)
+                compared, free = costs_at(rule, work, rate) + rule.change_costs[last], name not in analysis.full
+                costs[name] = LevelCosts(levels, compared, level, free=free)
                 facts.append(Backlog(name, backlog, rate / self.interval_s))
-                facts += self.knobs.explain(name, rule, last, level, work, rate)
+                facts += self.knobs.explain(name, rule, last, level, work, rate) if free else ()
         allocation = Allocation.of(chosen)
         self._orders.add(observation.time_s + observation.age_s, allocation)
         kept_mean_s = analysis.kept_mean_s if analysis.held == now else {}
@@ -234,7 +237,7 @@ class Adaptive:
         held = observation.allocation
         kept = search.outlook_of_keeping(found.rules, levels_of(held, found.rules)).predictions
         kept_mean_s = {path: one.mean_s for path, one in kept.items()}
-        return Analysis(found.setting, found.rules, found.outlook, held, kept_mean_s)
+        return Analysis(found.setting, found.rules, found.outlook, held, kept_mean_s, found.full)
 
     def _calm(self, setting: Setting, outlook: Outlook) -> Setting:
         """Raise or lower the cost of changes for the next time, so that there are about as many as allowed."""

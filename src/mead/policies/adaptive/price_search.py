@@ -29,6 +29,8 @@ class Found:
     """By operator."""
     outlook: Outlook
     """The outlook under these rules."""
+    full: frozenset[str] = frozenset()
+    """Operators whose rule allows only the highest level, because every price misses a target."""
 
 
 @dataclass
@@ -64,11 +66,12 @@ class PriceSearch:
                     break
         missed = [r for r, target in targets.items() if found.outlook.usage[r] > target]
         if missed:
-            full = {name: only(rule, rule.cores.size - 1) for name, rule in found.rules.items()}
-            rules = {**found.rules, **{name: full[name] for name in _slow(missed, found.outlook)}}
+            full = frozenset(_slow(missed, found.outlook))
+            highest = {name: only(found.rules[name], found.rules[name].cores.size - 1) for name in full}
+            rules = {**found.rules, **highest}
             outlook = self._outlook(rules, fullest=True)
             if all(outlook.usage[r] <= found.outlook.usage[r] for r in missed):
-                return Found(found.setting, rules, outlook)
+                return Found(found.setting, rules, outlook, full)
         return found
 
     def outlook_of_keeping(self, rules: Mapping[str, Rule], held: Mapping[str, int]) -> Outlook:

@@ -21,6 +21,7 @@ BETWEEN = 10
 SAME = 1e-9
 """Differences in cores below this are none."""
 
+NOT_CONSIDERED = "not considered: a bound is missed at any cost, so the operator gets all"
 UNKNOWN = "The history has no candidates: the policy compares none, or the file is from an older version."
 
 
@@ -72,9 +73,8 @@ class Explanation:
             return "wanted; the planning rules allow less" if limited else "chosen"
         if one.allocation == self.decision.after:
             return "chosen: the closest to the wanted one that the planning rules allow"
-        if one.extra_cost is not None:
-            sooner = "cheaper now, but not when it takes effect"
-            return f"costs {number(one.extra_cost)} core-seconds more" if one.extra_cost >= 0 else sooner
+        if by_cost := _verdict_by_cost(one):
+            return by_cost
         if broken := self._broken(one, 1.0):
             return f"breaks {', '.join(broken)}"
         if broken := self._broken(one, self.grounds.caution):
@@ -159,6 +159,16 @@ def _margin(one: Candidate, requirements: tuple[Requirement, ...]) -> float | No
         for r, value_s in zip(requirements, one.response_s, strict=False)
     ]
     return min((part for part in left if part is not None), default=None) if None not in left else None
+
+
+def _verdict_by_cost(one: Candidate) -> str:
+    """Why a policy that compares costs rejected a candidate; empty for other policies."""
+    if not one.considered:
+        return NOT_CONSIDERED
+    if one.extra_cost is None:
+        return ""
+    sooner = "cheaper now, but not when it takes effect"
+    return f"costs {number(one.extra_cost)} core-seconds more" if one.extra_cost >= 0 else sooner
 
 
 def _dearer(more: float, unit: str) -> str:
