@@ -207,6 +207,11 @@ def test_files_of_windows_editors_are_read(tmp_path: Path) -> None:
             "8: edges[2]: the loops of log-analysis return 1 tuples for each that enters; it must be below 1",
         ),
         ("parser>matcher,", "matcher,", "9: requirements[0]: there is no path matcher; the paths of log-analysis are"),
+        (
+            "parser>matcher,",
+            "[parser, matcher],",
+            "9: requirements[0].path: must be text, with > between the operators: write 'parser>matcher', not a list",
+        ),
         ("mean_s", "mean", "9: requirements[0].mean: there is no such key; did you mean mean_s?"),
         ("mean_s", "p95", "9: requirements[0].p95: there is no such key; did you mean p95_s"),
         ("mean_s", "p100_s", "9: requirements[0].p100_s: a percentile must lie between 1 and 99.99999999"),

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from mead.broker_url import check_template
 from mead.config.operator_keys import NotNegative, OperatorKeys, Replicas, Shares
@@ -34,10 +34,11 @@ from mead.keys import (
     did_you_mean,
     parse,
     read_file,
+    shown,
     wrong_key,
 )
 from mead.policies import DEFAULT
-from mead.queueing import Edge, InvalidNetworkError
+from mead.queueing import PATH_SEPARATOR, Edge, InvalidNetworkError
 from mead.values import DEFAULT_SHARES, InvalidPipelineError, Knowledge, Pipeline, Requirement
 
 MOST_LEVELS = 50_000
@@ -78,6 +79,15 @@ class RequirementKeys(Keys):
         if not any(value is not None for key, value in values.items() if key != "path"):
             raise ValueError("give mean_s, or a percentile such as p95_s: the bound in seconds")
         return values
+
+    @field_validator("path", mode="before")
+    @classmethod
+    def _path_is_one_text(cls, path: object) -> object:
+        if isinstance(path, list):
+            joined = PATH_SEPARATOR.join(map(str, path))
+            complaint = f"must be text, with > between the operators: write {shown(joined)}, not a list"
+            raise ValueError(complaint)  # noqa: TRY004 - pydantic does not take a TypeError for a mistake in a file
+        return path
 
     def requirements(self) -> dict[str, Requirement]:
         """One for every bound, by its key."""
