@@ -11,6 +11,7 @@ import pytest
 from mead.cli.runs.display import Display
 from mead.cpu import DryRunShares
 from mead.policies.baselines.static import StaticOptions
+from mead.queueing import Edge
 from mead.session import Session
 from mead.spark.pipeline.query import Query
 from mead.spark.pipeline.running import RunningPipeline
@@ -42,6 +43,24 @@ def test_whoever_watches_hears_at_once_what_failed_and_why_and_of_the_same_only_
     running.revive()
     assert heard == [REASON, "matcher failed and is started again: ValueError: no server"]
     assert list(running.restarts) == [REASON, REASON, heard[-1]]
+
+
+def test_the_reason_of_a_failure_is_that_of_its_own_query(tmp_path: Path) -> None:
+    """Also if the name of another query begins with the same word."""
+    source, names = TraceInput(tmp_path / "trace.npy"), ("matcher", "matcher of names")
+    pipeline = Pipeline("two", [Operator(name, 0.001) for name in names], [Edge(*names)])
+    running = RunningPipeline(SPARK, pipeline, source, {}, tmp_path, DryRunShares(names))
+    for name, reason in zip(names, ("no server", "no names"), strict=True):
+        running.queries[name] = Query(down(reason), tmp_path / name)
+    running.revive()
+    assert running.failing == "matcher"
+    assert [query.failed_because for query in running.queries.values()] == [
+        "ValueError: no server",
+        "ValueError: no names",
+    ]
+    (tmp_path / "matcher" / "commits").mkdir(parents=True)
+    (tmp_path / "matcher" / "commits" / "0").touch()  # it has finished a micro-batch since
+    assert running.failing == "matcher of names"
 
 
 @pytest.mark.parametrize("quiet", [False, True])

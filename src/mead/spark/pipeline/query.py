@@ -43,6 +43,8 @@ class Query:
     failures: int = 0
     failed_after: int = -1
     """The last micro-batch that was finished when it failed last."""
+    failed_because: str = ""
+    """The reason of the last failure."""
     waits_until_s: float | None = None
     """When a query that is down is started again; None while it is up."""
     ended: bool = False
@@ -88,9 +90,10 @@ class Query:
         while state.get().toString() == "INITIALIZING" and time.monotonic() < until_s:
             time.sleep(0.02)
 
-    def note_failure(self, now_s: float) -> None:
+    def note_failure(self, now_s: float, reason: str) -> None:
         """Note a failure: the pause before the next start doubles every time."""
         self.failures, self.failed_after = self.failures + 1, last_committed(self.checkpoint)
+        self.failed_because = reason
         self.waits_until_s = now_s + min(FIRST_PAUSE_S * 2 ** min(self.failures - 1, 10), LONGEST_PAUSE_S)
 
     def end_after_this_batch(self) -> bool:

@@ -202,10 +202,8 @@ class _Run:
 
         Unless they had the whole time to go through, an operator that has completed nothing is no failure.
         """
-        failing = next((name for name, query in self.running.queries.items() if query.is_failing), None)
-        if failing is not None:
-            told = (what for what in reversed(self.running.restarts) if what.startswith(f"{failing} "))
-            return f"{failing} failed to the end of the run: {next(told, '').partition(': ')[2]}"
+        if failing := self.running.failing:
+            return f"{failing} failed to the end of the run: {self.running.queries[failing].failed_because}"
         for name, state in self.engine.states.items() if waited else ():
             waiting = state.arrived - state.completed
             if not state.rows_in and (waiting or self.running.wiring.is_first(name)):

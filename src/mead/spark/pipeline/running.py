@@ -254,8 +254,8 @@ class RunningPipeline:
                     query.failures = 0
                 continue
             if query.waits_until_s is None:
-                query.note_failure(now_s)
-                self.report_restart(f"{name} failed and is started again: {query.reason}")
+                query.note_failure(now_s, query.reason)
+                self.report_restart(f"{name} failed and is started again: {query.failed_because}")
             if now_s < (query.waits_until_s or 0.0):
                 down.append(name)
                 continue
@@ -264,13 +264,18 @@ class RunningPipeline:
             except Exception as error:
                 if spark_loss(self.spark.sparkContext):
                     raise
-                query.note_failure(now_s)  # tried again later
-                self.report_restart(f"{name} could not be started: {' '.join(str(error).split())[:300]}")
+                query.note_failure(now_s, " ".join(str(error).split())[:300])  # tried again later
+                self.report_restart(f"{name} could not be started: {query.failed_because}")
                 down.append(name)
             else:
                 query.waits_until_s, query.started_s = None, now_s
                 query.await_source()
         return f"{' and '.join(down)} is down and will be started again" if down else ""
+
+    @property
+    def failing(self) -> str | None:
+        """The first query that has failed and finished no micro-batch since; None if there is none."""
+        return next((name for name, query in self.queries.items() if query.is_failing), None)
 
     def report_restart(self, what: str) -> None:
         """Remember and report a failure."""
