@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import mead
-from mead.cli import doctor, evaluate, metrics, preference
+from mead.cli import advise, doctor, evaluate, metrics, preference
 from mead.cli.inputs import HelpsWithPolicies
 from mead.cli.models import characterize, fit, generate, plan, solve
 from mead.cli.runs import demo, explain, history, report, run, serve, simulate, top
@@ -28,6 +28,7 @@ app.command(cls=fit.SeveralWindows)(fit.fit)
 app.command()(characterize.characterize)
 app.command()(solve.solve)
 app.command()(solve.allocate)
+app.command()(advise.advise)
 app.command()(demo.demo)
 app.command(cls=HelpsWithPolicies)(run.run)
 app.command(cls=HelpsWithPolicies)(simulate.simulate)

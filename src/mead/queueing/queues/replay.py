@@ -122,11 +122,17 @@ def replay_at_utilizations(
     return [replay(iats_s, services.with_mean(u * mean_iat_s)) for u in utilizations]
 
 
-def replay_batches(iats_s: FloatArray, server: BatchServer) -> QueueSolution:
+def replay_batches(iats_s: FloatArray, server: BatchServer, extra_s: FloatArray | None = None) -> QueueSolution:
     """Replay a window through a micro-batch server.
+
+    ``extra_s`` are seconds by which batches run longer than the server says, or shorter: the first batch has the first
+    of them, and after the last one they begin again.
 
     >>> lone = replay_batches(np.full(10, 5.0), BatchServer(overhead_s=0.5, demand_s=0.25))
     >>> lone.mean_s, lone.mean_batch
+    (0.75, 1.0)
+    >>> uneven = replay_batches(np.full(10, 5.0), BatchServer(0.5, 0.25), np.array([0.25, -0.25]))
+    >>> uneven.mean_s, uneven.percentile_s(95)
     (0.75, 1.0)
     """
     utilization = server.utilization(_rate_per_s(iats_s))
@@ -139,6 +145,7 @@ def replay_batches(iats_s: FloatArray, server: BatchServer) -> QueueSolution:
         server.per_tuple_s,
         server.trigger_s or 0.0,
         server.max_batch or iats_s.size,
+        np.zeros(1) if extra_s is None else extra_s,
         response_s[0],
     )
     return ReplayResponse(utilization, response_s, iats_s.size / batches)
@@ -196,7 +203,7 @@ def _first_come_first_served(  # type: ignore[no-untyped-def]  # pragma: no cove
 
 @njit(cache=True)
 def _gated_batches(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    arrival_s, overhead_s, per_tuple_s, trigger_s, max_batch, response_s
+    arrival_s, overhead_s, per_tuple_s, trigger_s, max_batch, extra_s, response_s
 ):
     """Write the response time of each tuple; returns the number of batches.
 
@@ -218,7 +225,7 @@ def _gated_batches(  # type: ignore[no-untyped-def]  # pragma: no cover - compil
         last = first + 1
         while last < arrival_s.size and last - first < max_batch and arrival_s[last] <= start:
             last += 1
-        end = start + overhead_s + (last - first) * per_tuple_s
+        end = start + max(overhead_s + (last - first) * per_tuple_s + extra_s[batches % extra_s.size], 0.0)
         for i in range(first, last):
             response_s[i] = end - arrival_s[i]
         first = last

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import time_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mead.cpu import Adoption, CpuUsage, ShareManager, find_other_group
 from mead.monitor import Arrivals, monitors
@@ -219,7 +219,7 @@ class AttachedEngine:
             self._recent.popleft()
         if self._last is None:
             return 0
-        left, status = _left(self._last), self.query.status
+        left, status = rows_left(self._last), self.query.status
         if not left and not status["isTriggerActive"] and not status["isDataAvailable"]:
             self.arrivals.known_until(now_us)  # an idle query reports no micro-batches
             return 0
@@ -230,7 +230,7 @@ class AttachedEngine:
         return left + round(rate_per_s * max(now_us - self._last.started_us, 0) / 1e6)
 
 
-def _left(progress: BatchReport) -> int:
+def rows_left(progress: BatchReport) -> int:
     """Return rows that a source still had when the micro-batch started, if it reports them, as Kafka does."""
     if progress.latest_offset is None or not _by_partition(progress.latest_offset):
         return 0
@@ -242,7 +242,19 @@ def _by_partition(offset: Mapping[str, Any]) -> bool:
     return bool(offset) and all(isinstance(partitions, dict) for partitions in offset.values())
 
 
-def came_since_us(progress: BatchReport, before: BatchReport | None, trigger_s: float | None) -> float | None:
+class TimeSpan(Protocol):
+    """A micro-batch, as far as its times go."""
+
+    @property
+    def started_us(self) -> int:
+        """Its start, since 1970."""
+
+    @property
+    def took_s(self) -> float:
+        """Time until the next one may start."""
+
+
+def came_since_us(progress: TimeSpan, before: TimeSpan | None, trigger_s: float | None) -> float | None:
     """Return the earliest arrival time of a micro-batch's rows; None for the first micro-batch."""
     if before is None:
         return None

@@ -62,6 +62,8 @@ class BatchReport:
     latest_offset: Mapping[str, Any] | None
     observed: Mapping[str, Any]
     """Aggregates by the names of observation and aggregate."""
+    planning_s: float = 0.0
+    """Time of Spark's steps before it processes the rows."""
 
     @property
     def done(self) -> FinishedBatch:
@@ -71,20 +73,26 @@ class BatchReport:
     @classmethod
     def parse(cls, message: str) -> BatchReport:
         """Parse Spark's JSON. Raises ValueError if it is implausible."""
+        return cls.read(json.loads(message))
+
+    @classmethod
+    def read(cls, said: Any) -> BatchReport:
+        """Read a report from parsed JSON. Raises ValueError if it is implausible."""
         try:
-            progress = cls._read(json.loads(message))
+            progress = cls._read(said)
             least = min(progress.batch, progress.rows, progress.done_us - progress.started_us, progress.took_s)
         except (AttributeError, KeyError, TypeError, IndexError) as error:
-            raise ValueError(f"cannot read a report of a query: {message[:200]}") from error
+            raise ValueError(f"cannot read a report of a query: {json.dumps(said)[:200]}") from error
         if least < 0:
-            raise ValueError(f"{progress.query}: a report has negative numbers: {message[:200]}")
+            raise ValueError(f"{progress.query}: a report has negative numbers: {json.dumps(said)[:200]}")
         return progress
 
     @classmethod
     def _read(cls, said: Any) -> BatchReport:
         durations = said["durationMs"]
         started = datetime.fromisoformat(said["timestamp"])
-        before_ms = sum(durations.get(step, 0) for step in (*ENGINE_STEPS, "addBatch"))
+        planning_ms = sum(durations.get(step, 0) for step in ENGINE_STEPS)
+        before_ms = planning_ms + durations.get("addBatch", 0)
         source = said["sources"][0] if said["sources"] else {}
         started_us = round(started.timestamp() * 1e6)
         return cls(
@@ -98,6 +106,7 @@ class BatchReport:
             end_offset=as_offset(source.get("endOffset")),
             latest_offset=as_offset(source.get("latestOffset")) or None,
             observed=said.get("observedMetrics") or {},
+            planning_s=planning_ms / 1e3,
         )
 
 
