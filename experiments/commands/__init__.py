@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from experiments.commands import arena, drs, live, mead, mead_figures, pasps, ppq
+from experiments.commands import advice, arena, drs, live, mead, mead_figures, pasps, ppq
 from mead.cli.terminal import OneLineErrors
 
 app = typer.Typer(
@@ -15,7 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     subcommand_metavar="EXPERIMENT [OPTIONS]",
 )
-for module in (mead, mead_figures, live, drs, pasps, ppq, arena):
+for module in (mead, mead_figures, live, advice, drs, pasps, ppq, arena):
     module.add_to(app)
 
 
@@ -23,8 +23,8 @@ for module in (mead, mead_figures, live, drs, pasps, ppq, arena):
 def experiments(ctx: typer.Context) -> None:
     """Reproduce the tables and figures of the papers, with the published numbers beside ours.
 
-    All but `live`, `drs-live`, `pasps-live` and `ppq-live` run in virtual time: the same seed gives the same figures.
-    Examples:
+    All but `live`, `drs-live`, `pasps-live`, `ppq-live` and `advice` run in virtual time: the same seed gives the same
+    figures. Some examples:
 
     - `python -m experiments mead-table1 --trace bc=bc-paug89.parquet --seeds 5 --out out`
     - `python -m experiments mead-table2 --only synt --policy adaptive --policy static@share=0.85`

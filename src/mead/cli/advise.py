@@ -43,10 +43,11 @@ def advise(
 
     Example: `mead advise eventlog_v2_app-20260102-0001 --requirement "p95 <= 2 s" --price-per-core-hour 0.04`
     """
-    from mead.reports.advice import advise as give_advice
+    from mead.reports.advice.advice import advise as give_advice
     from mead.reports.advice.words import as_json as document
     from mead.reports.advice.words import tables
-    from mead.spark.event_log import EventLogError, read_event_log
+    from mead.spark.event_log.files import EventLogError
+    from mead.spark.event_log.reader import read_event_log
     from mead.values import Requirement
 
     try:

@@ -347,3 +347,19 @@ def test_after_a_pause_rows_have_come_since_the_source_was_last_asked() -> None:
     assert came_since_us(after, before, trigger_s=5.0) == 55_000_000
     assert came_since_us(micro_batch(5_000_000, 1), before, trigger_s=5.0) == 0
     assert came_since_us(before, None, None) is None
+
+
+def test_live_advice_says_what_the_command_says_of_a_log(slow: StreamingQuery) -> None:
+    with mead.attach(slow, requirement="mean <= 100 s") as attached:
+        wait(lambda: attached.advice().queries)
+        advice = attached.advice(price_per_core_hour=0.04)
+    (query,) = advice.queries
+    assert query.now == 2
+    assert query.batches >= 5
+    assert query.record.stamped  # the rows of this query have stamps
+    assert query.cheapest is not None
+    text = str(advice)
+    assert re.search(r"slow: (Keep|Take) .* of 100 s, [\d.]+ a month", text)
+    assert "reports have no task times: 2 equal tasks are assumed" in text
+    part_s = (query.seen.wait_s, query.seen.backlog_s, query.seen.planning_s, query.seen.work_s, query.seen.commit_s)
+    assert sum(part_s) == pytest.approx(query.seen.mean_s)

@@ -32,6 +32,8 @@ class Work:
     record_s: float = 0.02
     trigger_s: float | None = None
     most_rows: int | None = None
+    noise_s: float = 0.0
+    """Mean of an exponential time that a commit takes longer."""
 
 
 @dataclass
@@ -59,6 +61,7 @@ def run_query(arrivals_s: FloatArray, slots: int, work: Work) -> list[Made]:
     """Serve all rows in micro-batches, as Spark does."""
     made: list[Made] = []
     done, free_s = 0, START_S
+    rng = np.random.default_rng(4)
     while done < arrivals_s.size:
         start_s = max(free_s, float(arrivals_s[done]))
         if work.trigger_s:
@@ -77,7 +80,7 @@ def run_query(arrivals_s: FloatArray, slots: int, work: Work) -> list[Made]:
             end_s = slot_s[slot] + work.per_task_s + share * work.per_row_s
             tasks.append((float(slot_s[slot]), float(end_s)))
             slot_s[slot] = end_s
-        readable_s = float(slot_s.max()) + work.commit_s
+        readable_s = float(slot_s.max()) + work.commit_s + rng.exponential(work.noise_s)
         taken_s = arrivals_s[done : done + rows]
         made.append(Made(rows, start_s, tasks, readable_s, waiting - rows, taken_s, readable_s - taken_s))
         done, free_s = done + rows, readable_s + work.record_s

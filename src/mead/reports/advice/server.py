@@ -17,7 +17,7 @@ from mead.arrays import FloatArray
 from mead.queueing import BatchServer
 from mead.reports.advice.batches import MicroBatch, QueryRecord
 
-MOST_PAIRED = 300
+MOST_PAIRED = 1000
 """Micro-batches whose pairs give the slope of the line; of more, as many are taken at equal distances."""
 
 LEAST_SPREAD = 0.05

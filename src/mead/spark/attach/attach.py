@@ -30,7 +30,9 @@ from mead.values import Knowledge, Requirement, Round
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from mead.reports.advice.advice import Advice
     from mead.reports.what_if.savings import Savings
+    from mead.spark.attach.live_batches import LiveBatches
 
 __all__ = ["AttachError", "Attached", "attach", "stamped"]
 
@@ -59,10 +61,13 @@ class Attached:
         knowledge: Knowledge,
         session: Session,
         opened: ExitStack,
+        batches: LiveBatches,
         notes: Iterable[str] = (),
     ) -> None:
         self.query, self.engine, self.session = query, engine, session
         self._opened, self._notes = opened, tuple(notes)
+        self._batches = batches
+        engine.on_report = batches.add
         session.begin(engine, knowledge, start=engine.allocation, responses=engine.paths)
         self._watcher = Thread(target=self._watch, name=f"mead-attached-{engine.operator.name}", daemon=True)
         atexit.register(self.detach)  # registered before the thread that unregisters it starts
@@ -121,6 +126,17 @@ class Attached:
         from mead.reports.what_if.savings import session_savings  # noqa: PLC0415 - loads the simulator
 
         return session_savings(self.session)
+
+    def advice(self, *, price_per_core_hour: float | None = None, load: float = 1.0) -> Advice:
+        """How many cores or executors the query needs, as `mead advise` says from an event log. Print it.
+
+        It rests on the latest micro-batches. ``load`` asks about so many times the rows that came.
+        """
+        from mead.reports.advice.advice import advise  # noqa: PLC0415 - loads the models
+
+        record = self._batches.record(self.engine.operator.name, in_python=self.engine.in_python)
+        (requirement,) = self.engine.pipeline.requirements
+        return advise(self.engine.operator.name, [record], requirement, price=price_per_core_hour, load=load)
 
     def detach(self) -> None:
         """Lift the limit, leave nothing behind, and leave the query running."""
@@ -208,6 +224,8 @@ def attach(
     cores for all workers together; without them, five levels up to all cores that the application has. ``history`` is
     a file in which every round is kept, for ``mead history``.
     """
+    from mead.spark.attach.live_batches import LiveBatches  # noqa: PLC0415 - its values are those of reports
+
     context = find_context(query)
     cores = count_cores(context)
     options = choose_policy(None, policy, []) if isinstance(policy, str) else policy
@@ -237,4 +255,5 @@ def attach(
         opened.pop_all()
         opened.callback(engine.close)
         opened.enter_context(session)
-        return Attached(query, engine, machine.knowledge, session, opened.pop_all(), notes)
+        batches = LiveBatches(query, context, cores, engine.trigger_s)
+        return Attached(query, engine, machine.knowledge, session, opened.pop_all(), batches, notes)

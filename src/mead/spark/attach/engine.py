@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import time_ns
@@ -89,10 +89,16 @@ class AttachedEngine:
         self._backlog = 0
         self._planned: bool | None = None
         """Whether the query's plan works in Python; None until there is a plan."""
+        self.on_report: Callable[[BatchReport], None] = lambda _: None
         self._refuse_shared()
         self.pids = self._find()
         self._cpu_s = self.workers.cpu_s
         self.progress = ReportQueue.for_query(context, query)
+
+    @property
+    def trigger_s(self) -> float | None:
+        """The query's trigger interval; None if micro-batches follow each other directly."""
+        return self.operator.batches.trigger_s if self.operator.batches else None
 
     @property
     def in_python(self) -> bool:
@@ -161,6 +167,7 @@ class AttachedEngine:
             if progress.run != self.run:
                 continue
             self._new.append(progress)
+            self.on_report(progress)
             try:
                 fault = self._add_report(progress) or fault
             except Exception as error:  # noqa: BLE001 - the other reports must not be lost
@@ -173,7 +180,7 @@ class AttachedEngine:
         if progress.rows == 0:
             return ""
         self.exact = OBSERVATION in progress.observed
-        first_us = came_since_us(progress, before, self.operator.batches.trigger_s if self.operator.batches else None)
+        first_us = came_since_us(progress, before, self.trigger_s)
         if self.exact:
             stamps = Stamps.from_observation(progress.observed)
         elif first_us is not None:

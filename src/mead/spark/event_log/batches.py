@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from mead.arrays import FloatArray
-from mead.reports.advice import MicroBatch
+from mead.reports.advice.batches import MicroBatch
 from mead.spark.attach.engine import came_since_us, rows_left
 from mead.spark.telemetry.batch_times import find_stamp_fault
 from mead.spark.telemetry.probe import OBSERVATION, Stamps
@@ -109,13 +110,14 @@ def _steps(tasks: Mapping[int, Mapping[int, tuple[int, int]]]) -> tuple[FloatArr
     """
     steps: list[list[tuple[int, int]]] = []
     ends_ms = 0
-    for stage in sorted((sorted(stage.values()) for stage in tasks.values()), key=lambda times: times[0]):
+    started = itemgetter(0)
+    for stage in sorted((sorted(stage.values(), key=started) for stage in tasks.values()), key=itemgetter(0)):
         if steps and stage[0][0] < ends_ms:
             steps[-1] += stage
         else:
             steps.append(list(stage))
         ends_ms = max(ends_ms, *(end for _, end in stage))
-    return tuple(np.array([(end - start) / 1e3 for start, end in sorted(step)]) for step in steps)
+    return tuple(np.array([(end - start) / 1e3 for start, end in sorted(step, key=started)]) for step in steps)
 
 
 def _stamps_s(report: BatchReport) -> FloatArray | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mead.reports.advice import QueryRecord
+from mead.reports.advice.batches import QueryRecord
 from mead.spark.attach.engine import IN_PYTHON
 from mead.spark.event_log.batches import BatchMaker, DatedBatch, date_batches, find_trigger_s
 from mead.spark.event_log.files import ENABLE, EventLogError, EventLogFiles
@@ -177,7 +177,7 @@ class _Reader:
         done = times.stages.setdefault(stage, {})
         succeeded = not info["Failed"] and not info["Killed"] and said["Task End Reason"]["Reason"] == "Success"
         if not succeeded or partition in done:
-            times.repeated = times.repeated or partition in done
+            times.repeated |= succeeded and partition in done
             query.totals["wasted_s"] += (end_ms - start_ms) / 1e3  # type: ignore[assignment]
             return
         done[partition] = start_ms, end_ms
