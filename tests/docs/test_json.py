@@ -14,6 +14,7 @@ from _pytest.mark import ParameterSet
 from tests.cli.program import Word, answer
 from tests.experiments import program as experiments
 from tests.paths import EXAMPLES, ROOT
+from tests.spark.event_log.made_log import write_log
 
 PAGE = ROOT / "docs/reference/json.md"
 LOG_ANALYSIS = EXAMPLES / "log-analysis.yaml"
@@ -93,6 +94,9 @@ CASES: dict[str, list[Words]] = {
     "The answer of `mead fit`": [lambda place: ("fit", place / "arrivals.npy", "--window", 3000, "--best", 1)],
     "The answer of `mead generate`": [
         lambda place: ("generate", "poisson", "--rate", 10, "--duration", 10, "-o", place / "generated.npy")
+    ],
+    "The answer of `mead advise`": [
+        lambda place: ("advise", write_log(place / "app-1", s=20.0), "--requirement", "p95 <= 1 s")
     ],
     "The answer of `mead simulate`": [
         lambda place: ("simulate", LOG_ANALYSIS, "--trace", place / "arrivals.npy", *MG1)
