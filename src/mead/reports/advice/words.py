@@ -87,6 +87,8 @@ def _advised(advice: Advice, query: QueryAdvice) -> str:
     safer = ""
     if query.safe is not None and query.safe.size != chosen.size:
         safer = f" To be on the safe side, take {_sized(query, query.safe)}."
+    elif query.safe is None:
+        safer = " At the upper end of its spread, no size meets the bound."
     return (
         f"{order}{at_load}: {required.statistic} "
         f"{number(_statistic_s(chosen))} s{spread} of {required.bound_s:g} s{money}.{safer}"

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from mead.reports.advice.advice import Advice
     from mead.reports.what_if.savings import Savings
-    from mead.spark.attach.live_batches import LiveBatches
 
 __all__ = ["AttachError", "Attached", "attach", "stamped"]
 
@@ -61,13 +60,10 @@ class Attached:
         knowledge: Knowledge,
         session: Session,
         opened: ExitStack,
-        batches: LiveBatches,
         notes: Iterable[str] = (),
     ) -> None:
         self.query, self.engine, self.session = query, engine, session
         self._opened, self._notes = opened, tuple(notes)
-        self._batches = batches
-        engine.on_report = batches.add
         session.begin(engine, knowledge, start=engine.allocation, responses=engine.paths)
         self._watcher = Thread(target=self._watch, name=f"mead-attached-{engine.operator.name}", daemon=True)
         atexit.register(self.detach)  # registered before the thread that unregisters it starts
@@ -134,7 +130,9 @@ class Attached:
         """
         from mead.reports.advice.advice import advise  # noqa: PLC0415 - loads the models
 
-        record = self._batches.record(self.engine.operator.name, in_python=self.engine.in_python)
+        if self.engine.micro_batches is None:
+            raise AttachError("cannot advise: the micro-batches of the query are not kept")
+        record = self.engine.micro_batches.record(self.engine.operator.name, in_python=self.engine.in_python)
         (requirement,) = self.engine.pipeline.requirements
         return advise(self.engine.operator.name, [record], requirement, price=price_per_core_hour, load=load)
 
@@ -255,5 +253,5 @@ def attach(
         opened.pop_all()
         opened.callback(engine.close)
         opened.enter_context(session)
-        batches = LiveBatches(query, context, cores, engine.trigger_s)
-        return Attached(query, engine, machine.knowledge, session, opened.pop_all(), batches, notes)
+        engine.micro_batches = LiveBatches(query, context, cores, engine.trigger_s)
+        return Attached(query, engine, machine.knowledge, session, opened.pop_all(), notes)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import time_ns
@@ -30,6 +30,8 @@ from mead.values import Allocation, Observation, OperatorReading, Pipeline
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from mead.spark.attach.live_batches import LiveBatches
 
 LOOK_US = 10_000
 """Interval at which an idle query without a trigger asks its source for data."""
@@ -89,7 +91,8 @@ class AttachedEngine:
         self._backlog = 0
         self._planned: bool | None = None
         """Whether the query's plan works in Python; None until there is a plan."""
-        self.on_report: Callable[[BatchReport], None] = lambda _: None
+        self.micro_batches: LiveBatches | None = None
+        """Where micro-batches are kept for advice."""
         self._refuse_shared()
         self.pids = self._find()
         self._cpu_s = self.workers.cpu_s
@@ -167,8 +170,9 @@ class AttachedEngine:
             if progress.run != self.run:
                 continue
             self._new.append(progress)
-            self.on_report(progress)
             try:
+                if self.micro_batches is not None:
+                    self.micro_batches.add(progress)
                 fault = self._add_report(progress) or fault
             except Exception as error:  # noqa: BLE001 - the other reports must not be lost
                 fault = f"a report of the query cannot be used ({type(error).__name__}: {error})"
