@@ -103,7 +103,7 @@ def live_run(spark: SparkSession, folder: Path, slower: int, rate_per_s: float, 
     )
     trace = Poisson(rate_per_s=rate_per_s, duration_s=LIVE_S + SPARE_S).generate(np.random.default_rng(1))
     np.save(folder / "arrivals.npy", trace.timestamps_us - trace.timestamps_us[0])
-    work = OnBatches(make_waiter(folder / "slow", slower), "id bigint, arrival_us bigint", load_aware)
+    work = OnBatches(make_waiter(folder / "slow", slower), "id bigint, arrival_us bigint", load_aware=load_aware)
     with closing(DryRunShares(["worker"])) as shares, Session(pipeline, StaticOptions()) as session:
         return run_pipeline(
             session,

@@ -69,7 +69,10 @@ def test_patterns_are_those_of_brute_force_and_every_input_is_seen_done(spark: S
             running.start()
             engine, began_s = SparkEngine(running, kept_iats=POSTS), monotonic()
             inputs, tasks = [], 0
-            while engine.states["generator"].completed < POSTS or not running._is_drained():
+            behind = [name for name in running.queries if name != "generator"]
+            while engine.states["generator"].completed < POSTS or not running._is_at_rest(
+                behind, running._is_caught_up
+            ):
                 assert monotonic() < began_s + PATIENCE_S, running.restarts
                 running.order_tasks("detector", 1 + tasks % MOST)
                 tasks += 1
