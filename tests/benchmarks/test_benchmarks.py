@@ -105,6 +105,7 @@ PARTS = {
         lambda bench, _: (bench.bench_queries(), bench.bench_peers((200,), most_width=3), bench.bench_merge()),
         {"SIZES": (50, 100)},
     ),
+    "preference_stages": Part(lambda bench, _: bench.measure(2, 1, at_once=True), {"ROWS": 200}),
     "queues": Part(lambda bench, _: bench.bench_gigk(0.0005)),
     "state": Part(lambda bench, _: bench.main(), {"WINDOW": 200, "FILL": 100, "BATCHES": 1, "THRESHOLD": 6}),
     "simulate": Part(lambda bench, _: (bench.bench_speed(500), bench.bench_control()), {"CONTROLLED_S": 5}),

@@ -2,7 +2,8 @@
 
 Prometheus must get through whatever browsers and scanners do: a scrape that fails raises a critical alert. So a
 connection without a complete request is closed after a time, and when all places are taken, the one that has been idle
-longest loses its place. The guard bounds the requests that are not for metrics, so some places are always idle.
+longest loses its place. The guard bounds the requests that are not for metrics, so some places are soon idle again:
+until it has answered a burst of requests, there may be twice as many connections.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class PageConnection(H11Protocol):
     def _find_place(self) -> None:
         others = [one for one in self.connections if isinstance(one, PageConnection) and one is not self]
         idle = [one for one in others if one.is_idle]
+        if not idle and len(self.connections) <= 2 * MOST_CONNECTIONS:
+            return
         loser = min(idle, key=lambda one: one._idle_since_s, default=self)  # noqa: SLF001 - of the same class
         self.connections.discard(loser)
         loser.transport.abort()

@@ -66,7 +66,7 @@ def test_unequal_replicas_need_a_grouping_that_looks_at_loads(simulated: Any) ->
         (
             "GROUPING",
             ", batch: {overhead_s: 0.1}, grouping: {kind: shuffle}",
-            "operators[0].grouping: is for tuples one by one; a micro-batch is split evenly over the replicas",
+            "operators[0].grouping: shuffle is for tuples one by one, without batch",
         ),
         ("max: 4}GROUPING", "min: 2, max: 4}", "processors: must be at least 2, the sum of min replicas; got 1"),
     ],

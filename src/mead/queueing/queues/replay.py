@@ -225,7 +225,7 @@ def _gated_batches(  # type: ignore[no-untyped-def]  # pragma: no cover - compil
         last = first + 1
         while last < arrival_s.size and last - first < max_batch and arrival_s[last] <= start:
             last += 1
-        end = start + max(overhead_s + (last - first) * per_tuple_s + extra_s[batches % extra_s.size], 0.0)
+        end = max(start + overhead_s + (last - first) * per_tuple_s + extra_s[batches % extra_s.size], start)
         for i in range(first, last):
             response_s[i] = end - arrival_s[i]
         first = last

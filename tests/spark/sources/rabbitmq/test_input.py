@@ -18,9 +18,10 @@ from tests.waiting import PATIENCE_S
 
 from mead.config import read_pipeline
 from mead.cpu import DryRunShares
+from mead.keys import ConfigError
 from mead.spark.pipeline.build import live_pipeline, load_source
 from mead.spark.pipeline.engine import SparkEngine
-from mead.spark.pipeline.operators import OnBatches, OperatorError
+from mead.spark.pipeline.operators import OnBatches
 from mead.spark.pipeline.running import RunningPipeline
 from mead.spark.sources.broker_inputs import ASKED_AGAIN_S, RabbitMQInput
 from mead.spark.sources.rabbitmq.blocks import RabbitStore
@@ -108,7 +109,7 @@ def test_a_check_makes_no_stream(broker: PrivateBroker) -> None:
     RabbitStore(place).check()
     with pytest.raises(MissingError, match=r"no stream not\.yet"):
         replace(place, create=False).check()
-    with pytest.raises(OperatorError, match=r"source\.rabbitmq: .*: no exchange nowhere"):
+    with pytest.raises(ConfigError, match=r"source\.rabbitmq: .*: no exchange nowhere"):
         RabbitMQInput(replace(place, exchange="nowhere").options).check()
     RabbitMQInput(replace(place, exchange="amq.topic").options).check()
     RabbitStore(place).make()
