@@ -29,9 +29,6 @@ WORD = 64
 FEW, MEMBERS = 1_500, 192
 """Tuples that are compared one by one, until this many are in the skyline."""
 
-LARGE = 0.8
-"""If the first look leaves more than this part, the skyline is large, and comparing tuples one by one is in vain."""
-
 SAMPLE = 500
 """Rows from which the quantiles are taken. They affect the time, never the answer."""
 
@@ -55,22 +52,23 @@ def skyline(points: FloatArray) -> IntArray:
         return np.empty(0, dtype=np.int64)
     rows, is_skyline = drop_dominated(points)
     if not is_skyline:
-        rows = rows[_sorted_skyline(points[rows], is_large=rows.size > LARGE * len(points))]
+        rows = rows[_sorted_skyline(points[rows])]
     if rows.size <= FEW:
         return sort_few(points, rows)  # type: ignore[no-any-return]
     rows = np.sort(rows)
     return rows[best_first(points[rows])]
 
 
-def _sorted_skyline(points: FloatArray, *, is_large: bool) -> IntArray:
-    """Return the skyline in any order. Whether it ``is_large`` affects the time, never the answer."""
+def _sorted_skyline(points: FloatArray) -> IntArray:
+    """Return the skyline in any order."""
     if points.shape[1] == 1:
         return np.flatnonzero(points[:, 0] == points[:, 0].min())
     if points.shape[1] <= 3:
         return low_dimensional_skyline(points)
     if points.shape[0] <= FEW:
         order = sort_few(points, np.arange(points.shape[0]))
-        if not is_large and (kept := _filter_few(points, order)).size < MEMBERS:
+        kept = _filter_few(points, order)
+        if kept.size < MEMBERS:
             return kept  # type: ignore[no-any-return]
     else:
         order = best_first(points, tilted=True)
