@@ -23,7 +23,7 @@ from rich.table import Table
 import mead
 from mead.arrays import FloatArray
 from mead.reports.advice.advice import predict
-from mead.reports.advice.batches import Latency, QueryRecord
+from mead.reports.advice.query_record import Latency, QueryRecord
 from mead.reports.tables import NOTHING, number, plain_table
 from mead.spark.event_log.reader import read_event_log
 from mead.values import Requirement

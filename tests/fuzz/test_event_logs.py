@@ -15,7 +15,7 @@ from tests.fuzz.effort import tried
 from tests.spark.event_log.made_log import Work, as_lines, events, poisson, run_query
 from tests.spark.event_log.test_files import lz4_blocks, snappy_blocks, zstd
 
-from mead.reports.advice.batches import QueryRecord
+from mead.reports.advice.query_record import QueryRecord
 from mead.spark.event_log.files import EventLogError
 from mead.spark.event_log.reader import read_event_log
 

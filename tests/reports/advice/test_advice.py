@@ -10,7 +10,7 @@ from tests.spark.event_log.made_log import START_S, Made, Work, poisson, respons
 
 from mead.arrays import FloatArray
 from mead.reports.advice.advice import Advice, QueryAdvice, advise
-from mead.reports.advice.batches import Latency, MicroBatch, QueryRecord
+from mead.reports.advice.query_record import Latency, MicroBatch, QueryRecord
 from mead.reports.advice.server import BatchTimes, makespan_s, sizes
 from mead.reports.advice.words import as_json, sentences
 

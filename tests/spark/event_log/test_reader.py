@@ -23,7 +23,7 @@ from tests.spark.event_log.made_log import (
 )
 from tests.waiting import PATIENCE_S
 
-from mead.reports.advice.batches import QueryRecord
+from mead.reports.advice.query_record import QueryRecord
 from mead.spark.event_log import reader
 from mead.spark.event_log.files import EventLogError
 from mead.spark.event_log.reader import read_event_log

@@ -40,7 +40,7 @@ class Slice:
     """Ends of the input's batches, counted from its first row."""
 
     def read(self, *, verified: bool) -> pa.Table:
-        """Read the rows by memory map. If the files are ``verified``, parts that nobody uses are not touched."""
+        """Read the rows by memory map. Of ``verified`` files, this reads only the parts that are used."""
         store = FileStore(self.folder / DATA, verified=verified)
         return pa.Table.from_batches(list(store.read(self.pieces)))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mead.arrays import FloatArray
 from mead.queueing import ReplayResponse, replay_batches
-from mead.reports.advice.batches import LEAST_BATCHES, Latency, QueryRecord
+from mead.reports.advice.query_record import LEAST_BATCHES, Latency, QueryRecord
 from mead.reports.advice.server import BatchTimes, LearnedServer, cores_of, sizes, slots_of
 from mead.reports.judge import statistic_s
 from mead.values import Requirement
@@ -72,7 +72,7 @@ class SizePrediction:
 
 @dataclass(frozen=True)
 class QueryAdvice:
-    """What is known about a query, and what to do."""
+    """The measurements of a query, and the size that meets its bound."""
 
     record: QueryRecord
     requirement: Requirement

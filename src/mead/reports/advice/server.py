@@ -15,7 +15,7 @@ import numpy as np
 
 from mead.arrays import FloatArray
 from mead.queueing import BatchServer
-from mead.reports.advice.batches import MicroBatch, QueryRecord
+from mead.reports.advice.query_record import MicroBatch, QueryRecord
 
 MOST_PAIRED = 1000
 """Micro-batches whose pairs give the slope of the line; of more, as many are taken at equal distances."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mead.reports.advice.batches import QueryRecord
+from mead.reports.advice.query_record import QueryRecord
 from mead.spark.event_log.batches import BatchMaker, DatedBatch
 from mead.spark.runtime.java_machine import NO_ANSWER
 from mead.spark.telemetry.reports import BatchReport

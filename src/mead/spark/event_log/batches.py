@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mead.arrays import FloatArray
-from mead.reports.advice.batches import MicroBatch
+from mead.reports.advice.query_record import MicroBatch
 from mead.spark.attach.engine import came_since_us, rows_left
 from mead.spark.telemetry.batch_times import find_stamp_fault
 from mead.spark.telemetry.probe import OBSERVATION, Stamps

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mead.reports.advice.batches import QueryRecord
+from mead.reports.advice.query_record import QueryRecord
 from mead.spark.attach.engine import IN_PYTHON
 from mead.spark.event_log.batches import BatchMaker, DatedBatch, date_batches, find_trigger_s
 from mead.spark.event_log.files import ENABLE, EventLogError, EventLogFiles
@@ -51,7 +51,7 @@ class ApplicationLog:
 
 @dataclass
 class _Query:
-    """What is collected about one query."""
+    """The events of one query so far."""
 
     name: str
     maker: BatchMaker = field(default_factory=BatchMaker)
@@ -242,7 +242,7 @@ HANDLERS: Mapping[str, Callable[[_Reader, Mapping[str, Any]], None]] = {
     f"{LISTENER}QueryProgressEvent": _Reader.query_progress,
     f"{LISTENER}QueryTerminatedEvent": _Reader.query_terminated,
 }
-"""What is done with an event. All others are passed over unread."""
+"""The handler of each event. The reader skips all other events."""
 
 
 def read_event_log(path: Path, progress: Callable[[float], None] = lambda _: None) -> ApplicationLog:

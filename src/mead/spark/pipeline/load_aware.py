@@ -32,7 +32,7 @@ FORGOTTEN_AFTER = 10
 """A worker that has had no rows for this many micro-batches is not expected any more: it may have ended."""
 
 WORKER, TOOK = "worker", "took_s"
-"""What a task adds to its note: the worker that ran it, and how long it took."""
+"""Keys of a task's note: the worker that ran it, and how long it took."""
 
 
 def times_file(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What is known about a query: its micro-batches, the arrivals before them, and the tasks in them."""
+"""The record of a query: its micro-batches, the arrivals before them, and the tasks in them."""
 
 from __future__ import annotations
 
